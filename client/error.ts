@@ -1,0 +1,36 @@
+export interface Detail {
+  path: string
+  message: string
+}
+
+/** A failure that the service (or something before it) answered. `message` is the contract's; `details` say what and where. */
+export class RelayerError extends Error {
+  readonly status: number
+  readonly details: Detail[]
+  /** Seconds, where the answer had a Retry-After. */
+  readonly retryAfter: number | undefined
+
+  constructor(status: number, message: string, details: Detail[], retryAfter: number | undefined) {
+    super(message)
+    this.name = 'RelayerError'
+    this.status = status
+    this.details = details
+    this.retryAfter = retryAfter
+  }
+
+  /** `body`: whatever came with the failure; a proxy's page is as good as none. */
+  static from(response: Response, body: unknown): RelayerError {
+    const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
+    const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
+    return new RelayerError(response.status, text, Array.isArray(details) ? details : [], retryAfter_s(response))
+  }
+}
+
+/** The seconds of a Retry-After header, given as such or as a date (RFC 9110, section 10.2.3). */
+export function retryAfter_s(response: Response): number | undefined {
+  const value = response.headers.get('Retry-After')
+  if (value === null) return undefined
+  if (/^\d+$/.test(value)) return Number(value)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1_000))
+}

@@ -1,0 +1,154 @@
+import createClient from 'openapi-fetch'
+import type { paths } from '../generated/openapi.ts'
+import { RelayerError } from './error.ts'
+import { obeyRetryAfter } from './retry.ts'
+
+export type * from '../generated/openapi.ts'
+export { type Detail, RelayerError } from './error.ts'
+
+export interface RelayerClientOptions {
+  /** Where the service is, without /api/v1: `http://127.0.0.1:8080`. */
+  baseUrl: string
+  /** The API key. */
+  token: string
+  /** In the place of the global fetch, e.g. one with a proxy or a pool of its own. */
+  fetch?: (request: Request) => Promise<Response>
+  /** How often a request that is answered 429 is sent again after its Retry-After. Default 3. */
+  maxRetries?: number
+}
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/** The paths of the contract that have the method. */
+type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never
+}[keyof paths]
+
+type Parameter<P extends keyof paths, M extends Method, In extends 'path' | 'query' | 'header'> = paths[P][M] extends {
+  parameters: { [I in In]?: infer T }
+}
+  ? T
+  : undefined
+
+type Body<P extends keyof paths, M extends Method> = paths[P][M] extends {
+  requestBody: { content: { 'application/json': infer B } }
+}
+  ? B
+  : undefined
+
+/** A key that may be left out when nothing of it is required. */
+type Part<Name extends string, T> = [T] extends [undefined]
+  ? unknown
+  : Record<string, never> extends T
+    ? { [N in Name]?: T }
+    : undefined extends T
+      ? { [N in Name]?: T }
+      : { [N in Name]: T }
+
+type Input<P extends keyof paths, M extends Method> = Part<'path', Parameter<P, M, 'path'>> &
+  Part<'query', Parameter<P, M, 'query'>> &
+  Part<'header', Parameter<P, M, 'header'>> &
+  Part<'body', Body<P, M>> & { signal?: AbortSignal }
+
+type Arguments<T> = Record<string, never> extends T ? [input?: T] : [input: T]
+
+/** The body of the success: `{success, data, error, pagination}`. */
+type Answer<P extends keyof paths, M extends Method> = paths[P][M] extends { responses: infer R }
+  ? {
+      [S in keyof R]: S extends 200 | 201
+        ? R[S] extends { content: { 'application/json': infer B } }
+          ? B
+          : never
+        : never
+    }[keyof R]
+  : never
+
+type ListPath = {
+  [P in PathOf<'get'>]: Answer<P, 'get'> extends { data: { id: string }[] } ? P : never
+}[PathOf<'get'>]
+
+type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never
+
+type Call<M extends Method> = <P extends PathOf<M>>(path: P, ...input: Arguments<Input<P, M>>) => Promise<Answer<P, M>>
+
+/**
+ * Every operation of the contract by its method and path. A failure throws a RelayerError with its status, message and
+ * details; a request that never got an answer throws what fetch throws.
+ */
+export interface RelayerClient {
+  get: Call<'get'>
+  post: Call<'post'>
+  put: Call<'put'>
+  patch: Call<'patch'>
+  delete: Call<'delete'>
+  /** All items of a list, page after page; an item that moved onto a later page meanwhile comes once. */
+  all<P extends ListPath>(path: P, ...input: Arguments<Input<P, 'get'>>): AsyncGenerator<Item<P>, void, undefined>
+}
+
+const default_per_page = 100
+const max_remembered = 100_000
+
+export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: RelayerClientOptions): RelayerClient {
+  const client = createClient<paths>({
+    baseUrl,
+    headers: { Authorization: `Bearer ${token}` },
+    fetch: obeyRetryAfter(fetch ?? globalThis.fetch, maxRetries),
+    // A redirect would carry the token, or a mutation, to a place that nobody named.
+    redirect: 'error',
+  })
+
+  const call =
+    (method: Method) =>
+    async (path: string, input: AnyInput = {}) => {
+      const { path: inPath, query, header, body, signal } = input
+      const answer = await client.request(
+        method,
+        path as never,
+        { params: { path: inPath, query, header }, body, signal } as never,
+      )
+      if (!answer.response.ok) throw RelayerError.from(answer.response, answer.error)
+      return answer.data
+    }
+  const get = call('get')
+
+  return {
+    get,
+    post: call('post'),
+    put: call('put'),
+    patch: call('patch'),
+    delete: call('delete'),
+    async *all(path: string, input: AnyInput = {}) {
+      const seen = new Set<string>()
+      const query = { per_page: default_per_page, ...input.query }
+      for (let page = Number(input.query?.page ?? 1); ; page += 1) {
+        const answer = (await get(path, { ...input, query: { ...query, page } })) as unknown as Page
+        for (const item of answer.data) {
+          if (seen.has(item.id)) continue
+          remember(seen, item.id)
+          yield item
+        }
+        const { current_page, per_page, total_items } = answer.pagination
+        if (per_page === 0 || current_page * per_page >= total_items) return
+      }
+    },
+  } as RelayerClient
+}
+
+interface AnyInput {
+  path?: Record<string, string>
+  query?: Record<string, unknown>
+  header?: Record<string, string>
+  body?: unknown
+  signal?: AbortSignal
+}
+
+interface Page {
+  data: { id: string }[]
+  pagination: { current_page: number; per_page: number; total_items: number }
+}
+
+/** Repeats are the rows that were seen last, so the oldest memory may go. */
+function remember(seen: Set<string>, id: string) {
+  seen.add(id)
+  if (seen.size > max_remembered) for (const oldest of seen) return void seen.delete(oldest)
+}

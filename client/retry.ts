@@ -1,0 +1,36 @@
+import { retryAfter_s } from './error.ts'
+
+const max_wait_s = 60
+
+/**
+ * A fetch that waits and asks again when it is answered 429 with a Retry-After of at most a minute: such an answer means
+ * that nothing was done. The request's own signal ends the wait.
+ */
+export function obeyRetryAfter(
+  fetch: (request: Request) => Promise<Response>,
+  maxRetries: number,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    for (let retry = 0; ; retry += 1) {
+      const response = await fetch(retry < maxRetries ? request.clone() : request)
+      const wait_s = response.status === 429 ? retryAfter_s(response) : undefined
+      if (retry >= maxRetries || wait_s === undefined || wait_s > max_wait_s) return response
+      await response.body?.cancel()
+      await pause(wait_s * 1_000, request.signal)
+    }
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })

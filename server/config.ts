@@ -1,0 +1,102 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+/** Every setting of the service. See the table in README.md. */
+export interface Config {
+  host: string
+  port: number
+  production: boolean
+  data_dir: string
+  /** The SQLite file. */
+  database_file: string
+  /** Absent: made on the first start, outside production only. */
+  api_key: string | undefined
+  /** 32 bytes. Absent: as `api_key`. */
+  master_key: Buffer | undefined
+  rate_limit_per_second: number
+  rate_limit_burst: number
+  log_level: (typeof logLevels)[number]
+  allow_private_targets: boolean
+}
+
+/** What is wrong with the settings, a line each. */
+export class ConfigError extends Error {}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const integer = (minimum: number, maximum: number, otherwise: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, `must be an integer from ${minimum} to ${maximum}`)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
+    .default(otherwise)
+
+const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
+
+const settings = z.object({
+  HOST: z.string().min(1).max(255).default('127.0.0.1'),
+  PORT: integer(0, 65_535, 8080),
+  NODE_ENV: z.string().optional(),
+  DATA_DIR: z.string().min(1).max(4_096).default('./data'),
+  DATABASE_URL: z.string().max(4_096).optional(),
+  API_KEY: z
+    .string()
+    .regex(/^[A-Za-z0-9\-._~+/]{32,512}=*$/, 'must be 32 to 512 letters, digits or -._~+/')
+    .optional(),
+  MASTER_KEY: z
+    .string()
+    .transform(keyBytes)
+    .refine((key) => key?.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+    .optional(),
+  RATE_LIMIT_PER_SECOND: integer(1, 1_000_000, 1_000),
+  RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  ALLOW_PRIVATE_TARGETS: boolean.optional(),
+})
+
+/** Reads the environment. Throws ConfigError with every setting that is wrong; no value is ever quoted. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const read = settings.safeParse(given)
+  if (!read.success) {
+    throw new ConfigError(read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'))
+  }
+  const values = read.data
+  const production = values.NODE_ENV === 'production'
+  if (production) {
+    const missing = (['API_KEY', 'MASTER_KEY'] as const).filter((name) => values[name] === undefined)
+    if (missing.length > 0) {
+      throw new ConfigError(missing.map((name) => `${name} must be set when NODE_ENV is production`).join('\n'))
+    }
+  }
+  const data_dir = resolve(values.DATA_DIR)
+
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    production,
+    data_dir,
+    database_file: databaseFile(values.DATABASE_URL, data_dir),
+    api_key: values.API_KEY,
+    master_key: values.MASTER_KEY ?? undefined,
+    rate_limit_per_second: values.RATE_LIMIT_PER_SECOND,
+    rate_limit_burst: values.RATE_LIMIT_BURST,
+    log_level: values.LOG_LEVEL,
+    allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
+  }
+}
+
+/** 32 bytes from 64 hex digits or from base64 (either alphabet); undefined for anything else. */
+export function keyBytes(text: string): Buffer | undefined {
+  if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text.slice(-64), 'hex')
+  if (/^[A-Za-z0-9+/\-_]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
+  return undefined
+}
+
+function databaseFile(url: string | undefined, data_dir: string): string {
+  if (url === undefined) return resolve(data_dir, 'relayer.sqlite')
+  const path = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(url)?.[1] ?? (/^[a-z][a-z0-9+.-]*:/i.test(url) ? undefined : url)
+  if (path === undefined) throw new ConfigError('DATABASE_URL must be a file, or sqlite: and a file')
+  return resolve(path)
+}

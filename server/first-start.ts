@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, ConfigError, keyBytes } from './config.ts'
+import type { SignerRow, Store } from './store/store.ts'
+
+export interface Secrets {
+  api_key: string
+  /** Where the API key was read from, when it is not a setting. */
+  api_key_file: string | undefined
+  master_key: Buffer
+}
+
+/**
+ * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
+ * makes. A master key is never made for a database that stands: it was sealed under another. Throws ConfigError.
+ */
+export function readSecrets(config: Config): Secrets {
+  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
+  const keyFile = join(config.data_dir, 'master-key')
+  if (config.master_key === undefined && !existsSync(keyFile) && existsSync(config.database_file)) {
+    throw new ConfigError(
+      `The database ${config.database_file} is encrypted under a master key: set MASTER_KEY, or put ${keyFile} back`,
+    )
+  }
+  const master_key = config.master_key ?? keyBytes(readOrMake(keyFile, () => randomBytes(32).toString('hex')))
+  if (master_key === undefined) throw new ConfigError(`${keyFile} does not hold a master key`)
+
+  if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, master_key }
+  const api_key_file = join(config.data_dir, 'api-key')
+  const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
+  if (api_key.length < 32) throw new ConfigError(`${api_key_file} does not hold an API key`)
+  return { api_key, api_key_file, master_key }
+}
+
+/** The durable content of the file; two processes that start together end with one content. */
+function readOrMake(file: string, make: () => string): string {
+  try {
+    const handle = openSync(file, 'wx', 0o600)
+    try {
+      writeSync(handle, `${make()}\n`)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+/** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */
+export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
+  const { total_items } = await store.listNetworks({ offset: 0, limit: 0 })
+  if (total_items > 0) return
+  await store.createNetwork({
+    id: 'evm:local',
+    name: 'local',
+    network_type: 'evm',
+    chain_id: 31_337,
+    rpc_urls: [{ url: 'http://127.0.0.1:8545', weight: 100 }],
+    symbol: 'ETH',
+    required_confirmations: 1,
+    average_blocktime_ms: null,
+    is_testnet: true,
+    explorer_urls: [],
+    features: [],
+    tags: [],
+  })
+  const signer = enclose()
+  if (!signer) throw new Error('A fresh key is no key')
+  await store.createSigner(signer)
+  await store.createRelayer({
+    id: 'demo',
+    name: 'Demo',
+    network: 'local',
+    network_type: 'evm',
+    paused: false,
+    signer_id: signer.id,
+    notification_id: null,
+    policies: {},
+    custom_rpc_urls: [],
+    system_disabled: false,
+    disabled_reason: null,
+  })
+}

@@ -1,0 +1,125 @@
+import express, { type Request, type Response } from 'express'
+import type { Logger } from 'pino'
+import { ApiError } from '../errors.ts'
+import type { Handlers } from '../operation.ts'
+import type { Authenticate, Caller } from './authentication.ts'
+import { mediaTypeOf, readJson } from './body.ts'
+import type { Operation } from './contract.ts'
+import { toFailure } from './failure.ts'
+import type { RateLimit } from './rate-limit.ts'
+import type { Reference } from './reference.ts'
+
+export interface AppParts {
+  operations: Operation[]
+  handlers: Handlers
+  authenticate: Authenticate
+  rateLimit: RateLimit
+  reference: Reference
+  logger: Logger
+}
+
+/**
+ * The way of a request, in the order of its checks: token, route, rate limit, shape, and then its operation, whose answer
+ * is held to the contract before it leaves.
+ */
+export function createApp({ operations, handlers, authenticate, rateLimit, reference, logger }: AppParts) {
+  const app = express()
+  // Express would hash every body for its ETag (7 us) and parse every query a second time.
+  app.disable('etag')
+  app.disable('x-powered-by')
+  app.set('query parser', false)
+  app.enable('case sensitive routing')
+
+  const serve = (operation: Operation) => {
+    const handle = handlers[operation.id] as (request: unknown) => Promise<unknown>
+    if (!handle) throw new Error(`There is no handler for ${operation.id}`)
+
+    return async (request: Request, response: Response) => {
+      try {
+        const limits = operation.limited ? rateLimit.take((response.locals.caller as Caller).id) : {}
+        const parts = await readParts(operation, request)
+        const body = await handle({ path: parts.params, query: parts.query, body: parts.body })
+        const broken = operation.checkResponse(operation.status, body)
+        if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
+        send(response, operation.status, limits, body)
+      } catch (error) {
+        fail(response, error, operation)
+      }
+    }
+  }
+
+  const fail = (response: Response, error: unknown, operation: Operation | undefined) => {
+    const failure = toFailure(error, logger)
+    const broken = operation?.checkResponse(failure.status, failure.body)
+    if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
+    send(response, failure.status, failure.headers, failure.body)
+  }
+
+  for (const file of reference) app.get(file.path, file.serve)
+  for (const operation of operations) {
+    if (!operation.guarded) app[operation.method](operation.route, serve(operation))
+  }
+  app.use((request, response, next) => {
+    response.locals.caller = authenticate(request)
+    next()
+  })
+  for (const operation of operations.filter(({ guarded }) => guarded).sort(staticFirst)) {
+    app[operation.method](operation.route, serve(operation))
+  }
+  for (const [route, allowed] of allowedMethods(operations)) {
+    app.all(route, () => {
+      throw new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: allowed.join(', ') })
+    })
+  }
+  app.use(() => {
+    throw new ApiError('not_found', 'Not Found')
+  })
+  app.use((error: unknown, _request: Request, response: Response, _next: unknown) => {
+    fail(response, error, undefined)
+  })
+  return app
+}
+
+async function readParts(operation: Operation, request: Request) {
+  const { url } = request
+  const question = url.indexOf('?')
+  const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
+  const parts = {
+    query: operation.readQuery(question < 0 ? '' : url.slice(question + 1)),
+    headers: request.headers,
+    params: request.params,
+    body: mediaType === undefined ? undefined : await readJson(request),
+  }
+  operation.checkRequest(parts, mediaType)
+  return parts
+}
+
+/** Writes the answer once, with its length. */
+function send(response: Response, status: number, headers: Record<string, string>, body: unknown) {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  })
+  response.end(text)
+}
+
+/** /a/pending before /a/:id. */
+function staticFirst({ route: a }: Operation, { route: b }: Operation): number {
+  const [left, right] = [a.split('/'), b.split('/')]
+  const at = left.findIndex((segment, index) => segment !== right[index])
+  return at < 0 ? left.length - right.length : Number(left[at]?.startsWith(':')) - Number(right[at]?.startsWith(':'))
+}
+
+function allowedMethods(operations: Operation[]): Map<string, string[]> {
+  const allowed = new Map<string, string[]>()
+  for (const { route, method } of operations) {
+    const methods = allowed.get(route) ?? []
+    methods.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))
+    allowed.set(route, methods)
+  }
+  return new Map([...allowed].sort(([a], [b]) => staticFirst({ route: a } as Operation, { route: b } as Operation)))
+}

@@ -1,0 +1,85 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { ApiError, badRequest } from '../errors.ts'
+
+export const max_body_bytes = 1024 * 1024
+
+/** Which of the operation's media types the request's body is of. Throws ApiError (415). */
+export function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
+  const { 'content-type': contentType, 'content-encoding': encoding } = request.headers
+  const refuse = (path: string, message: string) =>
+    new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
+
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw refuse('/headers/content-encoding', 'must be identity')
+  }
+  // Nearly every request has exactly this one.
+  if (contentType === 'application/json' && accepted.includes(contentType)) return contentType
+  const [type = '', ...parameters] = (contentType ?? '').split(';')
+  const mediaType = type.trim().toLowerCase()
+  if (!accepted.includes(mediaType)) throw refuse('/headers/content-type', `must be ${accepted.join(' or ')}`)
+  for (const parameter of parameters) {
+    const [name = '', value = ''] = parameter.split('=')
+    if (name.trim().toLowerCase() === 'charset' && !/^\s*"?utf-?8"?\s*$/i.test(value)) {
+      throw refuse('/headers/content-type', 'charset must be utf-8')
+    }
+  }
+  return mediaType
+}
+
+/** Reads a JSON body of at most 1 MiB. Throws ApiError (400, 413). */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const bytes = await readBytes(request)
+  if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
+  if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
+  return parseJson(bytes.toString('utf8'))
+}
+
+/** A run of 16 digits may be an integer past 2^53, an escaped surrogate may stand alone: only then is each value looked at. */
+const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
+
+/**
+ * Parses JSON without losing a digit: an integer past 2^53 comes as a string of its digits. Text that is not Unicode (a
+ * lone surrogate) is refused: it has no UTF-8 to sign or keep.
+ */
+export function parseJson(text: string): unknown {
+  try {
+    return needsCare.test(text) ? JSON.parse(text, careful) : JSON.parse(text)
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw badRequest('/body', 'must be JSON')
+  }
+}
+
+function careful(key: string, value: unknown, context?: { source?: string }): unknown {
+  if (!key.isWellFormed()) throw badRequest('/body', 'must be well-formed Unicode')
+  if (typeof value === 'string' && !value.isWellFormed()) throw badRequest('/body', 'must be well-formed Unicode')
+  const lossy = typeof value === 'number' && !Number.isSafeInteger(value)
+  return lossy && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > max_body_bytes) return Promise.reject(tooLarge())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= max_body_bytes) {
+        chunks.push(chunk)
+        return
+      }
+      request.removeAllListeners('data')
+      reject(tooLarge())
+    })
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)))
+    // Whoever hung up hears no answer; the failure only ends the work.
+    request.on('error', () => reject(badRequest('/body', 'ended early')))
+    request.on('close', () => reject(badRequest('/body', 'ended early')))
+  })
+}
+
+const tooLarge = () =>
+  new ApiError('payload_too_large', 'Bad Request', [
+    { path: '/body', message: `must be at most ${max_body_bytes} bytes` },
+  ])

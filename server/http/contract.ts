@@ -1,0 +1,190 @@
+import { AjvOptions } from 'express-openapi-validator/dist/framework/ajv/options.js'
+import { RequestValidator } from 'express-openapi-validator/dist/middlewares/openapi.request.validator.js'
+import { ResponseValidator } from 'express-openapi-validator/dist/middlewares/openapi.response.validator.js'
+import { SchemaPreprocessor } from 'express-openapi-validator/dist/middlewares/parsers/schema.preprocessor.js'
+import { ContentType } from 'express-openapi-validator/dist/middlewares/util.js'
+import { ApiError, type Detail } from '../errors.ts'
+import type { OperationId } from '../operation.ts'
+import { type Parameter, type QueryReader, queryReader } from './query.ts'
+
+/**
+ * The mounting of the contract on express-openapi-validator, and the one file that knows its insides (hence the pinned
+ * version and a test that notices a change). Used as a whole, its middleware searches the contract's paths one by one,
+ * parses the URL again, and caches a validator for every spelling of a Content-Type it is sent (200 KB each). What an
+ * operation needs is known when the service starts: its own compiled checks, taken out here once, and called directly.
+ */
+export interface Operation {
+  id: OperationId
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** As Express writes it, without a slash at the end. */
+  route: string
+  /** The one status of its success. */
+  status: number
+  /** Whether it asks for a token. */
+  guarded: boolean
+  /** Whether it declares 429, and so counts against the caller's rate. */
+  limited: boolean
+  /** The media types of its body; empty when it takes none. */
+  mediaTypes: string[]
+  readQuery: QueryReader
+  /** Fills in the defaults of the query. Throws ApiError (400) with every place that breaks the contract. */
+  checkRequest(parts: RequestParts, mediaType: string | undefined): void
+  /** Undefined when the body is what the contract promises for the status; else what is wrong with it. */
+  checkResponse(status: number, body: unknown): string | undefined
+}
+
+export interface RequestParts {
+  query: Record<string, unknown>
+  headers: Record<string, unknown>
+  params: Record<string, unknown>
+  body: unknown
+}
+
+/** A compiled check of Ajv's, with what it found wrong last. */
+interface Check {
+  (data: unknown): boolean
+  errors?: { instancePath: string; message?: string; params: Record<string, unknown> }[] | null
+}
+
+interface ContractOperation {
+  operationId: OperationId
+  security?: unknown[]
+  parameters?: Parameter[]
+  requestBody?: { content: Record<string, unknown> }
+  responses: Record<string, unknown>
+}
+
+interface Document {
+  paths: Record<string, Record<string, ContractOperation>>
+  components: { parameters: Record<string, Parameter> }
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+const max_details = 20
+
+/** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
+export function compileContract(document: unknown): Operation[] {
+  const validateResponses = { removeAdditional: false, coerceTypes: false }
+  const options = new AjvOptions({
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
+    validateResponses,
+    validateFormats: true,
+    ajvFormats: { mode: 'full' },
+    serDes: [],
+    formats: {},
+  } as never)
+  const { apiDoc, apiDocRes } = new SchemaPreprocessor(
+    document as never,
+    options.preprocessor,
+    true as never,
+  ).preProcess()
+  const requests = new RequestValidator(apiDoc as never, options.request)
+  const responses = new ResponseValidator(apiDocRes as never, options.response, validateResponses as never)
+  const parameters = (document as Document).components.parameters
+
+  return operationsOf(apiDoc as unknown as Document).map(({ path, method, operation, response }) => {
+    const key = `${method} ${path}`
+    const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
+    const checks = new Map(
+      (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
+        mediaType,
+        requestCheck(requests, path, operation, key, mediaType),
+      ]),
+    )
+    const answers = (responses as unknown as Responses).buildValidators(response(apiDocRes as unknown as Document), key)
+
+    return {
+      id: operation.operationId,
+      method,
+      route: path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\/$/, ''),
+      status: soleSuccess(operation),
+      guarded: operation.security?.length !== 0,
+      limited: '429' in operation.responses,
+      mediaTypes,
+      readQuery: queryReader(
+        (operation.parameters ?? []).map((p) =>
+          '$ref' in p ? (parameters[String(p.$ref).split('/').pop() as string] as Parameter) : p,
+        ),
+      ),
+      checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
+      checkResponse(status, body) {
+        const check = answers[status]?.['application/json'] ?? answers.default?.['application/json']
+        if (!check) return `no answer with status ${status} is declared`
+        return check({ response: body }) ? undefined : describe(check)
+      },
+    }
+  })
+}
+
+function operationsOf(document: Document) {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method]
+      const response = (other: Document) => other.paths[path]?.[method]?.responses ?? {}
+      return operation ? [{ path, method, operation, response }] : []
+    }),
+  )
+}
+
+/** A check that fails a handler's author at the start, not a caller later. */
+function soleSuccess({ operationId, responses }: ContractOperation): number {
+  const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
+  if (successes.length !== 1)
+    throw new Error(`${operationId} must declare exactly one success, not ${successes.length}`)
+  if (!('default' in responses)) throw new Error(`${operationId} must declare its default failure`)
+  return Number(successes[0])
+}
+
+interface Responses {
+  buildValidators(responses: unknown, key: string): Record<string, Record<string, Check>>
+}
+
+interface Requests {
+  buildMiddleware(path: string, operation: unknown, contentType: unknown, key: string): unknown
+  ajv: { getSchema(key: string): Check | undefined }
+  ajvBody: { getSchema(key: string): Check | undefined }
+}
+
+/** Has the validator build its middleware, and takes from it the two compiled checks that the middleware would call. */
+function requestCheck(
+  validator: RequestValidator,
+  path: string,
+  operation: ContractOperation,
+  operationKey: string,
+  mediaType: string | undefined,
+) {
+  const requests = validator as unknown as Requests
+  const key = `${operationKey} ${mediaType}`
+  requests.buildMiddleware(path, operation, ContentType.fromString(mediaType as string), key)
+  const general = requests.ajv.getSchema(key)
+  const body = requests.ajvBody.getSchema(key)
+  if (!general || !body) throw new Error(`express-openapi-validator kept no checks for ${key}`)
+
+  return (parts: RequestParts) => {
+    const generalHolds = general(parts)
+    const bodyHolds = body(parts)
+    if (generalHolds && bodyHolds) return
+    throw new ApiError(
+      'bad_request',
+      'Bad Request',
+      [...(generalHolds ? [] : detailsOf(general)), ...(bodyHolds ? [] : detailsOf(body))].slice(0, max_details),
+    )
+  }
+}
+
+function detailsOf(check: Check): Detail[] {
+  return (check.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
+    const name = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+    const place = name === undefined ? instancePath : `${instancePath}/${name}`
+    const allowed = Array.isArray(params.allowedValues) ? `: ${params.allowedValues.join(', ')}` : ''
+    return {
+      path: place.replace(/^\/params/, '/path').slice(0, 1_000),
+      message: `${message}${allowed}`.slice(0, 1_000),
+    }
+  })
+}
+
+const describe = (check: Check) =>
+  detailsOf(check)
+    .map(({ path, message }) => `${path} ${message}`)
+    .join('; ')

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Request, Response } from 'express'
+
+/** The published documents: the API reference and the contract itself. Open to all, read once, served from memory. */
+export type Reference = { path: string; serve(request: Request, response: Response): void }[]
+
+const root = join(import.meta.dirname, '..', '..')
+
+export function readReference(): Reference {
+  const page = read('generated/reference.html')
+  return [
+    document('/openapi.json', 'application/json; charset=utf-8', read('generated/openapi.json') as Buffer),
+    document('/openapi.yaml', 'application/yaml; charset=utf-8', read('openapi.yaml') as Buffer),
+    page
+      ? document('/docs', 'text/html; charset=utf-8', page, pagePolicy(page.toString('utf8')))
+      : document('/docs', 'text/plain; charset=utf-8', Buffer.from('Run `npm run docs` to build the API reference.\n')),
+  ]
+}
+
+function read(file: string): Buffer | undefined {
+  try {
+    return readFileSync(join(root, file))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && file.startsWith('generated/reference')) return undefined
+    throw error
+  }
+}
+
+/** The page runs its own scripts, named by their hashes, and asks nobody for anything. Redoc's search is a blob worker. */
+function pagePolicy(html: string): string {
+  const hashes = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)]
+    .map(
+      ([, script]) =>
+        `'sha256-${createHash('sha256')
+          .update(script as string)
+          .digest('base64')}'`,
+    )
+    .join(' ')
+  return [
+    "default-src 'none'",
+    `script-src ${hashes}`,
+    "style-src 'unsafe-inline'",
+    'img-src data:',
+    'font-src data:',
+    "connect-src 'self'",
+    'worker-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+function document(path: string, type: string, content: Buffer, policy = "default-src 'none'") {
+  const headers = {
+    'Content-Type': type,
+    'Content-Length': content.length,
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+  }
+  return {
+    path,
+    serve(_request: Request, response: Response) {
+      response.writeHead(200, headers)
+      response.end(content)
+    },
+  }
+}

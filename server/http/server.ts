@@ -1,0 +1,70 @@
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** Node's own defaults let a slow client hold a socket for minutes. */
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 60_000,
+  maxHeaderSize: 16_384,
+}
+const max_connections = 10_000
+const grace_ms = 8_000
+
+export interface HttpServer {
+  port: number
+  /** Takes no new request, ends those under way, and after 8 s whatever is left. */
+  close(): Promise<void>
+}
+
+/** Listens. Throws when the address cannot be had. */
+export async function listen(listener: RequestListener, host: string, port: number): Promise<HttpServer> {
+  let closing = false
+  const server = createServer(limits, (request, response) => {
+    if (closing) response.setHeader('Connection', 'close')
+    listener(request, response)
+  })
+  server.maxConnections = max_connections
+  server.on('clientError', answerClientError)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      closing = true
+      return closeGracefully(server)
+    },
+  }
+}
+
+function closeGracefully(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+    // A kept-alive socket goes on being served until it is idle once; a half-open one never is.
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
+    const end = setTimeout(() => server.closeAllConnections(), grace_ms)
+    server.once('close', () => {
+      clearInterval(idle)
+      clearTimeout(end)
+    })
+  })
+}
+
+/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const body = JSON.stringify({ success: false, data: null, message: STATUS_CODES[status] })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

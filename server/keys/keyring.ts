@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import type { RelayerRow, SignerRow, Store } from '../store/store.ts'
+import { isKey, localSigner } from './local.ts'
+import type { Signer } from './signer.ts'
+import type { Vault } from './vault.ts'
+
+const max_cached = 10_000
+
+export interface HeldRelayer {
+  relayer: RelayerRow
+  signer: Signer
+}
+
+export interface Keyring {
+  /**
+   * A relayer with its key, from memory: no row is read while the store's generation stands, and what has changed in any
+   * process holds from the next call on. Undefined when there is no such relayer.
+   */
+  find(relayer_id: string): Promise<HeldRelayer | undefined>
+  /** A key as the store keeps it: sealed, with its address. Undefined when the bytes are no key of the curve. */
+  enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
+}
+
+export function createKeyring(store: Store, vault: Vault): Keyring {
+  const cache = new Map<string, HeldRelayer>()
+  let cachedGeneration = 0
+
+  const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
+    const relayer = await store.getRelayer(relayer_id)
+    if (!relayer) return undefined
+    const secret = await store.getSecret(relayer.signer_id)
+    if (!secret) return undefined
+    return { relayer, signer: localSigner(vault.open(secret, rowOf(relayer.signer_id))) }
+  }
+
+  return {
+    async find(relayer_id) {
+      const generation = store.generation()
+      if (generation !== cachedGeneration) {
+        cache.clear()
+        cachedGeneration = generation
+      }
+      const cached = cache.get(relayer_id)
+      if (cached) return cached
+      const loaded = await load(relayer_id)
+      // What was read while the generation moved may be of either; it serves this call and is not kept.
+      if (loaded && store.generation() === generation && cachedGeneration === generation) {
+        if (cache.size >= max_cached) cache.clear()
+        cache.set(relayer_id, loaded)
+      }
+      return loaded
+    },
+    enclose(signer_id, key) {
+      if (!isKey(key)) return undefined
+      const { address } = localSigner(key)
+      return { id: signer_id, type: 'local', address, secret: vault.seal(key, rowOf(signer_id)) }
+    },
+  }
+}
+
+/** 32 random bytes that are a key of the curve. */
+export function generateKey(): Uint8Array {
+  for (;;) {
+    const key = randomBytes(32)
+    if (isKey(key)) return key
+  }
+}
+
+const rowOf = (signer_id: string) => `signers:${signer_id}`

@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/**
+ * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. What is sealed is bound to the
+ * row it belongs to, so a sealed key that is copied into another row does not open.
+ */
+export interface Vault {
+  /** `row`: the table and id that the secret belongs to. */
+  seal(secret: Uint8Array, row: string): Uint8Array
+  /** Throws when the master key or the row is another, or a byte was changed. */
+  open(sealed: Uint8Array, row: string): Buffer
+}
+
+const version = 1
+const nonce_bytes = 12
+const tag_bytes = 16
+
+/** `masterKey`: 32 bytes. */
+export function createVault(masterKey: Uint8Array): Vault {
+  const key = Buffer.from(hkdfSync('sha256', masterKey, '', 'relayer secrets at rest', 32))
+
+  return {
+    seal(secret, row) {
+      const nonce = randomBytes(nonce_bytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tag_bytes })
+      cipher.setAAD(Buffer.from(row))
+      const body = Buffer.concat([cipher.update(secret), cipher.final()])
+      return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
+    },
+    open(sealed, row) {
+      if (sealed[0] !== version) throw new Error(`A sealed secret of ${row} has an unknown version`)
+      const bodyStart = 1 + nonce_bytes
+      const bodyEnd = sealed.length - tag_bytes
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, bodyStart), { authTagLength: tag_bytes })
+      decipher.setAAD(Buffer.from(row))
+      decipher.setAuthTag(sealed.subarray(bodyEnd))
+      return Buffer.concat([decipher.update(sealed.subarray(bodyStart, bodyEnd)), decipher.final()])
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { relative } from 'node:path'
+import { type Config, ConfigError, readConfig } from './config.ts'
+import { type Service, startService } from './service.ts'
+
+// Whatever this process writes (the database, its log, the keys) is its user's alone.
+process.umask(0o077)
+
+try {
+  const config = readConfig(process.env)
+  const service = await startService(config)
+  process.stdout.write(greeting(config, service))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(service))
+} catch (error) {
+  process.stderr.write(`The service does not start.\n${explain(error)}\n`)
+  process.exitCode = 1
+}
+
+async function stop(service: Service) {
+  process.stdout.write('Stopping: requests under way are being ended.\n')
+  await service.close()
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  const { code, message, stack } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'Its port is taken: set PORT to another one.'
+  if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
+  return stack ?? String(error)
+}
+
+function greeting(config: Config, { url, api_key_file, demo }: Service): string {
+  const near = (file: string) => {
+    const path = relative(process.cwd(), file)
+    return path.startsWith('..') ? file : path
+  }
+  const key = api_key_file ? near(api_key_file) : 'as set in API_KEY'
+  const lines = [
+    'The relayer service is ready.',
+    `  API      ${url}/api/v1`,
+    `  Docs     ${url}/docs`,
+    `  Data     ${near(config.database_file)}`,
+    `  API key  ${key}`,
+  ]
+  if (demo) {
+    const token = api_key_file ? `$(cat ${near(api_key_file)})` : '$API_KEY'
+    lines.push(
+      '  Sign something with the relayer `demo`:',
+      `    curl -s ${url}/api/v1/relayers/demo/sign \\`,
+      `      -H "Authorization: Bearer ${token}" \\`,
+      `      -H "Content-Type: application/json" -d '{"message":"Hello"}'`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}

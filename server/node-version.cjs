@@ -1,0 +1,9 @@
+// Runs before the service, on whatever Node there is: an old one gets one clear line instead of a syntax error.
+const major = Number(process.versions.node.split('.')[0])
+if (major < 24) {
+  console.error(
+    `This service needs Node 24 or newer; this is ${process.version}. ` +
+      'On Linux (x64, arm64) `npm ci` brings Node 24 along; elsewhere install it first.',
+  )
+  process.exit(1)
+}

@@ -1,0 +1,49 @@
+import type { operations, Pagination } from '../generated/openapi.ts'
+
+/**
+ * The types of the handlers, derived from the contract with no list of operations anywhere: a handler that is missing,
+ * takes another operation's parameters or answers with another body does not compile.
+ */
+export type OperationId = keyof operations
+
+type Parameter<Id extends OperationId, In extends 'path' | 'query'> = Required<
+  NonNullable<operations[Id]['parameters'][In]>
+>
+
+type Body<Id extends OperationId> = operations[Id] extends { requestBody: { content: { 'application/json': infer B } } }
+  ? B
+  : undefined
+
+type Success<Id extends OperationId> = {
+  [Status in keyof operations[Id]['responses']]: Status extends 200 | 201
+    ? operations[Id]['responses'][Status] extends { content: { 'application/json': infer B } }
+      ? B
+      : never
+    : never
+}[keyof operations[Id]['responses']]
+
+/** A request that has passed the contract: query defaults are filled in, numbers are numbers. */
+export interface OperationRequest<Id extends OperationId> {
+  path: Parameter<Id, 'path'>
+  query: Parameter<Id, 'query'>
+  body: Body<Id>
+}
+
+export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>
+export type Handlers = { [Id in OperationId]: Handler<Id> }
+
+/** The envelope of a single result: page 1 of 1, with 1 item. */
+export const single = <T>(data: T) => ({
+  success: true as const,
+  data,
+  error: '' as const,
+  pagination: { current_page: 1, per_page: 1, total_items: 1 },
+})
+
+/** The envelope of a list. */
+export const list = <T>(data: T[], pagination: Pagination) => ({
+  success: true as const,
+  data,
+  error: '' as const,
+  pagination,
+})

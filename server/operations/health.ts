@@ -1,0 +1,18 @@
+import { ApiError, type Detail } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+
+export interface HealthParts {
+  /** What is not ready; empty when the process takes work. */
+  unready(): Detail[]
+}
+
+export function health({ unready }: HealthParts): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+  return {
+    getHealth: async () => single({ status: 'ok' }),
+    async getReadiness() {
+      const reasons = unready()
+      if (reasons.length > 0) throw new ApiError('unavailable', 'Service Unavailable', reasons)
+      return single({ status: 'ok' })
+    },
+  }
+}

@@ -1,0 +1,27 @@
+import type { Handlers } from '../operation.ts'
+import { type HealthParts, health } from './health.ts'
+import { type NetworkParts, networks } from './networks.ts'
+import { type NotificationParts, notifications } from './notifications.ts'
+import { type RelayerParts, relayers } from './relayers.ts'
+import { type SignerParts, signers } from './signers.ts'
+import { type SigningParts, signing } from './signing.ts'
+import { type TransactionParts, transactions } from './transactions.ts'
+
+export type OperationParts = HealthParts &
+  NetworkParts &
+  NotificationParts &
+  RelayerParts &
+  SignerParts &
+  SigningParts &
+  TransactionParts
+
+/** Every operation of the contract: one that is missing here does not compile. */
+export const createOperations = (parts: OperationParts): Handlers => ({
+  ...signing(parts),
+  ...transactions(parts),
+  ...notifications(parts),
+  ...relayers(parts),
+  ...signers(parts),
+  ...networks(parts),
+  ...health(parts),
+})

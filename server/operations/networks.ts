@@ -1,0 +1,64 @@
+import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
+import { conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { Store } from '../store/store.ts'
+import { page } from './page.ts'
+import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
+
+export interface NetworkParts {
+  store: Store
+  checkTarget(url: URL): string | undefined
+}
+
+const defaults = {
+  symbol: null,
+  required_confirmations: 1,
+  average_blocktime_ms: null,
+  is_testnet: false,
+  explorer_urls: [],
+  features: [],
+  tags: [],
+} satisfies Partial<Network>
+
+export function networks({
+  store,
+  checkTarget,
+}: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork'> {
+  return {
+    async createNetwork({ body }) {
+      const network: Network = {
+        ...defaults,
+        ...body,
+        id: `evm:${body.name}`,
+        rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
+      }
+      if (!(await store.createNetwork(network))) throw conflict('/body/name', 'A network with this name already exists')
+      return single(show(network))
+    },
+
+    listNetworks: ({ query }) => page(query, store.listNetworks, show),
+
+    async getNetwork({ path }) {
+      const network = await store.getNetwork(path.network_id)
+      if (!network) throw notFound('Not Found')
+      return single(show(network))
+    },
+
+    async updateNetwork({ path, body }) {
+      const { rpc_urls, ...rest } = body
+      const changes: Partial<Network> = mergePatch(rest)
+      if (rpc_urls) changes.rpc_urls = readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget)
+      const network = await store.updateNetwork(path.network_id, (current) => ({ ...current, ...changes }))
+      if (!network) throw notFound('Not Found')
+      return single(show(network))
+    },
+  }
+}
+
+/** RFC 7396: null removes, which for a network means its default. */
+const mergePatch = (patch: Omit<UpdateNetworkRequest, 'rpc_urls'>): Partial<Network> =>
+  Object.fromEntries(
+    Object.entries(patch).map(([name, value]) => [name, value ?? defaults[name as keyof typeof defaults]]),
+  )
+
+const show = (network: Network): Network => ({ ...network, rpc_urls: showRpcUrls(network.rpc_urls) })

@@ -1,0 +1,69 @@
+import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { NotificationChanges, Store } from '../store/store.ts'
+import { page } from './page.ts'
+
+export interface NotificationParts {
+  store: Store
+  makeId(): string
+  seal(secret: Uint8Array, row: string): Uint8Array
+}
+
+type Notifications = Pick<
+  Handlers,
+  'createNotification' | 'listNotifications' | 'getNotification' | 'updateNotification' | 'deleteNotification'
+>
+
+export function notifications({ store, makeId, seal }: NotificationParts): Notifications {
+  /** The empty text is no key. */
+  const sealed = (id: string, key: string) =>
+    key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
+
+  return {
+    async createNotification({ body }) {
+      const { id = makeId(), type = 'webhook', url, signing_key = '' } = body
+      checkUrl(url)
+      const notification = { id, type, url, signing_key: sealed(id, signing_key) }
+      if (!(await store.createNotification(notification))) {
+        throw new ApiError('conflict', 'Notification with this ID already exists')
+      }
+      return single({ id, type, url, has_signing_key: signing_key !== '' })
+    },
+
+    listNotifications: ({ query }) => page(query, store.listNotifications, (notification) => notification),
+
+    async getNotification({ path }) {
+      return single(found(await store.getNotification(path.notification_id)))
+    },
+
+    async updateNotification({ path, body }) {
+      const changes: NotificationChanges = {}
+      if (body.type !== undefined) changes.type = body.type
+      if (body.url !== undefined) {
+        checkUrl(body.url)
+        changes.url = body.url
+      }
+      if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
+      return single(found(await store.updateNotification(path.notification_id, changes)))
+    },
+
+    async deleteNotification({ path }) {
+      const outcome = await store.deleteNotification(path.notification_id)
+      if (outcome === 'missing') throw notFound('Notification not found')
+      if (outcome === 'in_use') throw conflict('/path/notification_id', 'A relayer reports to this notification')
+      return single('Notification deleted successfully')
+    },
+  }
+}
+
+function found<T>(notification: T | undefined): T {
+  if (notification === undefined) throw notFound('Notification not found')
+  return notification
+}
+
+/** The shape alone: whether the address may be called is decided when it is called. */
+function checkUrl(text: string) {
+  const url = URL.parse(text)
+  if (!url) throw badRequest('/body/url', 'must be a URL')
+  if (url.username || url.password) throw badRequest('/body/url', 'must not hold a user name or password')
+}

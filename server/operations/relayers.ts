@@ -1,0 +1,87 @@
+import type { Relayer } from '../../generated/openapi.ts'
+import { badRequest, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { NewRelayer, RelayerObstacle, RelayerRow, Store } from '../store/store.ts'
+import { page } from './page.ts'
+import { mergePolicies, readPolicies } from './policies.ts'
+import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
+
+export interface RelayerParts {
+  store: Store
+  makeId(): string
+  checkTarget(url: URL): string | undefined
+}
+
+type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer'>
+
+export function relayers({ store, makeId, checkTarget }: RelayerParts): Relayers {
+  const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
+
+  return {
+    async createRelayer({ body }) {
+      const { id = makeId(), notification_id = null, policies = {}, custom_rpc_urls = [], ...rest } = body
+      const relayer: NewRelayer = {
+        ...rest,
+        id,
+        notification_id,
+        policies: readPolicies(policies),
+        custom_rpc_urls: readUrls(custom_rpc_urls),
+        system_disabled: false,
+        disabled_reason: null,
+      }
+      const created = await store.createRelayer(relayer)
+      if (typeof created === 'string') throw refusal(created)
+      return single(show(created))
+    },
+
+    listRelayers: ({ query }) => page(query, store.listRelayers, show),
+
+    async getRelayer({ path }) {
+      const relayer = await store.getRelayer(path.relayer_id)
+      if (!relayer) throw unknown(path.relayer_id)
+      return single(show(relayer))
+    },
+
+    async updateRelayer({ path, body }) {
+      const { policies, custom_rpc_urls, ...rest } = body
+      const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
+      const updated = await store.updateRelayer(path.relayer_id, (current) => ({
+        ...current,
+        ...rest,
+        ...urls,
+        policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
+      }))
+      if (updated === 'missing') throw unknown(path.relayer_id)
+      if (typeof updated === 'string') throw refusal(updated)
+      return single(show(updated))
+    },
+
+    async deleteRelayer({ path }) {
+      const outcome = await store.deleteRelayer(path.relayer_id)
+      if (outcome === 'missing') throw unknown(path.relayer_id)
+      if (outcome === 'in_use') throw conflict('/path/relayer_id', 'The relayer has transactions that are not finished')
+      return single('Relayer deleted successfully')
+    },
+  }
+}
+
+const unknown = (relayer_id: string) => notFound(`Relayer with ID ${relayer_id} not found`)
+
+function refusal(obstacle: RelayerObstacle) {
+  switch (obstacle) {
+    case 'id_taken':
+      return conflict('/body/id', 'A relayer with this ID already exists')
+    case 'address_taken':
+      return badRequest('/body/signer_id', "Another relayer uses the signer's address on this chain id")
+    case 'unknown_network':
+      return badRequest('/body/network', 'There is no network of this name')
+    case 'unknown_signer':
+      return badRequest('/body/signer_id', 'There is no signer of this ID')
+    case 'unknown_notification':
+      return badRequest('/body/notification_id', 'There is no notification of this ID')
+  }
+}
+
+function show({ key: _, ...relayer }: RelayerRow): Relayer {
+  return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
+}

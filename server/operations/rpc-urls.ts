@@ -1,0 +1,31 @@
+import type { RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
+
+const default_weight = 100
+const mask = '***'
+
+/** Reads the URLs of nodes; `check` says why one may not be called. Refusals name the place under `path`. */
+export function readRpcUrls(
+  inputs: readonly RpcUrlInput[],
+  path: string,
+  check: (url: URL) => string | undefined,
+): RpcUrl[] {
+  return inputs.map((input, index) => {
+    const { url: text, weight = default_weight } = typeof input === 'string' ? { url: input } : input
+    const at = typeof input === 'string' ? `${path}/${index}` : `${path}/${index}/url`
+    const url = URL.parse(text)
+    if (!url) throw badRequest(at, 'must be a URL')
+    if (text.includes(mask)) throw badRequest(at, 'is masked; give the whole URL')
+    const refused = check(url)
+    if (refused) throw badRequest(at, refused)
+    return { url: text, weight }
+  })
+}
+
+/** As callers see them: providers put their keys into paths and queries, so only the host is shown. */
+export const showRpcUrls = (rpcUrls: readonly RpcUrl[]): RpcUrl[] =>
+  rpcUrls.map(({ url, weight }) => {
+    const { origin, pathname, search, hash } = new URL(url)
+    const bare = pathname === '/' && search === '' && hash === ''
+    return { url: bare ? origin : `${origin}/${mask}`, weight }
+  })

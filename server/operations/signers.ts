@@ -1,0 +1,72 @@
+import type { CreateSignerRequest } from '../../generated/openapi.ts'
+import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { SignerRow, Store } from '../store/store.ts'
+import { page } from './page.ts'
+
+export interface SignerParts {
+  store: Store
+  makeId(): string
+  generateKey(): Uint8Array
+  enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
+  openKeystore(
+    document: Record<string, unknown>,
+    passphrase: string,
+  ): Promise<{ key: Uint8Array } | { refused: 'malformed' | 'too_costly' | 'wrong_passphrase' | 'busy' }>
+}
+
+export function signers(
+  parts: SignerParts,
+): Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'> {
+  const { store, makeId, enclose } = parts
+
+  return {
+    async createSigner({ body }) {
+      const id = body.id ?? makeId()
+      const key = await keyOf(body, parts)
+      const signer = enclose(id, key)
+      key.fill(0)
+      if (!signer) throw badRequest('/body/config', 'the key is not a private key of secp256k1')
+      if (!(await store.createSigner(signer))) throw conflict('/body/id', 'A signer with this ID already exists')
+      return single({ id, type: signer.type, address: signer.address })
+    },
+
+    listSigners: ({ query }) => page(query, store.listSigners, (signer) => signer),
+
+    async getSigner({ path }) {
+      const signer = await store.getSigner(path.signer_id)
+      if (!signer) throw notFound('Not Found')
+      return single(signer)
+    },
+
+    async deleteSigner({ path }) {
+      const outcome = await store.deleteSigner(path.signer_id)
+      if (outcome === 'missing') throw notFound('Not Found')
+      if (outcome === 'in_use') throw conflict('/path/signer_id', 'A relayer uses this signer')
+      return single('Signer deleted successfully')
+    },
+  }
+}
+
+const refusals = {
+  malformed: badRequest('/body/config/keystore', 'is not a keystore of version 3 that this service understands'),
+  too_costly: badRequest('/body/config/keystore/crypto/kdfparams', 'costs more than this service spends on a keystore'),
+  wrong_passphrase: badRequest('/body/config/passphrase', 'does not open the keystore'),
+  busy: new ApiError('unavailable', 'Service Unavailable', [
+    { path: '/body/config/keystore', message: 'Too many keystores are being opened; try again in a few seconds' },
+  ]),
+}
+
+async function keyOf(body: CreateSignerRequest, { generateKey, openKeystore }: SignerParts): Promise<Uint8Array> {
+  switch (body.type) {
+    case 'generated':
+      return generateKey()
+    case 'plain':
+      return Buffer.from(body.config.key.replace(/^0x/, ''), 'hex')
+    case 'keystore': {
+      const opened = await openKeystore(body.config.keystore, body.config.passphrase)
+      if ('refused' in opened) throw refusals[opened.refused]
+      return opened.key
+    }
+  }
+}

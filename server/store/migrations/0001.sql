@@ -1,0 +1,100 @@
+-- The generation is the version of everything that processes cache; each change of such a row adds one.
+CREATE TABLE generation (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  value INTEGER NOT NULL
+) STRICT;
+INSERT INTO generation (id, value) VALUES (1, 1);
+
+-- One sealed row: only the master key that made this database opens it.
+CREATE TABLE vault_check (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  sealed BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE networks (
+  key                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  id                     TEXT NOT NULL UNIQUE,
+  name                   TEXT NOT NULL UNIQUE,
+  network_type           TEXT NOT NULL CHECK (network_type = 'evm'),
+  chain_id               INTEGER NOT NULL CHECK (chain_id > 0),
+  rpc_urls               TEXT NOT NULL CHECK (json_valid(rpc_urls)),
+  symbol                 TEXT,
+  required_confirmations INTEGER NOT NULL CHECK (required_confirmations > 0),
+  average_blocktime_ms   INTEGER,
+  is_testnet             INTEGER NOT NULL CHECK (is_testnet IN (0, 1)),
+  explorer_urls          TEXT NOT NULL CHECK (json_valid(explorer_urls)),
+  features               TEXT NOT NULL CHECK (json_valid(features)),
+  tags                   TEXT NOT NULL CHECK (json_valid(tags)),
+  CHECK (id = 'evm:' || name)
+) STRICT;
+
+CREATE TABLE signers (
+  key     INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL UNIQUE,
+  type    TEXT NOT NULL CHECK (type = 'local'),
+  address TEXT NOT NULL CHECK (length(address) = 42),
+  secret  BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE notifications (
+  key         INTEGER PRIMARY KEY AUTOINCREMENT,
+  id          TEXT NOT NULL UNIQUE,
+  type        TEXT NOT NULL CHECK (type = 'webhook'),
+  url         TEXT NOT NULL,
+  signing_key BLOB
+) STRICT;
+
+-- AUTOINCREMENT: a key is never given twice, so a relayer that takes a deleted one's id does not inherit its transactions.
+CREATE TABLE relayers (
+  key             INTEGER PRIMARY KEY AUTOINCREMENT,
+  id              TEXT NOT NULL UNIQUE,
+  name            TEXT NOT NULL,
+  network         TEXT NOT NULL REFERENCES networks (name),
+  network_type    TEXT NOT NULL CHECK (network_type = 'evm'),
+  chain_id        INTEGER NOT NULL,
+  paused          INTEGER NOT NULL CHECK (paused IN (0, 1)),
+  address         TEXT NOT NULL,
+  signer_id       TEXT NOT NULL REFERENCES signers (id),
+  notification_id TEXT REFERENCES notifications (id),
+  policies        TEXT NOT NULL CHECK (json_valid(policies)),
+  custom_rpc_urls TEXT NOT NULL CHECK (json_valid(custom_rpc_urls)),
+  system_disabled INTEGER NOT NULL CHECK (system_disabled IN (0, 1)),
+  disabled_reason TEXT,
+  UNIQUE (chain_id, address)
+) STRICT;
+CREATE INDEX relayers_by_signer ON relayers (signer_id);
+CREATE INDEX relayers_by_notification ON relayers (notification_id) WHERE notification_id IS NOT NULL;
+
+-- `sequence` counts a relayer's transactions without gaps: a page is a range of it, and a count is its end less its start.
+-- A nonce of an account belongs to one transaction only, whichever relayer made it.
+CREATE TABLE transactions (
+  key                      INTEGER PRIMARY KEY,
+  id                       TEXT NOT NULL UNIQUE,
+  relayer_key              INTEGER NOT NULL,
+  relayer_id               TEXT NOT NULL,
+  sequence                 INTEGER NOT NULL CHECK (sequence > 0),
+  chain_id                 INTEGER NOT NULL,
+  hash                     TEXT,
+  "from"                   TEXT NOT NULL,
+  "to"                     TEXT,
+  value                    TEXT NOT NULL,
+  data                     TEXT,
+  nonce                    INTEGER,
+  gas_limit                INTEGER,
+  gas_price                TEXT,
+  max_fee_per_gas          TEXT,
+  max_priority_fee_per_gas TEXT,
+  status                   TEXT NOT NULL CHECK (
+    status IN ('pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired')
+  ),
+  status_reason            TEXT,
+  created_at               TEXT NOT NULL,
+  sent_at                  TEXT,
+  confirmed_at             TEXT,
+  signature                TEXT CHECK (signature IS NULL OR json_valid(signature)),
+  speed                    TEXT CHECK (speed IS NULL OR json_valid(speed)),
+  UNIQUE (relayer_key, sequence),
+  UNIQUE (chain_id, "from", nonce)
+) STRICT;
+CREATE INDEX transactions_unfinished ON transactions (relayer_key, sequence)
+  WHERE status IN ('pending', 'sent', 'submitted', 'mined');

@@ -1,0 +1,36 @@
+import { connect } from './sqlite/connection.ts'
+import { networks } from './sqlite/networks.ts'
+import { notifications } from './sqlite/notifications.ts'
+import { relayers } from './sqlite/relayers.ts'
+import { signers } from './sqlite/signers.ts'
+import { transactions } from './sqlite/transactions.ts'
+import type { Store } from './store.ts'
+
+/** The store in one SQLite file. Statements are prepared once, when it opens. */
+export function openSqliteStore(file: string): Store {
+  const connection = connect(file)
+  const { db } = connection
+
+  const ping = db.prepare('SELECT 1 FROM generation')
+  const readCheck = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck()
+  const insertCheck = db.prepare('INSERT INTO vault_check (id, sealed) VALUES (1, ?)')
+
+  return {
+    generation: connection.generation,
+    ping: () => void ping.get(),
+    close: () => db.close(),
+    vaultCheck: (make) =>
+      connection.write(() => {
+        const sealed = readCheck.get()
+        if (sealed) return sealed
+        const made = make()
+        insertCheck.run(made)
+        return made
+      }),
+    ...networks(connection),
+    ...signers(connection),
+    ...relayers(connection),
+    ...notifications(connection),
+    ...transactions(connection),
+  }
+}

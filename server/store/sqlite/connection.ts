@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+
+const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
+const busy_timeout_ms = 5_000
+
+export interface Connection {
+  db: Database.Database
+  /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
+  write<T>(work: () => T): T
+  /** As `write`, and tells every process that what it caches is stale. */
+  writeCached<T>(work: () => T): T
+  /** The version of all that may be cached. */
+  generation(): number
+}
+
+/**
+ * Opens the file in WAL mode with every commit on the disk before it is answered, and brings it to the newest schema.
+ * Throws when the file is of a newer service than this one.
+ */
+export function connect(file: string): Connection {
+  const db = new Database(file, { timeout: busy_timeout_ms })
+  db.pragma('journal_mode = WAL')
+  // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  assertPragma(db, 'journal_mode', 'wal')
+  assertPragma(db, 'synchronous', 2)
+  assertPragma(db, 'foreign_keys', 1)
+
+  // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
+  const write = <T>(work: () => T): T => db.transaction(work).immediate()
+  migrate(db, write)
+
+  // data_version moves when another connection commits; only then is the row read again.
+  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
+  const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
+  let seenVersion: number | undefined
+  let current = 0
+
+  return {
+    db,
+    write,
+    writeCached(work) {
+      let bumped = 0
+      const result = write(() => {
+        const done = work()
+        bumped = bumpGeneration.get() as number
+        return done
+      })
+      current = bumped
+      return result
+    },
+    generation() {
+      const version = dataVersion.get()
+      if (version !== seenVersion) {
+        seenVersion = version
+        current = readGeneration.get() as number
+      }
+      return current
+    },
+  }
+}
+
+function assertPragma(db: Database.Database, name: string, wanted: string | number) {
+  const value = db.pragma(name, { simple: true })
+  if (value !== wanted) throw new Error(`The database does not take ${name} = ${wanted} (it says ${value})`)
+}
+
+function migrate(db: Database.Database, write: <T>(work: () => T) => T) {
+  const files = readdirSync(migrationsFolder)
+    .filter((name) => /^\d{4}\.sql$/.test(name))
+    .sort()
+  const newest = files.length
+  write(() => {
+    const version = db.pragma('user_version', { simple: true }) as number
+    if (version > newest) {
+      throw new Error(
+        `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,
+      )
+    }
+    for (const file of files.slice(version)) db.exec(readFileSync(join(migrationsFolder, file), 'utf8'))
+    db.pragma(`user_version = ${newest}`)
+  })
+}

@@ -1,0 +1,21 @@
+import type Database from 'better-sqlite3'
+import type { Listing, Slice } from '../store.ts'
+
+/**
+ * Lists a small table in the order of its creation. COUNT and OFFSET cost the table's size, which is fine for what people
+ * make by hand; transactions have their own way.
+ */
+export function lister<Row, T>(
+  db: Database.Database,
+  table: 'networks' | 'signers' | 'relayers' | 'notifications',
+  columns: string,
+  read: (row: Row) => T,
+): (slice: Slice) => Promise<Listing<T>> {
+  const count = db.prepare<[], number>(`SELECT COUNT(*) FROM ${table}`).pluck()
+  const select = db.prepare<[number, number], Row>(`SELECT ${columns} FROM ${table} ORDER BY key LIMIT ? OFFSET ?`)
+  const slice = db.transaction(({ limit, offset }: Slice) => {
+    const total_items = count.get() as number
+    return { items: offset < total_items ? select.all(limit, offset).map(read) : [], total_items }
+  })
+  return async (wanted) => slice(wanted)
+}

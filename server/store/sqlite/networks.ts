@@ -1,0 +1,66 @@
+import type { Network } from '../../../generated/openapi.ts'
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { lister } from './lists.ts'
+
+type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'is_testnet'> & {
+  rpc_urls: string
+  explorer_urls: string
+  features: string
+  tags: string
+  is_testnet: 0 | 1
+}
+
+const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
+  is_testnet, explorer_urls, features, tags`
+
+type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork'>
+
+export function networks({ db, writeCached }: Connection): Networks {
+  const select = db.prepare<[string], Row>(`SELECT ${columns} FROM networks WHERE id = ?`)
+  const insert = db.prepare<[Row]>(`
+    INSERT INTO networks (${columns})
+    VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
+      $is_testnet, $explorer_urls, $features, $tags)
+    ON CONFLICT DO NOTHING`)
+  const update = db.prepare<[Row]>(`
+    UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
+      average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
+      features = $features, tags = $tags
+    WHERE id = $id`)
+
+  return {
+    createNetwork: async (network) => writeCached(() => insert.run(bind(network)).changes === 1),
+    async getNetwork(id) {
+      const row = select.get(id)
+      return row && read(row)
+    },
+    listNetworks: lister(db, 'networks', columns, read),
+    updateNetwork: async (id, change) =>
+      writeCached(() => {
+        const row = select.get(id)
+        if (!row) return undefined
+        const changed = change(read(row))
+        update.run(bind(changed))
+        return changed
+      }),
+  }
+}
+
+const read = (row: Row): Network => ({
+  ...row,
+  rpc_urls: JSON.parse(row.rpc_urls),
+  explorer_urls: JSON.parse(row.explorer_urls),
+  features: JSON.parse(row.features),
+  tags: JSON.parse(row.tags),
+  is_testnet: row.is_testnet === 1,
+})
+
+const bind = (network: Network): Row => ({
+  ...network,
+  rpc_urls: JSON.stringify(network.rpc_urls),
+  explorer_urls: JSON.stringify(network.explorer_urls),
+  features: JSON.stringify(network.features),
+  tags: JSON.stringify(network.tags),
+  is_testnet: network.is_testnet ? 1 : 0,
+})

@@ -1,0 +1,92 @@
+import type { Signer } from '../../../generated/openapi.ts'
+import type { NewRelayer, RelayerRow, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { lister } from './lists.ts'
+
+type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
+  paused: 0 | 1
+  system_disabled: 0 | 1
+  policies: string
+  custom_rpc_urls: string
+}
+
+const columns = `key, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
+  custom_rpc_urls, system_disabled, disabled_reason`
+
+type Relayers = Pick<Store, 'createRelayer' | 'getRelayer' | 'listRelayers' | 'updateRelayer' | 'deleteRelayer'>
+
+export function relayers({ db, writeCached }: Connection): Relayers {
+  const select = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE id = ?`)
+  const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
+  const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
+  const notification = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
+  const sameAddress = db.prepare('SELECT 1 FROM relayers WHERE chain_id = ? AND address = ?')
+  const insert = db.prepare<[Omit<Row, 'key'> & { chain_id: number }], Row>(`
+    INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
+      policies, custom_rpc_urls, system_disabled, disabled_reason)
+    VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
+      $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
+    RETURNING ${columns}`)
+  const update = db.prepare<[Row]>(`
+    UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id, policies = $policies,
+      custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
+    WHERE key = $key`)
+  const unfinished = db.prepare(`
+    SELECT 1 FROM transactions
+    WHERE relayer_key = ? AND status IN ('pending', 'sent', 'submitted', 'mined') LIMIT 1`)
+  const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
+
+  const unknownNotification = (id: string | null) => id !== null && !notification.get(id)
+
+  return {
+    createRelayer: async (relayer) =>
+      writeCached(() => {
+        if (select.get(relayer.id)) return 'id_taken'
+        const chain_id = chainId.get(relayer.network)
+        if (chain_id === undefined) return 'unknown_network'
+        const its = address.get(relayer.signer_id)
+        if (its === undefined) return 'unknown_signer'
+        if (unknownNotification(relayer.notification_id)) return 'unknown_notification'
+        if (sameAddress.get(chain_id, its)) return 'address_taken'
+        return read(insert.get({ ...relayer, ...encode(relayer), address: its, chain_id }) as Row)
+      }),
+    async getRelayer(id) {
+      const row = select.get(id)
+      return row && read(row)
+    },
+    listRelayers: lister(db, 'relayers', columns, read),
+    updateRelayer: async (id, change) =>
+      writeCached(() => {
+        const row = select.get(id)
+        if (!row) return 'missing'
+        const changed = change(read(row))
+        if (unknownNotification(changed.notification_id)) return 'unknown_notification'
+        update.run({ ...changed, ...encode(changed) })
+        return changed
+      }),
+    deleteRelayer: async (id) =>
+      writeCached(() => {
+        const row = select.get(id)
+        if (!row) return 'missing'
+        if (unfinished.get(row.key)) return 'in_use'
+        remove.run(row.key)
+        return 'deleted'
+      }),
+  }
+}
+
+const read = (row: Row): RelayerRow => ({
+  ...row,
+  paused: row.paused === 1,
+  system_disabled: row.system_disabled === 1,
+  policies: JSON.parse(row.policies),
+  custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
+})
+
+/** The columns that SQLite keeps otherwise than the contract shows them. */
+const encode = (relayer: NewRelayer) => ({
+  paused: relayer.paused ? (1 as const) : (0 as const),
+  system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),
+  policies: JSON.stringify(relayer.policies),
+  custom_rpc_urls: JSON.stringify(relayer.custom_rpc_urls),
+})

@@ -1,0 +1,29 @@
+import type { Signer } from '../../../generated/openapi.ts'
+import type { SignerRow, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { lister } from './lists.ts'
+
+type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSigners' | 'deleteSigner'>
+
+/** The secret is in no column list but `getSecret`'s. */
+export function signers({ db, writeCached }: Connection): Signers {
+  const select = db.prepare<[string], Signer>('SELECT id, type, address FROM signers WHERE id = ?')
+  const selectSecret = db.prepare<[string], Uint8Array>('SELECT secret FROM signers WHERE id = ?').pluck()
+  const insert = db.prepare<[SignerRow]>(`
+    INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
+    ON CONFLICT DO NOTHING`)
+  const used = db.prepare('SELECT 1 FROM relayers WHERE signer_id = ?')
+  const remove = db.prepare('DELETE FROM signers WHERE id = ?')
+
+  return {
+    createSigner: async (signer) => writeCached(() => insert.run(signer).changes === 1),
+    getSigner: async (id) => select.get(id),
+    getSecret: async (id) => selectSecret.get(id),
+    listSigners: lister(db, 'signers', 'id, type, address', (row: Signer) => row),
+    deleteSigner: async (id) =>
+      writeCached(() => {
+        if (used.get(id)) return 'in_use'
+        return remove.run(id).changes === 1 ? 'deleted' : 'missing'
+      }),
+  }
+}

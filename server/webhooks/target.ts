@@ -1,0 +1,61 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Which addresses the service may call, for webhooks and RPC URLs alike. Private means: not meant for the public internet
+ * (IANA's special-purpose registries, RFC 6890), the metadata services of clouds (link-local) among them.
+ */
+export type TargetCheck = (url: URL) => string | undefined
+
+const privateRanges = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const) {
+  privateRanges.addSubnet(network, prefix, 'ipv4')
+}
+
+// Only 2000::/3 is public in IPv6, less what carries an IPv4 address inside (6to4, Teredo) or is for documentation.
+const publicIpv6 = new BlockList()
+publicIpv6.addSubnet('2000::', 3, 'ipv6')
+for (const [network, prefix] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const) {
+  privateRanges.addSubnet(network, prefix, 'ipv6')
+}
+
+/** `address`: an IP address in text, without brackets. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address)
+  if (family === 0) return true
+  if (family === 4) return privateRanges.check(address, 'ipv4')
+  return !publicIpv6.check(address, 'ipv6') || privateRanges.check(address, 'ipv6')
+}
+
+const privateNames = /(?:^|\.)(?:localhost|local|internal|home\.arpa)\.?$/i
+
+/** Undefined when the URL may be called, as far as its text tells; else why not. Names are looked up when they are called. */
+export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
+  return (url) => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be http or https'
+    if (url.username || url.password) return 'must not hold a user name or password'
+    if (allowPrivateTargets) return undefined
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const forbidden = isIP(host) ? isPrivateAddress(host) : privateNames.test(host)
+    return forbidden ? 'must be a public address (ALLOW_PRIVATE_TARGETS permits others)' : undefined
+  }
+}

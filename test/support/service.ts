@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import pino from 'pino'
+import { onTestFinished } from 'vitest'
+import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { type Service, startService, type World } from '../../server/service.ts'
+
+export interface TestService extends Service {
+  client: RelayerClient
+  /** The data folder; it goes with the test. */
+  data_dir: string
+  /** Every line logged so far, at every level. */
+  logged: string[]
+  /** A request as no client sends it: path, init, with the token unless `headers` are given. */
+  raw(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** A folder of the test's own; it goes with the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/**
+ * A service of the test's own: a fresh database, a free port, settings as the environment gives them (`settings`), and the
+ * typed client. It ends with the test.
+ */
+export async function startTestService(
+  settings: Record<string, string> = {},
+  world: Omit<World, 'logger'> = {},
+): Promise<TestService> {
+  const data_dir = settings.DATA_DIR ?? temporaryFolder()
+  const logged: string[] = []
+  const logger = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => done(void logged.push(`${line}`)) }))
+  const service = await startService(readConfig({ PORT: '0', DATA_DIR: data_dir, ...settings }), { ...world, logger })
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= service.close()
+    return closed
+  }
+  onTestFinished(close)
+
+  return {
+    ...service,
+    close,
+    data_dir,
+    logged,
+    client: createRelayerClient({ baseUrl: service.url, token: service.api_key }),
+    raw: (path, init = {}) =>
+      fetch(`${service.url}${path}`, {
+        ...init,
+        headers: init.headers ?? { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/json' },
+      }),
+  }
+}
