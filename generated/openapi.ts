@@ -75,11 +75,302 @@ export interface paths {
          * List a relayer's transactions
          * @description The newest first. Served with and without the slash at the end. A page costs the same however deep it lies.
          *     When transactions arrive between two pages, later pages move down by as many rows; the typed client's iterator
-         *     removes the repeats.
+         *     removes the repeats. With a filter the pages are of what it lets through.
          */
         get: operations["listTransactions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a transaction
+         * @description Accepts a transaction: when this answers 201 the transaction has its nonce, is on the disk, and reaches the chain
+         *     exactly once, or ends `failed`, `canceled` or `expired` where you can see it. What can be refused is refused before
+         *     a nonce is taken: a policy (403), too little balance or a call that reverts (400), an unreachable chain (503).
+         *
+         *     Prices that are absent come from the `speed` tier. Prices that are given are where it starts: a transaction that
+         *     is not mined in time is sent again at the same nonce for at least 10 % more, up to the policy `gas_price_cap`.
+         *
+         *     **Idempotency-Key**: send one, and send it again when you did not hear the answer. The same key with the same body
+         *     gives the first answer again, with another body 422. A key holds for the caller and the relayer for as long as the
+         *     transaction is kept, and for at least 24 hours.
+         *
+         *     **wait**: answers when the transaction has reached the state, or has ended otherwise, or `wait_seconds` have
+         *     passed, whichever is first; look at `status`.
+         */
+        post: operations["sendTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel all that is not mined
+         * @description Each as by "Cancel a transaction".
+         */
+        delete: operations["cancelPendingTransactions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description A nonce of the relayer's account.
+                 * @example 0
+                 */
+                nonce: string;
+            };
+            cookie?: never;
+        };
+        /** Get a transaction by its nonce */
+        get: operations["getTransactionByNonce"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /** Get a transaction */
+        get: operations["getTransaction"];
+        /**
+         * Replace a transaction
+         * @description Puts another transaction at the same nonce, under the same id. Prices that are given are taken as they are, but
+         *     must be at least 10 % above what a node has already; prices that are absent are chosen so. Which of the two is
+         *     mined is the chain's to say; this one then shows it. A transaction that is mined, ended or being canceled is
+         *     refused with 409.
+         */
+        put: operations["replaceTransaction"];
+        post?: never;
+        /**
+         * Cancel a transaction
+         * @description One that was never signed and has the relayer's highest nonce gives it back and is `canceled` at once. Any other is
+         *     replaced by a transfer of nothing to the relayer itself at the same nonce, and is `canceled` when that is deep
+         *     enough in the chain; should the original be mined first after all, it goes on as if it had not been canceled. One
+         *     that is mined or ended is refused with 409.
+         */
+        delete: operations["cancelTransaction"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/sign-transaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign a transaction without sending it
+         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559), which must be for the chain id of the
+         *     relayer's network and keep its policies. The service does not know of its nonce: a transaction that is sent by
+         *     other means with a nonce that the service has given away competes with it.
+         */
+        post: operations["signTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /** Get a relayer's balance */
+        get: operations["getRelayerBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a relayer's state
+         * @description The balance is null while the chain cannot be reached.
+         */
+        get: operations["getRelayerStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the relayer's network
+         * @description Passes a JSON-RPC call that only reads on to the network's nodes. An error of the node's is part of a successful
+         *     answer, as JSON-RPC has it; 503 means that no node answered.
+         */
+        post: operations["callRpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/nonce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the state of a relayer's nonces
+         * @description What the store thinks, what the chain says, where they differ, and what is being done about it.
+         */
+        get: operations["getNonce"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/nonce/heal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Heal a relayer's nonces now
+         * @description Does at once what happens by itself every few seconds: follows a chain that is ahead, fills gaps, and sends again
+         *     what the nodes have lost. Answers with the state afterwards.
+         */
+        post: operations["healNonce"];
         delete?: never;
         options?: never;
         head?: never;
@@ -467,18 +758,111 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["Timestamp"] | null;
             confirmed_at: components["schemas"]["Timestamp"] | null;
-            /** @description The signature of the transaction that was broadcast last. */
-            signature: {
-                r: components["schemas"]["Hash"];
-                s: components["schemas"]["Hash"];
-                sig: string;
-                v: number;
-            } | null;
+            /** @description The signature of what was signed last. */
+            signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The tier and its percentile of eth_feeHistory. */
             speed: {
                 tier: components["schemas"]["Speed"];
                 percentile: number;
             } | null;
+        };
+        /** @description Any number of bytes of hex, with or without 0x. */
+        BytesInput: string;
+        SendTransactionRequest: {
+            /** @description The receiver; absent or null to create a contract from `data`. */
+            to?: components["schemas"]["AddressInput"] | null;
+            /** @description The amount that is sent along. */
+            value: components["schemas"]["AmountInput"];
+            data?: components["schemas"]["BytesInput"] | null;
+            /** @description Estimated by the node when absent. */
+            gas_limit?: number | null;
+            /** @description Which percentile of recent tips is paid - 30, 50, 85 or 99. `average` when absent. */
+            speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
+            /** @description Prices it in the old way; not together with the two others. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) it is not sent any more: it is `expired` if its nonce is not lost by that, else
+             *     canceled on chain first.
+             */
+            valid_until?: string | null;
+        };
+        PendingCancellation: {
+            queued_for_cancellation_transaction_ids: components["schemas"]["Id"][];
+            failed_to_queue_transaction_ids: components["schemas"]["Id"][];
+            total_processed: number;
+        };
+        /** @description The v of a typed transaction is its y parity (0 or 1), of a legacy one that of EIP-155. */
+        TransactionSignature: {
+            r: components["schemas"]["Hash"];
+            s: components["schemas"]["Hash"];
+            /** @description r, s and 27 or 28, 65 bytes. */
+            sig: string;
+            v: number;
+        };
+        SignedTransaction: {
+            signed_transaction: components["schemas"]["Bytes"];
+            hash: components["schemas"]["Hash"];
+            signature: components["schemas"]["TransactionSignature"];
+        };
+        Balance: {
+            balance: components["schemas"]["Amount"];
+            /** @constant */
+            unit: "wei";
+        };
+        RelayerStatus: {
+            network_type: components["schemas"]["NetworkType"];
+            /** @description The nonce that the next transaction gets. */
+            nonce: components["schemas"]["Amount"];
+            /** @description How many are accepted and not yet ended. */
+            pending_transactions_count: number;
+            last_confirmed_transaction_timestamp: components["schemas"]["Timestamp"] | null;
+            balance: components["schemas"]["Amount"] | null;
+            paused: boolean;
+            system_disabled: boolean;
+            disabled_reason: string | null;
+        };
+        RpcRequest: {
+            /** @constant */
+            jsonrpc?: "2.0";
+            id?: number | string | null;
+            /** @enum {string} */
+            method: "eth_blockNumber" | "eth_call" | "eth_chainId" | "eth_estimateGas" | "eth_feeHistory" | "eth_gasPrice" | "eth_getBalance" | "eth_getBlockByHash" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getCode" | "eth_getLogs" | "eth_getProof" | "eth_getStorageAt" | "eth_getTransactionByHash" | "eth_getTransactionCount" | "eth_getTransactionReceipt" | "eth_maxPriorityFeePerGas" | "net_version" | "web3_clientVersion";
+            params?: unknown[];
+        };
+        RpcAnswer: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: number | string | null;
+            /** @description Whatever the method answers. */
+            result?: unknown;
+            error?: {
+                code: number;
+                message: string;
+                /** @description Whatever the node says more. */
+                data?: unknown;
+            };
+        };
+        NonceState: {
+            /** @description What the store gives to the next transaction. */
+            next_nonce: number;
+            /** @description How many transactions of the account are mined; null while the chain cannot be reached. */
+            chain_latest: number | null;
+            /** @description The same with those that the node has pending. It is shown and never relied on. */
+            chain_pending: number | null;
+            /** @description Nonces that the chain waits for and that no transaction holds, at most 100 of them. */
+            gaps: number[];
+            /**
+             * @description `in_step`; `chain_ahead`: the account was used elsewhere, and the store follows; `gap`: a nonce is missing and
+             *     is being filled by a transfer of nothing; `chain_restarted`: the chain is not the one that the nonces were
+             *     used on (a development chain that began anew), and sending has stopped; `unreachable`: no node answers.
+             * @enum {string}
+             */
+            status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
+            /** @description For people, with what is being done. */
+            explanation: string;
         };
         /** @enum {string} */
         NotificationType: "webhook";
@@ -583,7 +967,9 @@ export interface components {
                  * @description A Web3 Secret Storage document, version 3. Its key derivation may cost at most 256 MiB (scrypt) or
                  *     10,000,000 rounds (pbkdf2).
                  */
-                keystore: Record<string, never>;
+                keystore: {
+                    [key: string]: unknown;
+                };
                 /** @description What the keystore was encrypted with. It is used once and not kept. */
                 passphrase: string;
             };
@@ -733,6 +1119,24 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
+        /** @description The Idempotency-Key was used with another body. */
+        Unprocessable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description What this needs is not reachable now; `details` says what. */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
         /** @description The process does not take work; `details` says what is not ready. */
         NotReady: {
             headers: {
@@ -779,6 +1183,104 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["SignatureResult"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The transaction. */
+        Transaction: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Transaction"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description What was canceled. */
+        PendingCancellation: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["PendingCancellation"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The signed transaction, ready to be sent by other means. */
+        SignedTransaction: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SignedTransaction"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The balance now. */
+        Balance: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Balance"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The state now. */
+        RelayerStatus: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["RelayerStatus"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The node's answer. */
+        RpcAnswer: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["RpcAnswer"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The state of the nonces. */
+        NonceState: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["NonceState"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -923,6 +1425,11 @@ export interface components {
          */
         notification_id: components["schemas"]["PathId"];
         /**
+         * @description The transaction's id.
+         * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+         */
+        transaction_id: components["schemas"]["PathId"];
+        /**
          * @description The signer's id.
          * @example treasury-key
          */
@@ -983,6 +1490,16 @@ export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type Transaction = components['schemas']['Transaction'];
+export type BytesInput = components['schemas']['BytesInput'];
+export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type PendingCancellation = components['schemas']['PendingCancellation'];
+export type TransactionSignature = components['schemas']['TransactionSignature'];
+export type SignedTransaction = components['schemas']['SignedTransaction'];
+export type Balance = components['schemas']['Balance'];
+export type RelayerStatus = components['schemas']['RelayerStatus'];
+export type RpcRequest = components['schemas']['RpcRequest'];
+export type RpcAnswer = components['schemas']['RpcAnswer'];
+export type NonceState = components['schemas']['NonceState'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
@@ -1013,10 +1530,19 @@ export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
+export type ResponseUnprocessable = components['responses']['Unprocessable'];
+export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealth = components['responses']['Health'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResult = components['responses']['SignatureResult'];
+export type ResponseTransaction = components['responses']['Transaction'];
+export type ResponsePendingCancellation = components['responses']['PendingCancellation'];
+export type ResponseSignedTransaction = components['responses']['SignedTransaction'];
+export type ResponseBalance = components['responses']['Balance'];
+export type ResponseRelayerStatus = components['responses']['RelayerStatus'];
+export type ResponseRpcAnswer = components['responses']['RpcAnswer'];
+export type ResponseNonceState = components['responses']['NonceState'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseNotification = components['responses']['Notification'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
@@ -1028,6 +1554,7 @@ export type ResponseNetwork = components['responses']['Network'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
+export type ParameterTransactionId = components['parameters']['transaction_id'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -1104,6 +1631,12 @@ export interface operations {
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
+                /** @description Only transactions in this state; may be given several times. */
+                status?: components["schemas"]["TransactionStatus"][];
+                /** @description Only transactions accepted after this time (RFC 3339). */
+                created_after?: string;
+                /** @description Only transactions accepted before this time (RFC 3339). */
+                created_before?: string;
             };
             header?: never;
             path: {
@@ -1122,6 +1655,330 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    sendTransaction: {
+        parameters: {
+            query?: {
+                /** @description The state to wait for. */
+                wait?: "none" | "submitted" | "mined" | "confirmed";
+                /** @description How long to wait at most. */
+                wait_seconds?: number;
+            };
+            header?: {
+                /**
+                 * @description Any text of at most 255 printable ASCII characters, in double quotes (IETF draft) or bare.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    cancelPendingTransactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PendingCancellation"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getTransactionByNonce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description A nonce of the relayer's account.
+                 * @example 0
+                 */
+                nonce: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    replaceTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Transaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    cancelTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Transaction"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    signTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The unsigned transaction as its type serialises it. */
+                    unsigned_transaction: string;
+                };
+            };
+        };
+        responses: {
+            200: components["responses"]["SignedTransaction"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getRelayerBalance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Balance"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getRelayerStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["RelayerStatus"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    callRpc: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RpcRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["RpcAnswer"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getNonce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["NonceState"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    healNonce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["NonceState"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
     };
@@ -1566,8 +2423,12 @@ type ReadonlyArray<T> = [
 ] extends [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
+export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
+export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
+export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Signer"]["type"]> = ["local"];

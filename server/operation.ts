@@ -6,9 +6,14 @@ import type { operations, Pagination } from '../generated/openapi.ts'
  */
 export type OperationId = keyof operations
 
-type Parameter<Id extends OperationId, In extends 'path' | 'query'> = Required<
-  NonNullable<operations[Id]['parameters'][In]>
+type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> = NonNullable<
+  operations[Id]['parameters'][In]
 >
+
+/** The query parameters that have a default in the contract (a test holds the list to it): those are always there. */
+type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds'
+type Query<Id extends OperationId> = WithDefaults<Parameter<Id, 'query'>>
+type WithDefaults<T> = Omit<T, Defaulted> & Required<Pick<T, Extract<keyof T, Defaulted>>>
 
 type Body<Id extends OperationId> = operations[Id] extends { requestBody: { content: { 'application/json': infer B } } }
   ? B
@@ -22,11 +27,18 @@ type Success<Id extends OperationId> = {
     : never
 }[keyof operations[Id]['responses']]
 
+/** Who calls: the name under which it is limited, and its idempotency keys are kept. */
+export interface Caller {
+  id: string
+}
+
 /** A request that has passed the contract: query defaults are filled in, numbers are numbers. */
 export interface OperationRequest<Id extends OperationId> {
   path: Parameter<Id, 'path'>
-  query: Parameter<Id, 'query'>
+  query: Query<Id>
+  header: Parameter<Id, 'header'>
   body: Body<Id>
+  caller: Caller
 }
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import { type Config, ConfigError } from './config.ts'
-import type { Detail } from './errors.ts'
+import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
+import { parseUnsigned, readSigned, seal } from './evm/envelope.ts'
+import * as fees from './evm/fees.ts'
+import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { createDemo, readSecrets } from './first-start.ts'
 import { createApp } from './http/app.ts'
 import { createAuthentication } from './http/authentication.ts'
@@ -15,10 +18,18 @@ import { listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
+import { createLease } from './lease.ts'
 import { createOperations } from './operations/index.ts'
+import { readWanted } from './operations/wanted.ts'
+import { createNonces } from './sending/nonces.ts'
+import { checkPolicies } from './sending/policies.ts'
+import { createSender } from './sending/sender.ts'
+import { createSubmit, stateOf } from './sending/submit.ts'
+import { createWaiting } from './sending/waiting.ts'
 import { openSqliteStore } from './store/sqlite.ts'
-import type { Store } from './store/store.ts'
-import { createTargetCheck } from './webhooks/target.ts'
+import type { RelayerRow, Store } from './store/store.ts'
+import { createLookup, createTargetCheck } from './webhooks/target.ts'
+import { createWorker } from './worker.ts'
 
 export interface Service {
   /** Where it listens: http://host:port, without a slash at the end. */
@@ -34,15 +45,18 @@ export interface Service {
 /** What a test puts in the place of the world. */
 export interface World {
   /** Milliseconds, never going back. */
+  elapsed?: () => number
+  /** Milliseconds of the epoch. */
   now?: () => number
   logger?: pino.Logger
 }
 
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
-  const { now = () => performance.now(), logger = pino({ level: config.log_level }) } = world
+  const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
+  const makeId = () => uuidv7()
   const secrets = readSecrets(config)
-  const store = openSqliteStore(config.database_file)
+  const store = openSqliteStore(config.database_file, { now, makeId })
 
   try {
     const vault = createVault(secrets.master_key)
@@ -50,25 +64,66 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
+    const chains = createChains(store, createLookup(config.allow_private_targets), elapsed)
+    const waiting = createWaiting()
+    const lease = createLease(store, 'sender')
+    const nonces = createNonces({ store, makeId, now })
+    const sending = {
+      ...{ store, makeId, now, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      findSigner: keyring.find,
+      reach: chains.reach,
+      changed: waiting.changed,
+    }
+    const sender = createSender(sending)
+    const worker = createWorker({
+      work: sender.work,
+      find: store.relayersAtWork,
+      claim: lease.claim,
+      version: store.version,
+      logger,
+    })
+    const hurry = (relayer_key: number, resend = false) => {
+      sender.hurry(relayer_key, resend)
+      worker.wake(relayer_key)
+    }
+
     const state = { stopping: false }
     const handlers = createOperations({
       store,
-      makeId: uuidv7,
+      makeId,
       seal: vault.seal,
       findSigner: keyring.find,
       enclose: keyring.enclose,
-      generateKey,
-      openKeystore,
-      messageDigest,
-      typedDataDigest,
+      ...{ generateKey, openKeystore, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, stateOf },
       checkTarget: createTargetCheck(config.allow_private_targets),
+      submit: createSubmit({ ...sending, readWanted, wake: worker.wake }),
+      waitUntil: waiting.until,
+      hurry,
+      reach: chains.reach,
+      nonceState: nonces.state,
+      async heal(relayer) {
+        await healAccount(relayer)
+        hurry(relayer.key, true)
+        await worker.run(relayer.key)
+      },
+      rpcErrorOf: (error) => (error instanceof RpcError ? error.error : undefined),
+      isUnreachable: (error) => error instanceof RpcUnavailable,
       unready: () => unready(store, state.stopping),
     })
+
+    /** An account at rest has no lane that follows its chain. */
+    async function healAccount(relayer: RelayerRow): Promise<void> {
+      const reach = await chains.reach(relayer)
+      if (!reach) return
+      const latest = await reach.chain.latestNonce(relayer.address)
+      if (await nonces.follow(relayer, reach.chain, latest)) await nonces.mend(relayer, reach.chain, latest)
+    }
+
     const app = createApp({
       operations: compileContract(readContract()),
       handlers,
       authenticate: createAuthentication(secrets.api_key),
-      rateLimit: createRateLimit(config.rate_limit_per_second, config.rate_limit_burst, now),
+      rateLimit: createRateLimit(config.rate_limit_per_second, config.rate_limit_burst, elapsed),
       reference: readReference(),
       logger,
     })
@@ -81,7 +136,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
       demo: (await store.getRelayer('demo')) !== undefined,
       async close() {
         state.stopping = true
+        waiting.stop()
         await server.close()
+        await worker.stop()
+        lease.release()
         store.close()
       },
     }
@@ -107,9 +165,16 @@ function checkMasterKey(store: Store, vault: Vault): void {
   }
 }
 
-function unready(store: Store, stopping: boolean): Detail[] {
-  const reasons: Detail[] = []
-  if (stopping) reasons.push({ path: 'process', message: 'is shutting down' })
+/** What an error of the chain's means for a transaction; undefined when it is none of the chain's. */
+function kindOf(error: unknown): string | undefined {
+  if (error instanceof RpcError) return error.kind
+  return error instanceof RpcUnavailable ? 'unreachable' : undefined
+}
+
+const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
+
+function unready(store: Store, stopping: boolean) {
+  const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []
   try {
     store.ping()
   } catch {

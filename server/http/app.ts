@@ -1,8 +1,8 @@
 import express, { type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
-import type { Handlers } from '../operation.ts'
-import type { Authenticate, Caller } from './authentication.ts'
+import type { Caller, Handlers } from '../operation.ts'
+import type { Authenticate } from './authentication.ts'
 import { mediaTypeOf, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import { toFailure } from './failure.ts'
@@ -36,9 +36,10 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
 
     return async (request: Request, response: Response) => {
       try {
-        const limits = operation.limited ? rateLimit.take((response.locals.caller as Caller).id) : {}
-        const parts = await readParts(operation, request)
-        const body = await handle({ path: parts.params, query: parts.query, body: parts.body })
+        const caller = response.locals.caller as Caller
+        const limits = operation.limited ? rateLimit.take(caller.id) : {}
+        const { params: path, query, body: given } = await readParts(operation, request)
+        const body = await handle({ path, query, header: operation.readHeader(request.headers), body: given, caller })
         const broken = operation.checkResponse(operation.status, body)
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
         send(response, operation.status, limits, body)

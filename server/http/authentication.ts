@@ -1,11 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../errors.ts'
-
-/** Who calls: the name under which it is limited. */
-export interface Caller {
-  id: string
-}
+import type { Caller } from '../operation.ts'
 
 /** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
 export type Authenticate = (request: IncomingMessage) => Caller

@@ -27,6 +27,8 @@ export interface Operation {
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
   readQuery: QueryReader
+  /** The headers that the operation declares, under the contract's names. */
+  readHeader(headers: Record<string, unknown>): Record<string, unknown>
   /** Fills in the defaults of the query. Throws ApiError (400) with every place that breaks the contract. */
   checkRequest(parts: RequestParts, mediaType: string | undefined): void
   /** Undefined when the body is what the contract promises for the status; else what is wrong with it. */
@@ -84,6 +86,7 @@ export function compileContract(document: unknown): Operation[] {
 
   return operationsOf(apiDoc as unknown as Document).map(({ path, method, operation, response }) => {
     const key = `${method} ${path}`
+    const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
     const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
     const checks = new Map(
       (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
@@ -101,11 +104,8 @@ export function compileContract(document: unknown): Operation[] {
       guarded: operation.security?.length !== 0,
       limited: '429' in operation.responses,
       mediaTypes,
-      readQuery: queryReader(
-        (operation.parameters ?? []).map((p) =>
-          '$ref' in p ? (parameters[String(p.$ref).split('/').pop() as string] as Parameter) : p,
-        ),
-      ),
+      readQuery: queryReader(declared),
+      readHeader: headerReader(declared),
       checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
       checkResponse(status, body) {
         const check = answers[status]?.['application/json'] ?? answers.default?.['application/json']
@@ -114,6 +114,15 @@ export function compileContract(document: unknown): Operation[] {
       },
     }
   })
+}
+
+const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
+  parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
+
+function headerReader(parameters: Parameter[]) {
+  const names = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
+  return (headers: Record<string, unknown>) =>
+    Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
 }
 
 function operationsOf(document: Document) {

@@ -1,4 +1,5 @@
 import type { Handlers } from '../operation.ts'
+import { type AccountParts, accounts } from './accounts.ts'
 import { type HealthParts, health } from './health.ts'
 import { type NetworkParts, networks } from './networks.ts'
 import { type NotificationParts, notifications } from './notifications.ts'
@@ -7,7 +8,8 @@ import { type SignerParts, signers } from './signers.ts'
 import { type SigningParts, signing } from './signing.ts'
 import { type TransactionParts, transactions } from './transactions.ts'
 
-export type OperationParts = HealthParts &
+export type OperationParts = AccountParts &
+  HealthParts &
   NetworkParts &
   NotificationParts &
   RelayerParts &
@@ -21,6 +23,7 @@ export const createOperations = (parts: OperationParts): Handlers => ({
   ...transactions(parts),
   ...notifications(parts),
   ...relayers(parts),
+  ...accounts(parts),
   ...signers(parts),
   ...networks(parts),
   ...health(parts),

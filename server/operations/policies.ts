@@ -1,30 +1,5 @@
-import { getAddress } from 'ethers/address'
-import type {
-  AmountInput,
-  RelayerPolicies,
-  RelayerPoliciesInput,
-  RelayerPoliciesPatch,
-} from '../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
-
-const max_amount = 2n ** 256n - 1n
-
-/** A decimal string without leading zeros. A number that was written as 1e30 has lost digits already: it is refused. */
-export function readAmount(input: AmountInput, path: string): string {
-  if (typeof input === 'number' && !Number.isSafeInteger(input)) throw badRequest(path, 'must be written in digits')
-  const amount = BigInt(input)
-  if (amount > max_amount) throw badRequest(path, 'must be at most 2^256 - 1')
-  return amount.toString()
-}
-
-/** Lower case; a mixed-case address must carry its checksum (EIP-55). */
-export function readAddress(input: string, path: string): string {
-  try {
-    return getAddress(input).toLowerCase()
-  } catch {
-    throw badRequest(path, 'has a wrong checksum (EIP-55)')
-  }
-}
+import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../generated/openapi.ts'
+import { readAddress, readAmount } from './values.ts'
 
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
   const { min_balance, gas_price_cap, whitelist_receivers, ...rest } = input

@@ -82,6 +82,6 @@ function refusal(obstacle: RelayerObstacle) {
   }
 }
 
-function show({ key: _, ...relayer }: RelayerRow): Relayer {
+function show({ key: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
   return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

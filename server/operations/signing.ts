@@ -1,42 +1,85 @@
-import type { SignatureResult } from '../../generated/openapi.ts'
+import type { SignatureResult, SignedTransaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
+import type { RelayerRow } from '../store/store.ts'
 
 interface Signature {
   rs: Uint8Array
   recovery: number
 }
 
-export interface SigningParts {
-  findSigner(
-    relayer_id: string,
-  ): Promise<
-    { relayer: { paused: boolean }; signer: { sign(digest: Uint8Array): Signature | Promise<Signature> } } | undefined
-  >
-  messageDigest(message: string): Uint8Array
-  typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
+interface Held {
+  relayer: RelayerRow
+  signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
 }
 
-export function signing({
-  findSigner,
-  messageDigest,
-  typedDataDigest,
-}: SigningParts): Pick<Handlers, 'signMessage' | 'signTypedData'> {
-  const sign = async (relayer_id: string, unknown: string, digest: () => Uint8Array) => {
+export interface SigningParts {
+  findSigner(relayer_id: string): Promise<Held | undefined>
+  messageDigest(message: string): Uint8Array
+  typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
+  /** Throws when the bytes are no unsigned transaction. */
+  parseUnsigned(hex: string): {
+    chain_id: bigint
+    to: string | null
+    gas_price: bigint
+    digest: Uint8Array
+    finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
+  }
+  /** What the relayer's policies say of a transaction. Throws ApiError (403). */
+  checkPolicies(
+    relayer: RelayerRow,
+    transaction: { to: string | null; gas_price: string | null; max_fee_per_gas: string | null },
+  ): void
+}
+
+type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTransaction'>
+
+export function signing(parts: SigningParts): Signing {
+  const { findSigner, messageDigest, typedDataDigest, parseUnsigned, checkPolicies } = parts
+
+  const find = async (relayer_id: string, unknown: string): Promise<Held> => {
     const held = await findSigner(relayer_id)
     if (!held) throw notFound(unknown)
     if (held.relayer.paused) throw new ApiError('forbidden', 'Relayer paused')
-    return single(signatureResult(await held.signer.sign(digest())))
+    return held
   }
+  const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
-    signMessage: ({ path, body }) => sign(path.relayer_id, 'Not found', () => messageDigest(body.message)),
-    signTypedData: ({ path, body }) =>
-      sign(path.relayer_id, `Relayer with ID ${path.relayer_id} not found`, () =>
-        typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body)),
-      ),
+    async signMessage({ path, body }) {
+      const { signer } = await find(path.relayer_id, 'Not found')
+      return single(signatureResult(await signer.sign(messageDigest(body.message))))
+    },
+
+    async signTypedData({ path, body }) {
+      const { signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const digest = typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body))
+      return single(signatureResult(await signer.sign(digest)))
+    },
+
+    async signTransaction({ path, body }) {
+      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const transaction = parse(body.unsigned_transaction)
+      if (transaction.chain_id !== BigInt(relayer.chain_id)) {
+        throw badRequest(place, `is for chain id ${transaction.chain_id} and not for ${relayer.chain_id}`)
+      }
+      const gas_price = transaction.gas_price.toString()
+      checkPolicies(relayer, { to: transaction.to, gas_price, max_fee_per_gas: null })
+      const { raw, hash, signature } = transaction.finish(await signer.sign(transaction.digest))
+      return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
+    },
+  }
+
+  function parse(hex: string) {
+    try {
+      return parseUnsigned(hex)
+    } catch {
+      throw badRequest(place, 'is no unsigned transaction of a type that is signed here (legacy, EIP-2930, EIP-1559)')
+    }
   }
 }
+
+const place = '/body/unsigned_transaction'
 
 /** 32 bytes from 64 hex digits with or without 0x. */
 function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint8Array {

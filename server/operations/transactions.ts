@@ -1,23 +1,165 @@
-import { notFound } from '../errors.ts'
-import type { Handlers } from '../operation.ts'
-import type { Store } from '../store/store.ts'
+import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
+import { badRequest, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
 import { page } from './page.ts'
 
 export interface TransactionParts {
   store: Store
-  findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
+  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
+  submit: {
+    send(
+      relayer_id: string,
+      body: SendTransactionRequest,
+      idempotency: { caller: string; key: string } | undefined,
+    ): Promise<{ transaction: Transaction; key: number }>
+    replace(relayer_id: string, transaction_id: string, body: SendTransactionRequest): Promise<TransactionRow>
+  }
+  /** In words that fit "The transaction is …". */
+  stateOf(row: TransactionRow): string
+  waitUntil(
+    read: () => Promise<Transaction>,
+    state: 'submitted' | 'mined' | 'confirmed',
+    wait_ms: number,
+  ): Promise<void>
+  /** There is work for the relayer, and it is urgent. */
+  hurry(relayer_key: number): void
 }
 
-export function transactions({ store, findSigner }: TransactionParts): Pick<Handlers, 'listTransactions'> {
+const max_canceled_at_once = 10_000
+
+type Transactions = Pick<
+  Handlers,
+  | 'sendTransaction'
+  | 'listTransactions'
+  | 'getTransaction'
+  | 'getTransactionByNonce'
+  | 'replaceTransaction'
+  | 'cancelTransaction'
+  | 'cancelPendingTransactions'
+>
+
+export function transactions(parts: TransactionParts): Transactions {
+  const { store, submit, hurry, stateOf } = parts
+
+  async function find(relayer_id: string): Promise<RelayerRow> {
+    const held = await parts.findSigner(relayer_id)
+    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    return held.relayer
+  }
+
+  async function get(relayer_key: number, id: string): Promise<TransactionRow> {
+    const row = await store.getTransaction(relayer_key, id)
+    if (!row) throw notFound(`Transaction with ID ${id} not found`)
+    return row
+  }
+
   return {
+    async sendTransaction({ path, query, header, body, caller }) {
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const accepted = await submit.send(
+        path.relayer_id,
+        body,
+        key === undefined ? undefined : { caller: caller.id, key },
+      )
+      if (query.wait === 'none') return single(accepted.transaction)
+      const { key: relayer_key } = await find(path.relayer_id)
+      const read = async () => show(await get(relayer_key, accepted.transaction.id))
+      await parts.waitUntil(read, query.wait, query.wait_seconds * 1_000)
+      return single(await read())
+    },
+
     async listTransactions({ path, query }) {
-      const held = await findSigner(path.relayer_id)
-      if (!held) throw notFound(`Relayer with ID ${path.relayer_id} not found`)
+      const { key } = await find(path.relayer_id)
+      const filter: TransactionFilter = { status: query.status }
+      if (query.created_after) filter.created_after = new Date(query.created_after).toISOString()
+      if (query.created_before) filter.created_before = new Date(query.created_before).toISOString()
       return page(
         query,
-        (slice) => store.listTransactions(held.relayer.key, slice),
+        (slice) => store.listTransactions(key, slice, filter),
         (transaction) => transaction,
       )
     },
+
+    async getTransaction({ path }) {
+      const { key } = await find(path.relayer_id)
+      return single(show(await get(key, path.transaction_id)))
+    },
+
+    async getTransactionByNonce({ path }) {
+      const { key, chain_id, address } = await find(path.relayer_id)
+      const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
+      if (row?.relayer_key !== key) throw notFound(`Transaction with nonce ${path.nonce} not found`)
+      return single(show(row))
+    },
+
+    async replaceTransaction({ path, body }) {
+      const row = await submit.replace(path.relayer_id, path.transaction_id, body)
+      hurry(row.relayer_key)
+      return single(show(row))
+    },
+
+    async cancelTransaction({ path }) {
+      const { key } = await find(path.relayer_id)
+      const withdrawn = await store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request')
+      if (withdrawn === 'missing') throw notFound(`Transaction with ID ${path.transaction_id} not found`)
+      if ('refused' in withdrawn) {
+        throw conflict('/path/transaction_id', `The transaction is ${stateOf(withdrawn.refused)}`)
+      }
+      hurry(key)
+      return single(show(withdrawn))
+    },
+
+    async cancelPendingTransactions({ path }) {
+      const { key } = await find(path.relayer_id)
+      const queued: string[] = []
+      const failed: string[] = []
+      // From the highest nonce down: what was never signed gives its nonce back one after the other.
+      const pending = await store.pending(key, Number.MAX_SAFE_INTEGER, max_canceled_at_once)
+      const flying = await store.flying(key, max_canceled_at_once)
+      for (const { id } of [...flying, ...pending].reverse()) {
+        const withdrawn = await store.withdraw(key, id, 'cancel', 'Canceled by request')
+        const isQueued = withdrawn !== 'missing' && !('refused' in withdrawn)
+        const list = isQueued ? queued : failed
+        list.push(id)
+      }
+      hurry(key)
+      return single({
+        queued_for_cancellation_transaction_ids: queued,
+        failed_to_queue_transaction_ids: failed,
+        total_processed: queued.length + failed.length,
+      })
+    },
   }
 }
+
+/** The text of a key, whether it came as a structured field's string (in quotes) or bare. */
+function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const key = header.startsWith('"') ? header.slice(1, -1) : header
+  if (key === '') throw badRequest('/headers/idempotency-key', 'must not be empty')
+  return key
+}
+
+/** What the contract shows of a row. */
+const show = (row: TransactionRow): Transaction => ({
+  id: row.id,
+  relayer_id: row.relayer_id,
+  hash: row.hash,
+  from: row.from,
+  to: row.to,
+  value: row.value,
+  data: row.data,
+  nonce: row.nonce,
+  gas_limit: row.gas_limit,
+  gas_price: row.gas_price,
+  max_fee_per_gas: row.max_fee_per_gas,
+  max_priority_fee_per_gas: row.max_priority_fee_per_gas,
+  status: row.status,
+  status_reason: row.status_reason,
+  created_at: row.created_at,
+  sent_at: row.sent_at,
+  confirmed_at: row.confirmed_at,
+  signature: row.signature,
+  speed: row.speed,
+})

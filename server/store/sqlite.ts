@@ -1,13 +1,16 @@
+import { accounts } from './sqlite/accounts.ts'
 import { connect } from './sqlite/connection.ts'
+import type { StoreWorld } from './sqlite/events.ts'
 import { networks } from './sqlite/networks.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
 import { signers } from './sqlite/signers.ts'
+import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
 import type { Store } from './store.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
-export function openSqliteStore(file: string): Store {
+export function openSqliteStore(file: string, world: StoreWorld): Store {
   const connection = connect(file)
   const { db } = connection
 
@@ -17,6 +20,7 @@ export function openSqliteStore(file: string): Store {
 
   return {
     generation: connection.generation,
+    version: connection.version,
     ping: () => void ping.get(),
     close: () => db.close(),
     vaultCheck: (make) =>
@@ -31,6 +35,8 @@ export function openSqliteStore(file: string): Store {
     ...signers(connection),
     ...relayers(connection),
     ...notifications(connection),
-    ...transactions(connection),
+    ...transactions(connection, world),
+    ...transactionLists(connection),
+    ...accounts(connection, world),
   }
 }

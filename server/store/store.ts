@@ -1,4 +1,4 @@
-import type { Network, Notification, Relayer, RpcUrl, Signer, Transaction } from '../../generated/openapi.ts'
+import type { Network, Notification, Relayer, Signer, Transaction, TransactionStatus } from '../../generated/openapi.ts'
 
 /**
  * What the service asks of its database: verbs the size of a database transaction. A row is what the contract shows, plus
@@ -8,6 +8,8 @@ import type { Network, Notification, Relayer, RpcUrl, Signer, Transaction } from
 export interface Store {
   /** Changes whenever anything changed that may be cached (relayers, signers, networks), in whichever process. */
   generation(): number
+  /** Moves when another process has committed anything; looking costs next to nothing. */
+  version(): number
   /** Throws when the database does not answer. */
   ping(): void
   close(): void
@@ -41,8 +43,55 @@ export interface Store {
   updateNotification(id: string, changes: NotificationChanges): Promise<Notification | undefined>
   deleteNotification(id: string): Promise<Deletion>
 
-  /** The newest first; costs the same at any depth. */
-  listTransactions(relayer_key: number, slice: Slice): Promise<Listing<Transaction>>
+  /** The newest first; without a filter it costs the same at any depth. */
+  listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
+  getTransaction(relayer_key: number, id: string): Promise<TransactionRow | undefined>
+  getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<TransactionRow | undefined>
+
+  /** In one database transaction: the idempotency row, the next nonce, the row, its event. */
+  createTransaction(transaction: NewTransaction): Promise<Creation>
+  /** The first answer to an idempotency key; undefined for a new one. */
+  replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Creation | undefined>
+  /** Compare-and-set, all in one database transaction, each with its event: undefined where the revision was another. */
+  move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
+  /**
+   * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
+   * sender does the rest. Refused when it is mined, ended or withdrawn already.
+   */
+  withdraw(
+    relayer_key: number,
+    id: string,
+    intent: Exclude<Intent, 'send'>,
+    reason: string | null,
+  ): Promise<TransactionRow | { refused: TransactionRow } | 'missing'>
+  /** Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. */
+  renumber(key: number, revision: number, reason: string): Promise<void>
+  /** What was never signed, by nonce, below a nonce. */
+  pending(relayer_key: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  /** What was signed and is in no block yet (`sent`, `submitted`), by nonce. */
+  flying(relayer_key: number, limit: number): Promise<TransactionRow[]>
+  /** What is in a block up to this one, and not confirmed. */
+  mined(relayer_key: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
+  countUnfinished(relayer_key: number): Promise<number>
+  lastConfirmedAt(relayer_key: number): Promise<string | null>
+  /** What was signed for a transaction, the oldest first. */
+  attempts(transaction_key: number): Promise<Attempt[]>
+  /** The keys of the relayers that have unfinished transactions. */
+  relayersAtWork(): Promise<number[]>
+  getRelayerByKey(key: number): Promise<RelayerRow | undefined>
+
+  getAccount(chain_id: number, address: string): Promise<{ next_nonce: number; genesis_hash: string | null }>
+  /** Follows a chain that is ahead; never goes back. */
+  raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
+  setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
+  holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
+  /** How many nonces of the account are used up by transactions that ended, or are in a block: the highest of them and one. */
+  settledNonce(chain_id: number, address: string): Promise<number>
+
+  /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
+  takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
+  dropLease(name: string, owner: string): void
 }
 
 export interface Slice {
@@ -63,6 +112,8 @@ export interface SignerRow extends Signer {
 
 export interface RelayerRow extends Relayer {
   key: number
+  /** Its network's. */
+  chain_id: number
 }
 
 /** The address is the signer's and the chain id the network's; the store reads both in the same transaction. */
@@ -86,4 +137,81 @@ export interface NotificationChanges {
   signing_key?: Uint8Array | null
 }
 
-export type { RpcUrl }
+export interface TransactionFilter {
+  /** Empty: any. */
+  status: TransactionStatus[]
+  /** As the store writes times: UTC with milliseconds. */
+  created_after?: string
+  created_before?: string
+}
+
+/** How a transaction shall end: sent, or withdrawn and so canceled, expired or failed. */
+export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
+
+export interface TransactionRow extends Transaction {
+  key: number
+  relayer_key: number
+  chain_id: number
+  valid_until: string | null
+  intent: Intent
+  /** What was signed last is not what is wanted now. */
+  resign: boolean
+  /** Where it was last seen in the chain. */
+  block_number: number | null
+  block_hash: string | null
+  /** When it is to be priced anew, in milliseconds of the epoch. */
+  reprice_at: number
+  revision: number
+}
+
+export type NewTransaction = Pick<
+  TransactionRow,
+  | 'id'
+  | 'relayer_key'
+  | 'relayer_id'
+  | 'chain_id'
+  | 'from'
+  | 'to'
+  | 'value'
+  | 'data'
+  | 'gas_limit'
+  | 'gas_price'
+  | 'max_fee_per_gas'
+  | 'max_priority_fee_per_gas'
+  | 'speed'
+  | 'valid_until'
+  | 'intent'
+  | 'status_reason'
+> & {
+  /** The account's nonce on chain: the transaction gets none below it. */
+  nonce_floor: number
+  /** To fill a gap; absent for the next one. */
+  nonce?: number
+  idempotency?: { caller: string; key: string; body_hash: string }
+}
+
+export type Creation =
+  | { outcome: 'created' | 'replayed'; transaction: Transaction; key: number }
+  /** The key was used with another body. */
+  | { outcome: 'mismatch' }
+  /** The nonce that was asked for is taken. */
+  | { outcome: 'held' }
+
+/** What was signed once: durable before a node sees it. */
+export interface Attempt {
+  /** From 1. */
+  number: number
+  purpose: 'send' | 'cancel'
+  hash: string
+  raw: Uint8Array
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+}
+
+export interface Move {
+  key: number
+  revision: number
+  set: Partial<Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision'>>
+  attempt?: Attempt
+}

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { type LookupAddress, lookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
  * Which addresses the service may call, for webhooks and RPC URLs alike. Private means: not meant for the public internet
@@ -58,4 +59,27 @@ export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
     const forbidden = isIP(host) ? isPrivateAddress(host) : privateNames.test(host)
     return forbidden ? 'must be a public address (ALLOW_PRIVATE_TARGETS permits others)' : undefined
   }
+}
+
+/**
+ * Looks names up for outgoing connections, and answers only with addresses that may be called: the connection is then made to
+ * the very address that was checked. Undefined where any address may be. (A literal address is never looked up: it is checked
+ * by its text.)
+ */
+export function createLookup(allowPrivateTargets: boolean): LookupFunction | undefined {
+  if (allowPrivateTargets) return undefined
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      const refused = error ?? forbiddenAmong(addresses)
+      if (refused) callback(refused, [])
+      else if (options.all) callback(null, addresses)
+      else callback(null, (addresses[0] as LookupAddress).address, (addresses[0] as LookupAddress).family)
+    })
+  }
+}
+
+/** One private address among several is enough to refuse the name: a retry might reach it. */
+function forbiddenAmong(addresses: LookupAddress[]): Error | null {
+  if (addresses.length === 0) return new Error('The name has no address')
+  return addresses.some(({ address }) => isPrivateAddress(address)) ? new Error('The name means a private address') : null
 }

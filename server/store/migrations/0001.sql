@@ -65,8 +65,20 @@ CREATE TABLE relayers (
 CREATE INDEX relayers_by_signer ON relayers (signer_id);
 CREATE INDEX relayers_by_notification ON relayers (notification_id) WHERE notification_id IS NOT NULL;
 
+-- What an account (an address on a chain) has used. It outlives its relayer, and `next_nonce` goes back only when the highest
+-- nonce, never signed, is given back. `genesis_hash` tells a chain that began anew from the one the nonces were used on.
+CREATE TABLE accounts (
+  chain_id     INTEGER NOT NULL,
+  address      TEXT NOT NULL,
+  next_nonce   INTEGER NOT NULL CHECK (next_nonce >= 0),
+  genesis_hash TEXT,
+  PRIMARY KEY (chain_id, address)
+) STRICT, WITHOUT ROWID;
+
 -- `sequence` counts a relayer's transactions without gaps: a page is a range of it, and a count is its end less its start.
--- A nonce of an account belongs to one transaction only, whichever relayer made it.
+-- A nonce of an account belongs to one transaction only, whichever relayer made it. `revision` grows with each change and
+-- is what every change compares first; `intent` says how it shall end; `resign` that what was signed last is not what is
+-- wanted now; `block_*` where it was last seen in the chain.
 CREATE TABLE transactions (
   key                      INTEGER PRIMARY KEY,
   id                       TEXT NOT NULL UNIQUE,
@@ -93,8 +105,61 @@ CREATE TABLE transactions (
   confirmed_at             TEXT,
   signature                TEXT CHECK (signature IS NULL OR json_valid(signature)),
   speed                    TEXT CHECK (speed IS NULL OR json_valid(speed)),
+  valid_until              TEXT,
+  intent                   TEXT NOT NULL DEFAULT 'send' CHECK (intent IN ('send', 'cancel', 'expire', 'fail')),
+  resign                   INTEGER NOT NULL DEFAULT 0 CHECK (resign IN (0, 1)),
+  block_number             INTEGER,
+  block_hash               TEXT,
+  reprice_at               INTEGER NOT NULL DEFAULT 0,
+  revision                 INTEGER NOT NULL DEFAULT 0,
   UNIQUE (relayer_key, sequence),
   UNIQUE (chain_id, "from", nonce)
 ) STRICT;
-CREATE INDEX transactions_unfinished ON transactions (relayer_key, sequence)
-  WHERE status IN ('pending', 'sent', 'submitted', 'mined');
+CREATE INDEX transactions_pending ON transactions (relayer_key, nonce) WHERE status = 'pending';
+CREATE INDEX transactions_flying ON transactions (relayer_key, nonce) WHERE status IN ('sent', 'submitted');
+CREATE INDEX transactions_mined ON transactions (relayer_key, block_number) WHERE status = 'mined';
+CREATE INDEX transactions_by_status ON transactions (relayer_key, status, sequence);
+
+-- Every byte string that was ever signed for a transaction, durable before a node sees it.
+CREATE TABLE attempts (
+  transaction_key          INTEGER NOT NULL REFERENCES transactions (key),
+  number                   INTEGER NOT NULL CHECK (number > 0),
+  purpose                  TEXT NOT NULL CHECK (purpose IN ('send', 'cancel')),
+  hash                     TEXT NOT NULL,
+  raw                      BLOB NOT NULL,
+  gas_price                TEXT,
+  max_fee_per_gas          TEXT,
+  max_priority_fee_per_gas TEXT,
+  created_at               TEXT NOT NULL,
+  PRIMARY KEY (transaction_key, number)
+) STRICT, WITHOUT ROWID;
+
+-- The first answer to an Idempotency-Key, kept as long as its transaction.
+CREATE TABLE idempotency (
+  caller          TEXT NOT NULL,
+  relayer_key     INTEGER NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  body_hash       TEXT NOT NULL,
+  transaction_key INTEGER NOT NULL REFERENCES transactions (key),
+  answer          TEXT NOT NULL,
+  PRIMARY KEY (caller, relayer_key, idempotency_key)
+) STRICT, WITHOUT ROWID;
+
+-- What happened, in the order of its commits, a sequence a relayer; written in the transaction of the change itself.
+CREATE TABLE events (
+  key         INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE,
+  relayer_key INTEGER NOT NULL,
+  sequence    INTEGER NOT NULL CHECK (sequence > 0),
+  event       TEXT NOT NULL,
+  payload     TEXT NOT NULL CHECK (json_valid(payload)),
+  created_at  TEXT NOT NULL,
+  UNIQUE (relayer_key, sequence)
+) STRICT;
+
+-- Who does a work that only one process may do; times in milliseconds of the epoch.
+CREATE TABLE leases (
+  name  TEXT PRIMARY KEY,
+  owner TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

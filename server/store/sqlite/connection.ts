@@ -13,6 +13,8 @@ export interface Connection {
   writeCached<T>(work: () => T): T
   /** The version of all that may be cached. */
   generation(): number
+  /** Moves when another connection commits. */
+  version(): number
 }
 
 /**
@@ -53,6 +55,7 @@ export function connect(file: string): Connection {
       current = bumped
       return result
     },
+    version: () => dataVersion.get() as number,
     generation() {
       const version = dataVersion.get()
       if (version !== seenVersion) {

@@ -11,17 +11,21 @@ type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_
 }
 
 const columns = `key, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
-  custom_rpc_urls, system_disabled, disabled_reason`
+  custom_rpc_urls, system_disabled, disabled_reason, chain_id`
 
-type Relayers = Pick<Store, 'createRelayer' | 'getRelayer' | 'listRelayers' | 'updateRelayer' | 'deleteRelayer'>
+type Relayers = Pick<
+  Store,
+  'createRelayer' | 'getRelayer' | 'getRelayerByKey' | 'listRelayers' | 'updateRelayer' | 'deleteRelayer'
+>
 
 export function relayers({ db, writeCached }: Connection): Relayers {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE id = ?`)
+  const selectByKey = db.prepare<[number], Row>(`SELECT ${columns} FROM relayers WHERE key = ?`)
   const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
   const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
   const notification = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
   const sameAddress = db.prepare('SELECT 1 FROM relayers WHERE chain_id = ? AND address = ?')
-  const insert = db.prepare<[Omit<Row, 'key'> & { chain_id: number }], Row>(`
+  const insert = db.prepare<[Omit<Row, 'key'>], Row>(`
     INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
       policies, custom_rpc_urls, system_disabled, disabled_reason)
     VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
@@ -31,9 +35,10 @@ export function relayers({ db, writeCached }: Connection): Relayers {
     UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id, policies = $policies,
       custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
     WHERE key = $key`)
-  const unfinished = db.prepare(`
-    SELECT 1 FROM transactions
-    WHERE relayer_key = ? AND status IN ('pending', 'sent', 'submitted', 'mined') LIMIT 1`)
+  const unfinished = db.prepare<[{ key: number }]>(`
+    SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'pending'
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status IN ('sent', 'submitted')
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'mined' LIMIT 1`)
   const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
 
   const unknownNotification = (id: string | null) => id !== null && !notification.get(id)
@@ -54,6 +59,10 @@ export function relayers({ db, writeCached }: Connection): Relayers {
       const row = select.get(id)
       return row && read(row)
     },
+    async getRelayerByKey(key) {
+      const row = selectByKey.get(key)
+      return row && read(row)
+    },
     listRelayers: lister(db, 'relayers', columns, read),
     updateRelayer: async (id, change) =>
       writeCached(() => {
@@ -68,7 +77,7 @@ export function relayers({ db, writeCached }: Connection): Relayers {
       writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
-        if (unfinished.get(row.key)) return 'in_use'
+        if (unfinished.get({ key: row.key })) return 'in_use'
         remove.run(row.key)
         return 'deleted'
       }),

@@ -1,34 +1,235 @@
-import type { Transaction } from '../../../generated/openapi.ts'
-import type { Slice, Store } from '../store.ts'
+import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
+import type { Attempt, Creation, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { createEvents, type StoreWorld } from './events.ts'
+import { columns, encode, type Row, read, shownOf } from './transaction-rows.ts'
 
-type Row = Omit<Transaction, 'signature' | 'speed'> & { signature: string | null; speed: string | null }
+type Transactions = Pick<
+  Store,
+  | 'createTransaction'
+  | 'replay'
+  | 'getTransaction'
+  | 'getTransactionByNonce'
+  | 'renumber'
+  | 'pending'
+  | 'flying'
+  | 'mined'
+  | 'holders'
+  | 'settledNonce'
+  | 'countUnfinished'
+  | 'lastConfirmedAt'
+  | 'attempts'
+  | 'move'
+  | 'withdraw'
+  | 'relayersAtWork'
+>
 
-const columns = `id, relayer_id, hash, "from", "to", value, data, nonce, gas_limit, gas_price, max_fee_per_gas,
-  max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed`
+export function transactions(connection: Connection, world: StoreWorld): Transactions {
+  const { db, write } = connection
+  const writeEvent = createEvents(connection, world)
+  const timestamp = () => new Date(world.now()).toISOString()
 
-export function transactions({ db }: Connection): Pick<Store, 'listTransactions'> {
-  // Two seeks in the index of (relayer_key, sequence): sequences have no gaps, so the ends tell the count.
-  const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
-    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = ?) AS first,
-           (SELECT max(sequence) FROM transactions WHERE relayer_key = ?) AS last`)
-  const range = db.prepare<[number, number, number], Row>(`
+  const nextNonce = db
+    .prepare<[number, string], number>('SELECT next_nonce FROM accounts WHERE chain_id = ? AND address = ?')
+    .pluck()
+  const setNonce = db.prepare<[number, string, number]>(`
+    INSERT INTO accounts (chain_id, address, next_nonce) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce`)
+  const lastSequence = db
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = ?')
+    .pluck()
+  const insert = db.prepare<[object], Row>(`
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data, nonce,
+      gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
+      valid_until, intent)
+    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data, $nonce,
+      $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
+      $valid_until, $intent)
+    RETURNING ${columns}`)
+  const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
+  const byId = db.prepare<[string, number], Row>(`SELECT ${columns} FROM transactions WHERE id = ? AND relayer_key = ?`)
+  const byNonce = db.prepare<[number, string, number], Row>(
+    `SELECT ${columns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
+  )
+  const update = db.prepare<[object]>(`
+    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data = $data, nonce = $nonce,
+      gas_limit = $gas_limit, gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas,
+      max_priority_fee_per_gas = $max_priority_fee_per_gas, status = $status, status_reason = $status_reason,
+      sent_at = $sent_at, confirmed_at = $confirmed_at, signature = $signature, speed = $speed,
+      valid_until = $valid_until, intent = $intent, resign = $resign, block_number = $block_number,
+      block_hash = $block_hash, reprice_at = $reprice_at, revision = $revision
+    WHERE key = $key`)
+  const insertAttempt = db.prepare<[object]>(`
+    INSERT INTO attempts (transaction_key, number, purpose, hash, raw, gas_price, max_fee_per_gas,
+      max_priority_fee_per_gas, created_at)
+    VALUES ($transaction_key, $number, $purpose, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
+      $created_at)`)
+  const selectAttempts = db.prepare<[number], Attempt>(`
+    SELECT number, purpose, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas
+    FROM attempts WHERE transaction_key = ? ORDER BY number`)
+  const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
+    SELECT body_hash, answer, transaction_key FROM idempotency
+    WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
+  const insertKnown = db.prepare<[object]>(`
+    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
+    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
+  const selectPending = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = ? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+    WHERE relayer_key = ? AND status = 'pending' AND nonce < ? ORDER BY nonce LIMIT ?`)
+  const selectFlying = db.prepare<[number, number], Row>(`
+    SELECT ${columns} FROM transactions
+    WHERE relayer_key = ? AND status IN ('sent', 'submitted') ORDER BY nonce LIMIT ?`)
+  const selectMined = db.prepare<[number, number, number], Row>(`
+    SELECT ${columns} FROM transactions
+    WHERE relayer_key = ? AND status = 'mined' AND block_number <= ? ORDER BY block_number LIMIT ?`)
+  const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
+    SELECT ${columns} FROM transactions
+    WHERE chain_id = ? AND "from" = ? AND nonce >= ? AND nonce < ? ORDER BY nonce LIMIT ?`)
+  const settled = db
+    .prepare<[number, string], number>(`
+      SELECT nonce + 1 FROM transactions
+      WHERE chain_id = ? AND "from" = ? AND nonce IS NOT NULL
+        AND (status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)
+      ORDER BY nonce DESC LIMIT 1`)
+    .pluck()
+  const inState = [`status = 'pending'`, `status IN ('sent', 'submitted')`, `status = 'mined'`]
+  const counts = inState.map((state) =>
+    db.prepare<[number], number>(`SELECT COUNT(*) FROM transactions WHERE relayer_key = ? AND ${state}`).pluck(),
+  )
+  const lastConfirmed = db
+    .prepare<[number], string>(`
+      SELECT confirmed_at FROM transactions WHERE relayer_key = ? AND status = 'confirmed'
+      ORDER BY sequence DESC LIMIT 1`)
+    .pluck()
+  // Jumps from relayer to relayer in the index, so it costs the number of relayers at work and not of transactions.
+  const atWork = inState.map((state) =>
+    db
+      .prepare<[], number>(`
+        WITH RECURSIVE at_work (relayer_key) AS (
+          SELECT min(relayer_key) FROM transactions WHERE ${state}
+          UNION ALL
+          SELECT (SELECT min(relayer_key) FROM transactions WHERE ${state} AND relayer_key > at_work.relayer_key)
+          FROM at_work WHERE at_work.relayer_key IS NOT NULL
+        )
+        SELECT relayer_key FROM at_work WHERE relayer_key IS NOT NULL`)
+      .pluck(),
+  )
 
-  const page = db.transaction((relayer_key: number, { offset, limit }: Slice) => {
-    const { first, last } = ends.get(relayer_key, relayer_key) as { first: number | null; last: number | null }
-    if (first === null || last === null) return { items: [], total_items: 0 }
-    const to = last - offset
-    const from = Math.max(first, to - limit + 1)
-    return { items: from <= to ? range.all(relayer_key, from, to).map(read) : [], total_items: last - first + 1 }
-  })
+  const create = ({ idempotency, nonce_floor, ...wanted }: NewTransaction): Creation => {
+    const { relayer_key, chain_id, from } = wanted
+    const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
+    if (known) return answerAgain(known, idempotency.body_hash)
 
-  return { listTransactions: async (relayer_key, slice) => page(relayer_key, slice) }
+    const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
+    if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
+    if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
+    const sequence = (lastSequence.get(relayer_key) as number) + 1
+    const speed = wanted.speed && JSON.stringify(wanted.speed)
+    const row = read(insert.get({ ...wanted, sequence, nonce, speed, created_at: timestamp() }) as Row)
+    writeEvent(row)
+    const transaction = shownOf(row)
+    if (idempotency) {
+      insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
+    }
+    return { outcome: 'created', transaction, key: row.key }
+  }
+
+  /** Compare, set, and tell, in one: undefined when somebody was faster. */
+  const move = ({ key, revision, set, attempt }: Move): TransactionRow | undefined => {
+    const row = byKey.get(key)
+    if (row?.revision !== revision) return undefined
+    const before = read(row)
+    const after: TransactionRow = { ...before, ...set, revision: revision + 1 }
+    update.run(encode(after))
+    if (attempt) insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })
+    if (after.status !== before.status) writeEvent(after)
+    return after
+  }
+
+  return {
+    createTransaction: inOneCommit(write, create),
+    async replay(caller, relayer_key, key, body_hash) {
+      const known = selectKnown.get(caller, relayer_key, key)
+      return known && answerAgain(known, body_hash)
+    },
+    async getTransaction(relayer_key, id) {
+      const row = byId.get(id, relayer_key)
+      return row && read(row)
+    },
+    async getTransactionByNonce(chain_id, address, nonce) {
+      const row = byNonce.get(chain_id, address, nonce)
+      return row && read(row)
+    },
+    renumber: async (key, revision, status_reason) =>
+      write(() => {
+        const { chain_id, from } = byKey.get(key) as Row
+        const nonce = nextNonce.get(chain_id, from) as number
+        const set = { nonce, status: 'pending', status_reason, hash: null, signature: null } as const
+        if (move({ key, revision, set })) setNonce.run(chain_id, from, nonce + 1)
+      }),
+    pending: async (relayer_key, below, limit) => selectPending.all(relayer_key, below, limit).map(read),
+    flying: async (relayer_key, limit) => selectFlying.all(relayer_key, limit).map(read),
+    mined: async (relayer_key, up_to_block, limit) => selectMined.all(relayer_key, up_to_block, limit).map(read),
+    holders: async (chain_id, address, from, to, limit) =>
+      selectHolders.all(chain_id, address, from, to, limit).map(read),
+    settledNonce: async (chain_id, address) => settled.get(chain_id, address) ?? 0,
+    countUnfinished: async (relayer_key) => counts.reduce((sum, count) => sum + (count.get(relayer_key) as number), 0),
+    lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
+    attempts: async (key) => selectAttempts.all(key),
+    move: async (moves) => (moves.length === 0 ? [] : write(() => moves.map(move))),
+    withdraw: async (relayer_key, id, intent, status_reason) =>
+      write(() => {
+        const row = byId.get(id, relayer_key)
+        if (!row) return 'missing'
+        const { key, revision, chain_id, from, nonce, status, hash } = row
+        if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
+        const neverSigned = status === 'pending' && hash === null
+        if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
+          setNonce.run(chain_id, from, nonce)
+          return done(move({ key, revision, set: { nonce: null, status: endOf[intent], intent, status_reason } }))
+        }
+        return done(move({ key, revision, set: { intent, resign: true, status_reason } }))
+      }),
+    relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],
+  }
 }
 
-const read = (row: Row): Transaction => ({
-  ...row,
-  signature: row.signature === null ? null : JSON.parse(row.signature),
-  speed: row.speed === null ? null : JSON.parse(row.speed),
-})
+interface KnownAnswer {
+  body_hash: string
+  answer: string
+  transaction_key: number
+}
+
+function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Creation {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
+  return { outcome: 'replayed', transaction: JSON.parse(answer) as Transaction, key: transaction_key }
+}
+
+const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
+const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+/** A move inside the database transaction that read the row cannot come too late. */
+function done(moved: TransactionRow | undefined): TransactionRow {
+  if (!moved) throw new Error('A row changed inside a database transaction')
+  return moved
+}
+
+/** Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. */
+function inOneCommit<In, Out>(write: <T>(work: () => T) => T, one: (input: In) => Out): (input: In) => Promise<Out> {
+  let waiting: { input: In; resolve(value: Out): void; reject(error: unknown): void }[] = []
+  const commit = () => {
+    const batch = waiting
+    waiting = []
+    try {
+      const results = write(() => batch.map(({ input }) => one(input)))
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Out)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  return (input) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ input, resolve, reject })
+      if (waiting.length === 1) setImmediate(commit)
+    })
+}

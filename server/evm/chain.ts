@@ -1,0 +1,216 @@
+import type { Market, Tier } from './fees.ts'
+import { percentileOf } from './fees.ts'
+import { type Rpc, RpcError } from './rpc.ts'
+import { revertReason } from './rpc-error.ts'
+
+export interface Head {
+  number: number
+  hash: string
+  parent_hash: string
+}
+
+export interface Receipt {
+  hash: string
+  block_number: number
+  block_hash: string
+  succeeded: boolean
+}
+
+export interface CallRequest {
+  from: string
+  to: string | null
+  value: bigint
+  data: string | null
+  gas?: number
+}
+
+/** A transaction as a block has it. */
+export interface MinedTransaction {
+  hash: string
+  block_number: number
+  block_hash: string
+  to: string | null
+  value: bigint
+  data: string
+}
+
+/** The calls of a chain that the service makes, and no others. All throw RpcError or RpcUnavailable. */
+export interface Chain {
+  rpc: Rpc
+  /** The newest block, and how many transactions of the account are in the chain. */
+  look(address: string): Promise<{ head: Head; latest: number }>
+  blockHash(number: number): Promise<string | undefined>
+  balance(address: string): Promise<bigint>
+  latestNonce(address: string): Promise<number>
+  pendingNonce(address: string): Promise<number>
+  market(): Promise<Market>
+  estimateGas(call: CallRequest): Promise<number>
+  /** Each in the order given; undefined where a node has taken it. */
+  send(raws: Uint8Array[]): Promise<(Error | undefined)[]>
+  /** Whether a node has a transaction of this hash, in its pool or in a block. */
+  isKnown(hash: string): Promise<boolean>
+  receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
+  /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
+  revertReason(call: CallRequest, block_number: number): Promise<string | undefined>
+  /** The transaction that used a nonce; undefined when the node's memory does not go back so far. */
+  findByNonce(address: string, nonce: number, head: number): Promise<MinedTransaction | undefined>
+}
+
+const history_blocks = 20
+const fallback_tip = 1_000_000_000n
+
+export function createChain(rpc: Rpc): Chain {
+  const quantity = async (method: string, params: unknown[]) => BigInt((await rpc(method, params)) as string)
+  const nonceAt = async (address: string, block: string) =>
+    Number(await quantity('eth_getTransactionCount', [address, block]))
+
+  async function market(): Promise<Market> {
+    const tiers = Object.keys(percentileOf) as Tier[]
+    const percentiles = tiers.map((tier) => percentileOf[tier])
+    try {
+      const history = (await rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles])) as FeeHistory
+      const base_fee = BigInt(history.baseFeePerGas?.at(-1) ?? '0x0')
+      if (base_fee > 0n) {
+        const rewards = (history.reward ?? []).filter((_, index) => (history.gasUsedRatio[index] ?? 0) > 0)
+        const suggested = rewards.length > 0 ? undefined : await suggestedTip()
+        const tips = tiers.map((tier, column) => [
+          tier,
+          suggested ?? median(rewards.map((row) => BigInt(row[column] ?? '0x0'))),
+        ])
+        return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
+      }
+    } catch (error) {
+      // Chains from before EIP-1559 do not know the method.
+      if (!(error instanceof RpcError)) throw error
+    }
+    return { kind: 'legacy', gas_price: await quantity('eth_gasPrice', []) }
+  }
+
+  /** Empty blocks have no tips to go by. */
+  async function suggestedTip(): Promise<bigint> {
+    try {
+      return await quantity('eth_maxPriorityFeePerGas', [])
+    } catch (error) {
+      if (error instanceof RpcError) return fallback_tip
+      throw error
+    }
+  }
+
+  return {
+    rpc,
+    async look(address) {
+      const [block, latest] = await Promise.all([
+        rpc('eth_getBlockByNumber', ['latest', false]) as Promise<Block>,
+        nonceAt(address, 'latest'),
+      ])
+      return { head: { number: Number(block.number), hash: block.hash, parent_hash: block.parentHash }, latest }
+    },
+    async blockHash(number) {
+      return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash
+    },
+    balance: (address) => quantity('eth_getBalance', [address, 'latest']),
+    latestNonce: (address) => nonceAt(address, 'latest'),
+    pendingNonce: (address) => nonceAt(address, 'pending'),
+    market,
+    estimateGas: async (call) => Number(await quantity('eth_estimateGas', [encodeCall(call)])),
+    send: (raws) =>
+      Promise.all(
+        raws.map((raw) =>
+          rpc('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`]).then(
+            () => undefined,
+            (error: Error) => error,
+          ),
+        ),
+      ),
+    isKnown: async (hash) => (await rpc('eth_getTransactionByHash', [hash])) !== null,
+    receipts: (hashes) =>
+      Promise.all(
+        hashes.map(async (hash) => readReceipt((await rpc('eth_getTransactionReceipt', [hash])) as RawReceipt | null)),
+      ),
+    async revertReason(call, block_number) {
+      try {
+        // At the end of the block before: what came earlier in the same block is not seen, so this is the best guess.
+        await rpc('eth_call', [encodeCall(call), hex(Math.max(block_number - 1, 0))])
+        return undefined
+      } catch (error) {
+        return error instanceof RpcError ? (revertReason(error.error) ?? undefined) : undefined
+      }
+    },
+    async findByNonce(address, nonce, head) {
+      try {
+        let [low, high] = [0, head]
+        while (low < high) {
+          const middle = Math.floor((low + high) / 2)
+          if ((await nonceAt(address, hex(middle))) > nonce) high = middle
+          else low = middle + 1
+        }
+        const block = (await rpc('eth_getBlockByNumber', [hex(low), true])) as BlockWithTransactions | null
+        const found = block?.transactions.find(
+          (transaction) => transaction.from.toLowerCase() === address && Number(transaction.nonce) === nonce,
+        )
+        if (!block || !found) return undefined
+        return {
+          hash: found.hash,
+          block_number: low,
+          block_hash: block.hash,
+          to: found.to?.toLowerCase() ?? null,
+          value: BigInt(found.value),
+          data: found.input,
+        }
+      } catch (error) {
+        if (error instanceof RpcError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+interface FeeHistory {
+  baseFeePerGas?: string[]
+  gasUsedRatio: number[]
+  reward?: string[][]
+}
+
+interface Block {
+  number: string
+  hash: string
+  parentHash: string
+}
+
+interface BlockWithTransactions {
+  hash: string
+  transactions: { hash: string; from: string; to: string | null; nonce: string; value: string; input: string }[]
+}
+
+interface RawReceipt {
+  transactionHash: string
+  blockNumber: string | null
+  blockHash: string
+  status?: string
+}
+
+/** Before Byzantium receipts had no status; no chain that this service sends to is that old. */
+const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
+  receipt?.blockNumber
+    ? {
+        hash: receipt.transactionHash,
+        block_number: Number(receipt.blockNumber),
+        block_hash: receipt.blockHash,
+        succeeded: receipt.status !== '0x0',
+      }
+    : undefined
+
+const hex = (number: number | bigint): string => `0x${number.toString(16)}`
+
+const encodeCall = ({ from, to, value, data, gas }: CallRequest) => ({
+  from,
+  ...(to !== null && { to }),
+  value: hex(value),
+  ...(data !== null && { data }),
+  ...(gas !== undefined && { gas: hex(gas) }),
+})
+
+function median(values: bigint[]): bigint {
+  const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return sorted[Math.floor(sorted.length / 2)] ?? 0n
+}

@@ -1,0 +1,81 @@
+import type { LookupFunction } from 'node:net'
+import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import type { RelayerRow, Store } from '../store/store.ts'
+import { type Chain, createChain } from './chain.ts'
+import { createEndpoint } from './endpoint.ts'
+import type { Market } from './fees.ts'
+import { createPost } from './post.ts'
+import { createRpc } from './rpc.ts'
+
+/** A network as a relayer reaches it. */
+export interface Reach {
+  chain: Chain
+  network: Network
+  /** Of the last two seconds. */
+  market(): Promise<Market>
+  /** The balance and the nonce of the last second. */
+  funds(address: string): Promise<{ balance: bigint; latest: number }>
+}
+
+export interface Chains {
+  /** Undefined when the network is gone. */
+  reach(relayer: RelayerRow): Promise<Reach | undefined>
+}
+
+const market_ms = 2_000
+const funds_ms = 1_000
+const max_remembered = 10_000
+
+/** `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. */
+export function createChains(store: Store, lookup: LookupFunction | undefined, now: () => number): Chains {
+  const networks = new Map<string, Network>()
+  const connections = new Map<string, Omit<Reach, 'network'>>()
+  let generation = 0
+
+  const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
+    const endpoints = urls.map(({ url, weight }) => createEndpoint(createPost(url, lookup), weight, chain_id, now))
+    const chain = createChain(createRpc(endpoints, now))
+    const market = remember(market_ms, now, () => chain.market())
+    const funds = remember(funds_ms, now, async (address: string) => {
+      const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
+      return { balance, latest }
+    })
+    return { chain, market: () => market(''), funds }
+  }
+
+  return {
+    async reach(relayer) {
+      if (store.generation() !== generation) {
+        networks.clear()
+        generation = store.generation()
+      }
+      const known = networks.get(relayer.network) ?? (await store.getNetwork(`evm:${relayer.network}`))
+      if (!known) return undefined
+      networks.set(relayer.network, known)
+      const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
+      // How a node has behaved outlives a change of anything but its address.
+      const key = JSON.stringify([known.chain_id, urls])
+      let connection = connections.get(key)
+      if (!connection) {
+        if (connections.size >= max_remembered) connections.clear()
+        connection = connect(known.chain_id, urls)
+        connections.set(key, connection)
+      }
+      return { ...connection, network: known }
+    },
+  }
+}
+
+/** Asks once for all who ask within `ms`; a failure is not remembered. */
+function remember<T>(ms: number, now: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const known = new Map<string, { until: number; value: Promise<T> }>()
+  return (key) => {
+    const entry = known.get(key)
+    if (entry && entry.until > now()) return entry.value
+    const value = load(key)
+    if (known.size >= max_remembered) known.clear()
+    known.set(key, { until: now() + ms, value })
+    value.catch(() => known.delete(key))
+    return value
+  }
+}

@@ -1,0 +1,117 @@
+import type { Post } from './post.ts'
+import type { RpcErrorObject } from './rpc-error.ts'
+
+export interface RpcCall {
+  method: string
+  params: unknown[]
+}
+
+export type RpcAnswer = { result: unknown } | { error: RpcErrorObject }
+
+/** One node, and how it has behaved. */
+export interface Endpoint {
+  weight: number
+  /** Milliseconds of the clock until which it is left alone. */
+  rest_until: number
+  /** It is left alone because it asked for that (429), and not because it failed. */
+  throttled: boolean
+  /** The chain id that it answered with, when that was the wrong one. */
+  wrong_chain: bigint | undefined
+  /**
+   * Asks it all at once. An answer is undefined where the node left it out. Throws when it does not answer, answers with no
+   * JSON-RPC, or is on another chain.
+   */
+  ask(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]>
+}
+
+const timeout_ms = 5_000
+const failures_before_rest = 3
+const first_rest_ms = 1_000
+const max_rest_ms = 30_000
+const max_throttle_s = 60
+const wrong_chain_rest_ms = 30_000
+
+/** `now`: milliseconds, never going back. */
+export function createEndpoint(post: Post, weight: number, chain_id: number, now: () => number): Endpoint {
+  let failures = 0
+  let verified = false
+  let batches = true
+
+  const endpoint: Endpoint = { weight, rest_until: 0, throttled: false, wrong_chain: undefined, ask }
+
+  async function ask(calls: RpcCall[]) {
+    try {
+      // The chain id comes along with the first question: a node that was restarted may be on another chain since.
+      const asked = verified ? calls : [{ method: 'eth_chainId', params: [] }, ...calls]
+      const answers = await send(asked)
+      if (!verified) verify(answers.shift())
+      failures = 0
+      endpoint.throttled = false
+      return answers
+    } catch (error) {
+      verified = false
+      failures += 1
+      if (failures >= failures_before_rest) {
+        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms)
+        endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
+      }
+      throw error
+    }
+  }
+
+  function verify(answer: RpcAnswer | undefined) {
+    if (!answer || !('result' in answer) || typeof answer.result !== 'string') throw new Error('It tells no chain id')
+    if (Number(answer.result) !== chain_id) {
+      endpoint.wrong_chain = BigInt(answer.result)
+      endpoint.rest_until = now() + wrong_chain_rest_ms
+      throw new Error(`It is on chain ${Number(answer.result)} and not on ${chain_id}`)
+    }
+    endpoint.wrong_chain = undefined
+    verified = true
+  }
+
+  async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
+    if (batches && calls.length > 1) {
+      const answer = await exchange(calls.map(encode))
+      if (Array.isArray(answer)) {
+        const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
+        return calls.map((_, id) => readAnswer(byId.get(id)))
+      }
+      // Some nodes refuse batches with one error for all; from here on they are asked one by one.
+      batches = false
+    }
+    const answers: (RpcAnswer | undefined)[] = []
+    for (const call of calls) answers.push(readAnswer(await exchange(encode(call, 0))))
+    return answers
+  }
+
+  async function exchange(body: unknown): Promise<unknown> {
+    const { status, retry_after_s, text } = await post(JSON.stringify(body), timeout_ms)
+    if (status === 429) {
+      endpoint.throttled = true
+      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s)
+      throw new Error('It answers 429')
+    }
+    // Nodes answer JSON-RPC errors with 4xx and 5xx too: what counts is whether the body is JSON-RPC.
+    let answer: unknown
+    try {
+      answer = JSON.parse(text)
+    } catch {
+      throw new Error(`It answers ${status} without JSON`)
+    }
+    if (!Array.isArray(answer) && readAnswer(answer) === undefined)
+      throw new Error(`It answers ${status} without JSON-RPC`)
+    return answer
+  }
+
+  return endpoint
+}
+
+const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
+
+function readAnswer(answer: unknown): RpcAnswer | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined
+  const { result, error } = answer as { result?: unknown; error?: unknown }
+  if (typeof error === 'object' && error !== null) return { error: error as RpcErrorObject }
+  return result === undefined ? undefined : { result }
+}

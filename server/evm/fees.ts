@@ -1,0 +1,81 @@
+/** Fees, in wei a unit of gas. Pure: the market and the caps come in, prices go out. */
+
+export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
+
+/** Which percentile of recent tips a tier pays. */
+export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>
+
+/** What the chain asks now: EIP-1559 where it has a base fee, one gas price where not. */
+export type Market =
+  | { kind: 'eip1559'; base_fee: bigint; tips: Record<Tier, bigint> }
+  | { kind: 'legacy'; gas_price: bigint }
+
+export type Prices =
+  | { kind: 'eip1559'; max_fee_per_gas: bigint; max_priority_fee_per_gas: bigint }
+  | { kind: 'legacy'; gas_price: bigint }
+
+// The base fee grows by at most an eighth a block: twice of it lasts for six full blocks.
+const base_fee_room = 2n
+// A legacy chain has no percentiles; a faster tier pays more than what the node proposes.
+const legacy_percent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
+
+/** What a transaction of the tier pays now. `legacy`: with one gas price even on a chain that has a base fee. */
+export function quote(market: Market, tier: Tier, legacy = false): Prices {
+  if (market.kind === 'legacy') {
+    return { kind: 'legacy', gas_price: ceilPercent(market.gas_price, legacy_percent[tier]) }
+  }
+  const tip = market.tips[tier]
+  const max_fee_per_gas = market.base_fee * base_fee_room + tip
+  if (legacy) return { kind: 'legacy', gas_price: max_fee_per_gas }
+  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas: tip }
+}
+
+/** The same prices, at most `cap` a unit. */
+export function limit(prices: Prices, cap: bigint | undefined): Prices {
+  if (cap === undefined || most(prices) <= cap) return prices
+  if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: cap }
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: cap,
+    max_priority_fee_per_gas: least(prices.max_priority_fee_per_gas, cap),
+  }
+}
+
+/** The most that is paid for a unit of gas. */
+export const most = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)
+
+/** Whether a block with this base fee can take it at all. */
+export const isPayable = (prices: Prices, market: Market): boolean =>
+  market.kind === 'legacy' || most(prices) >= market.base_fee
+
+/**
+ * The prices of a replacement: at least 10 % above `last` in both fees, which is what nodes ask for, and at least what the
+ * market asks. Undefined when the cap leaves no room for that.
+ */
+export function bump(last: Prices, wanted: Prices, cap: bigint | undefined): Prices | undefined {
+  if (last.kind === 'legacy') {
+    const floor = raised(last.gas_price)
+    if (cap !== undefined && floor > cap) return undefined
+    return { kind: 'legacy', gas_price: least(greatest(floor, most(wanted)), cap) }
+  }
+  const feeFloor = raised(last.max_fee_per_gas)
+  const tipFloor = raised(last.max_priority_fee_per_gas)
+  if (cap !== undefined && (feeFloor > cap || tipFloor > cap)) return undefined
+  const wantedTip = wanted.kind === 'legacy' ? tipFloor : wanted.max_priority_fee_per_gas
+  const max_fee_per_gas = least(greatest(feeFloor, most(wanted), tipFloor), cap)
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas,
+    max_priority_fee_per_gas: least(greatest(tipFloor, wantedTip), max_fee_per_gas),
+  }
+}
+
+const bump_percent = 110n
+
+const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent), 1n)
+
+const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * percent + 99n) / 100n
+
+const greatest = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b))
+
+const least = (a: bigint, b: bigint | undefined): bigint => (b === undefined || a < b ? a : b)

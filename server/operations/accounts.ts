@@ -1,0 +1,122 @@
+import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
+import { ApiError, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { RelayerRow, Store } from '../store/store.ts'
+
+export interface AccountParts {
+  store: Store
+  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
+  reach(relayer: RelayerRow): Promise<
+    | {
+        chain: {
+          rpc(method: string, params: unknown[]): Promise<unknown>
+          balance(address: string): Promise<bigint>
+          latestNonce(address: string): Promise<number>
+          pendingNonce(address: string): Promise<number>
+        }
+      }
+    | undefined
+  >
+  nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending'>>
+  /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
+  heal(relayer: RelayerRow): Promise<void>
+  /** The error that a node answered with; undefined when no node answered or it is no node's error. */
+  rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
+  isUnreachable(error: unknown): boolean
+}
+
+type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
+
+/** What a relayer's account is on chain, and what the service thinks of it. */
+export function accounts(parts: AccountParts): Accounts {
+  const { store, rpcErrorOf, isUnreachable } = parts
+
+  async function find(relayer_id: string) {
+    const held = await parts.findSigner(relayer_id)
+    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    const reach = await parts.reach(held.relayer)
+    if (!reach) throw unavailable('The network of the relayer is gone')
+    return { relayer: held.relayer, chain: reach.chain }
+  }
+
+  /** 503 for a chain that does not answer, or answers with an error of its own. */
+  async function ask<T>(question: Promise<T>): Promise<T> {
+    try {
+      return await question
+    } catch (error) {
+      if (isUnreachable(error) || rpcErrorOf(error)) throw unavailable((error as Error).message)
+      throw error
+    }
+  }
+
+  const orNull = <T>(question: Promise<T>): Promise<T | null> =>
+    question.catch((error) => {
+      if (isUnreachable(error) || rpcErrorOf(error)) return null
+      throw error
+    })
+
+  async function nonceState(relayer_id: string) {
+    const { relayer, chain } = await find(relayer_id)
+    const [latest, chain_pending] = await Promise.all([
+      orNull(chain.latestNonce(relayer.address)),
+      orNull(chain.pendingNonce(relayer.address)),
+    ])
+    const state = await parts.nonceState(relayer, latest ?? undefined)
+    return single({ ...state, chain_pending })
+  }
+
+  return {
+    async getRelayerBalance({ path }) {
+      const { relayer, chain } = await find(path.relayer_id)
+      const balance = await ask(chain.balance(relayer.address))
+      return single({ balance: balance.toString(), unit: 'wei' })
+    },
+
+    async getRelayerStatus({ path }) {
+      const { relayer, chain } = await find(path.relayer_id)
+      const [balance, { next_nonce }] = await Promise.all([
+        orNull(chain.balance(relayer.address)),
+        store.getAccount(relayer.chain_id, relayer.address),
+      ])
+      return single({
+        network_type: relayer.network_type,
+        nonce: next_nonce.toString(),
+        pending_transactions_count: await store.countUnfinished(relayer.key),
+        last_confirmed_transaction_timestamp: await store.lastConfirmedAt(relayer.key),
+        balance: balance === null ? null : balance.toString(),
+        paused: relayer.paused,
+        system_disabled: relayer.system_disabled,
+        disabled_reason: relayer.disabled_reason,
+      })
+    },
+
+    async callRpc({ path, body }) {
+      const { chain } = await find(path.relayer_id)
+      const { id = null, method, params = [] } = body
+      const answer: RpcAnswer = { jsonrpc: '2.0', id }
+      try {
+        answer.result = await chain.rpc(method, params)
+      } catch (error) {
+        const told = rpcErrorOf(error)
+        if (!told) return ask(Promise.reject(error))
+        const { code = -32603, message = 'The node answered with an error', data } = told
+        answer.error = { code, message: String(message).slice(0, 10_000) }
+        if (data !== undefined) answer.error.data = data
+      }
+      return single(answer)
+    },
+
+    getNonce: ({ path }) => nonceState(path.relayer_id),
+
+    async healNonce({ path }) {
+      const { relayer } = await find(path.relayer_id)
+      await ask(parts.heal(relayer))
+      const { relayer: healed } = await find(path.relayer_id)
+      if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'The relayer is disabled')
+      return nonceState(path.relayer_id)
+    },
+  }
+}
+
+const unavailable = (message: string) =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path: 'network', message: message.slice(0, 1_000) }])

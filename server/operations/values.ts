@@ -1,0 +1,22 @@
+import { getAddress } from 'ethers/address'
+import type { AmountInput } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
+
+const max_amount = 2n ** 256n - 1n
+
+/** A decimal string without leading zeros. A number that was written as 1e30 has lost digits already: it is refused. */
+export function readAmount(input: AmountInput, path: string): string {
+  if (typeof input === 'number' && !Number.isSafeInteger(input)) throw badRequest(path, 'must be written in digits')
+  const amount = BigInt(input)
+  if (amount > max_amount) throw badRequest(path, 'must be at most 2^256 - 1')
+  return amount.toString()
+}
+
+/** Lower case; a mixed-case address must carry its checksum (EIP-55). */
+export function readAddress(input: string, path: string): string {
+  try {
+    return getAddress(input).toLowerCase()
+  } catch {
+    throw badRequest(path, 'has a wrong checksum (EIP-55)')
+  }
+}

@@ -1,0 +1,41 @@
+import type { AmountInput, SendTransactionRequest } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
+import { readAddress, readAmount } from './values.ts'
+
+/** Reads a request into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
+export function readWanted(body: SendTransactionRequest) {
+  const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
+  const to = body.to == null ? null : readAddress(body.to, '/body/to')
+  const data = readBytes(body.data)
+  if (to === null && data === null) throw badRequest('/body/to', 'must be given where there is no data')
+  if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {
+    throw badRequest('/body/gas_price', 'cannot stand beside max_fee_per_gas and max_priority_fee_per_gas')
+  }
+  const prices = {
+    gas_price: readPrice(gas_price, 'gas_price'),
+    max_fee_per_gas: readPrice(max_fee_per_gas, 'max_fee_per_gas'),
+    max_priority_fee_per_gas: readPrice(max_priority_fee_per_gas, 'max_priority_fee_per_gas'),
+  }
+  const { max_fee_per_gas: most, max_priority_fee_per_gas: tip } = prices
+  if (most !== null && tip !== null && BigInt(tip) > BigInt(most)) {
+    throw badRequest('/body/max_priority_fee_per_gas', 'must be at most max_fee_per_gas')
+  }
+  return {
+    to,
+    data,
+    ...prices,
+    value: readAmount(body.value, '/body/value'),
+    gas_limit: body.gas_limit ?? null,
+    tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
+    valid_until: body.valid_until == null ? null : new Date(body.valid_until).toISOString(),
+  }
+}
+
+const readPrice = (input: AmountInput | null | undefined, name: string): string | null =>
+  input == null ? null : readAmount(input, `/body/${name}`)
+
+/** Lower case with 0x; null for none. */
+function readBytes(input: string | null | undefined): string | null {
+  const digits = (input ?? '').replace(/^0x/, '').toLowerCase()
+  return digits === '' ? null : `0x${digits}`
+}

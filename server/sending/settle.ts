@@ -1,0 +1,78 @@
+import type { Attempt, Move, TransactionRow } from '../store/store.ts'
+import type { Reach, SendingParts } from './parts.ts'
+import type { Seen, Step } from './state.ts'
+
+type SettleParts = Pick<SendingParts, 'store' | 'readSigned' | 'now'>
+
+/** Turns what the chain shows of a transaction into the changes of its row. */
+export function createSettling({ store, readSigned, now }: SettleParts) {
+  return {
+    /** Of any of its byte strings, all transactions in few exchanges; null where there is none. */
+    async receipts(chain: Reach['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
+      const attempts = await Promise.all(rows.map(({ key }) => store.attempts(key)))
+      const asked = attempts.flat()
+      const receipts = await chain.receipts(asked.map(({ hash }) => hash))
+      const found = new Map(receipts.flatMap((receipt) => (receipt ? [[receipt.hash.toLowerCase(), receipt]] : [])))
+      return attempts.map((own) => {
+        const attempt = own.findLast(({ hash }) => found.has(hash))
+        const receipt = attempt && found.get(attempt.hash)
+        return attempt && receipt ? { ...receipt, hash: attempt.hash, purpose: attempt.purpose } : null
+      })
+    },
+
+    /** The row follows the byte string that the chain took: an earlier price, or content from before a replacement. */
+    async settle(chain: Reach['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
+      if (step.do !== 'note' && step.do !== 'end') return []
+      const { seen } = step
+      const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as Attempt
+      const block = { block_number: seen.block_number, block_hash: seen.block_hash }
+      const { content, signature } = readSigned(attempt.raw)
+      const shown = { ...(seen.purpose === 'send' && content), ...pricesIn(attempt), hash: attempt.hash, signature }
+      const reason =
+        seen.succeeded || seen.purpose === 'cancel' ? row.status_reason : await revertReason(chain, row, seen)
+      const sent_at = row.sent_at ?? new Date(now()).toISOString()
+      const { key, revision } = row
+      const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
+
+      // A withdrawn transaction is not called mined: what is in the block is not what was asked for.
+      const noted: Move = {
+        key,
+        revision,
+        set: {
+          ...shown,
+          ...block,
+          sent_at,
+          status: seen.purpose === 'send' ? 'mined' : 'submitted',
+          status_reason: seen.purpose === 'send' && seen.succeeded ? null : reason,
+        },
+      }
+      if (step.do === 'note') return [noted]
+      const ended: Move = {
+        key,
+        revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
+        set: {
+          ...shown,
+          ...block,
+          sent_at,
+          status: step.status,
+          status_reason: step.status === 'confirmed' ? null : reason,
+          confirmed_at: step.status === 'confirmed' ? new Date(now()).toISOString() : null,
+        },
+      }
+      return isMined || seen.purpose === 'cancel' ? [ended] : [noted, ended]
+    },
+  }
+
+  async function revertReason(chain: Reach['chain'], row: TransactionRow, seen: Seen): Promise<string> {
+    const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
+    const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
+    const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)
+    return `Reverted${reason ? `: ${reason}` : ''}`.slice(0, 1_000)
+  }
+}
+
+const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Attempt) => ({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+})

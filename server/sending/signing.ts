@@ -1,0 +1,107 @@
+import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/store.ts'
+import {
+  capOf,
+  type HeldRelayer,
+  type Prices,
+  priceColumns,
+  pricesOf,
+  type Reach,
+  type SendingParts,
+  tierOf,
+} from './parts.ts'
+
+/** How long a tier waits for a block before it pays more. */
+const reprice_ms = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 } as const
+/** A withdrawal is urgent: the original may be mined at any moment. */
+const withdrawal_tier = 'fast'
+const at_cap_ms = 15_000
+const self_transfer_gas = 21_000
+
+export interface SignedMove {
+  move: Move
+  raw: Uint8Array
+}
+
+type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now'>
+
+/**
+ * Signs a transaction: for the first time, as what is wanted now, or (`slow`) for more. Answers with the change that makes the
+ * bytes durable; they go nowhere before it is committed. Without bytes where the price cap leaves no room: then it waits.
+ */
+export function createSigning({ store, fees, seal, now }: SigningParts) {
+  return async function sign(
+    { relayer, signer }: HeldRelayer,
+    { chain, market }: Pick<Reach, 'chain' | 'market'>,
+    row: TransactionRow,
+    purpose: 'send' | 'cancel',
+    slow: boolean,
+  ): Promise<SignedMove | Move> {
+    const last = row.revision === 0 ? undefined : (await store.attempts(row.key)).at(-1)
+    const prices = await priceOf(relayer, row, purpose, slow, last, market)
+    const wait_ms = reprice_ms[tierOf(row)]
+    if (!prices) {
+      return {
+        key: row.key,
+        revision: row.revision,
+        set: { reprice_at: now() + at_cap_ms, status_reason: reasonAtCap(relayer) },
+      }
+    }
+
+    const content =
+      purpose === 'send'
+        ? { to: row.to, value: BigInt(row.value), data: row.data, gas_limit: row.gas_limit ?? self_transfer_gas }
+        : { to: row.from, value: 0n, data: null, gas_limit: await selfTransferGas(chain, row.from) }
+    const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
+    const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
+
+    const attempt: Attempt = { number: (last?.number ?? 0) + 1, purpose, hash, raw, ...priceColumns(prices) }
+    return {
+      raw,
+      move: {
+        key: row.key,
+        revision: row.revision,
+        attempt,
+        set: {
+          status: row.status === 'pending' ? 'sent' : row.status,
+          status_reason: row.intent === 'send' ? null : row.status_reason,
+          hash,
+          signature,
+          resign: false,
+          reprice_at: now() + wait_ms,
+          ...priceColumns(prices),
+        },
+      },
+    }
+  }
+
+  async function priceOf(
+    relayer: RelayerRow,
+    row: TransactionRow,
+    purpose: 'send' | 'cancel',
+    slow: boolean,
+    last: Attempt | undefined,
+    market: Reach['market'],
+  ): Promise<Prices | undefined> {
+    const cap = capOf(relayer)
+    const given = pricesOf(row)
+    // What was priced when it was accepted, or given with a replacement, is signed as it is.
+    if (purpose === 'send' && !slow && given) return fees.limit(given, cap)
+    const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
+    const wanted = fees.quote(await market(), tier, relayer.policies.eip1559_pricing === false)
+    // What was signed at another nonce is no rival.
+    const before = last && row.hash !== null && pricesOf(last)
+    return before ? fees.bump(before, wanted, cap) : fees.limit(wanted, cap)
+  }
+}
+
+const reasonAtCap = ({ policies }: RelayerRow) =>
+  `Waits: the policy gas_price_cap (${policies.gas_price_cap}) leaves no room for a higher price`
+
+/** 21,000 on nearly every chain; some rollups count their own costs in. */
+async function selfTransferGas(chain: Reach['chain'], address: string): Promise<number> {
+  try {
+    return await chain.estimateGas({ from: address, to: address, value: 0n, data: null })
+  } catch {
+    return self_transfer_gas
+  }
+}

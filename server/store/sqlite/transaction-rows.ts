@@ -1,0 +1,54 @@
+import type { Transaction } from '../../../generated/openapi.ts'
+import type { TransactionRow } from '../store.ts'
+
+/** A row as SQLite has it. */
+export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign'> & {
+  signature: string | null
+  speed: string | null
+  resign: 0 | 1
+}
+
+/** The columns that the contract shows. */
+export const shownColumns = `id, relayer_id, hash, "from", "to", value, data, nonce, gas_limit, gas_price,
+  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed`
+
+export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, block_number,
+  block_hash, reprice_at, revision`
+
+export const show = (row: Row): Transaction => ({
+  ...row,
+  signature: row.signature === null ? null : JSON.parse(row.signature),
+  speed: row.speed === null ? null : JSON.parse(row.speed),
+})
+
+export const read = (row: Row): TransactionRow => ({ ...row, ...show(row), resign: row.resign === 1 })
+
+export const encode = (row: TransactionRow) => ({
+  ...row,
+  signature: row.signature && JSON.stringify(row.signature),
+  speed: row.speed && JSON.stringify(row.speed),
+  resign: row.resign ? 1 : 0,
+})
+
+/** What the contract shows of a row. */
+export const shownOf = (row: TransactionRow): Transaction => ({
+  id: row.id,
+  relayer_id: row.relayer_id,
+  hash: row.hash,
+  from: row.from,
+  to: row.to,
+  value: row.value,
+  data: row.data,
+  nonce: row.nonce,
+  gas_limit: row.gas_limit,
+  gas_price: row.gas_price,
+  max_fee_per_gas: row.max_fee_per_gas,
+  max_priority_fee_per_gas: row.max_priority_fee_per_gas,
+  status: row.status,
+  status_reason: row.status_reason,
+  created_at: row.created_at,
+  sent_at: row.sent_at,
+  confirmed_at: row.confirmed_at,
+  signature: row.signature,
+  speed: row.speed,
+})

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino'
+
+/**
+ * The one loop of background work. What is to be done is known by keys (a relayer, a target); each key has a lane of its
+ * own, so a slow one delays no other, and within a lane one piece of work follows the other.
+ */
+export interface Worker {
+  /** There is something to do for the key, now. */
+  wake(key: number): void
+  /** Runs the key's work once, now, after what may be under way, and waits for it. */
+  run(key: number): Promise<void>
+  /** Ends after the pieces of work that are under way. */
+  stop(): Promise<void>
+}
+
+export interface WorkerParts {
+  /** Does what can be done and answers in how many milliseconds to look again; undefined when nothing is left. */
+  work(key: number, signal: AbortSignal): Promise<number | undefined>
+  /** The keys that have work, as the store knows them. */
+  find(): Promise<number[]>
+  /** Whether this process is the one that does it. */
+  claim(): boolean
+  /** Moves when another process has changed the store. */
+  version(): number
+  logger: Logger
+}
+
+// Looking for other processes' commits costs two microseconds; what they accept is under way after this long.
+const watch_ms = 25
+// Whoever did the work may have died without a word.
+const find_ms = 1_000
+const failure_ms = 1_000
+
+export function createWorker({ work, find, claim, version, logger }: WorkerParts): Worker {
+  const lanes = new Map<number, Lane>()
+  const stopping = new AbortController()
+  let seen = version()
+  let foundAt = 0
+
+  const wake = (key: number) => {
+    if (stopping.signal.aborted || !claim()) return
+    let lane = lanes.get(key)
+    if (!lane) {
+      lane = createLane()
+      lanes.set(key, lane)
+      void follow(key, lane)
+    }
+    lane.wake()
+  }
+
+  async function follow(key: number, lane: Lane): Promise<void> {
+    while (!stopping.signal.aborted && claim()) {
+      lane.begin()
+      const wait_ms = await attempt(key)
+      lane.end()
+      if (wait_ms === undefined && !lane.isWanted()) break
+      await lane.sleep(wait_ms ?? 0, stopping.signal)
+    }
+    lanes.delete(key)
+    lane.end()
+  }
+
+  async function attempt(key: number): Promise<number | undefined> {
+    try {
+      return await work(key, stopping.signal)
+    } catch (error) {
+      logger.error({ err: error, key }, 'background work failed')
+      return failure_ms
+    }
+  }
+
+  const look = async () => {
+    const current = version()
+    if (current === seen && Date.now() - foundAt < find_ms) return
+    seen = current
+    foundAt = Date.now()
+    for (const key of await find()) wake(key)
+  }
+  let looking = Promise.resolve()
+  const watch = setInterval(() => {
+    looking = look().catch((error) => logger.error({ err: error }, 'looking for work failed'))
+  }, watch_ms)
+  looking = look()
+
+  return {
+    wake,
+    async run(key) {
+      wake(key)
+      await lanes.get(key)?.round()
+    },
+    async stop() {
+      clearInterval(watch)
+      stopping.abort()
+      await looking
+      await Promise.all([...lanes.values()].map((lane) => lane.round()))
+    },
+  }
+}
+
+type Lane = ReturnType<typeof createLane>
+
+function createLane() {
+  let wanted = false
+  let working = false
+  let rouse: (() => void) | undefined
+  let waiters: { rounds: number; resolve(): void }[] = []
+
+  return {
+    wake() {
+      wanted = true
+      rouse?.()
+    },
+    isWanted: () => wanted,
+    begin() {
+      wanted = false
+      working = true
+    },
+    end() {
+      working = false
+      for (const waiter of waiters) waiter.rounds -= 1
+      for (const { rounds, resolve } of waiters) if (rounds <= 0) resolve()
+      waiters = waiters.filter(({ rounds }) => rounds > 0)
+    },
+    /** Until a round that begins after now has ended (or, when nothing is under way and none begins, at once on stop). */
+    round: () =>
+      new Promise<void>((resolve) => {
+        if (!working && !wanted) resolve()
+        else waiters.push({ rounds: working && wanted ? 2 : 1, resolve })
+      }),
+    sleep: (ms: number, signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        const finish = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', finish)
+          rouse = undefined
+          resolve()
+        }
+        const timer = setTimeout(finish, ms)
+        rouse = finish
+        signal.addEventListener('abort', finish)
+        if (wanted || signal.aborted) finish()
+      }),
+  }
+}
