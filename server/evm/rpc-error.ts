@@ -1,0 +1,188 @@
+import { AbiCoder } from 'ethers/abi'
+
+export type RpcErrorKind =
+  | 'already_known' // the node has these very bytes: success
+  | 'nonce_too_low' // the nonce is used on chain, perhaps by these very bytes
+  | 'nonce_too_high' // a gap before it; the node refuses to queue
+  | 'replacement_underpriced' // another transaction with our nonce is in the pool and pays too much
+  | 'underpriced' // fee below the base fee or the node's minimum
+  | 'insufficient_funds'
+  | 'gas_limit_too_low' // intrinsic gas, floor data gas
+  | 'gas_limit_too_high' // exceeds the block's gas limit or a cap
+  | 'fee_too_high' // refused by the node's fee cap, or tip above fee cap
+  | 'reverted' // the execution reverted or halted (eth_estimateGas, eth_call)
+  | 'pool_full' // the pool is full, or the account's share of it
+  | 'rejected' // this transaction can never be accepted here
+  | 'rate_limited'
+  | 'unavailable' // syncing, state not there, timeout, internal error, no access
+  | 'method_not_found'
+  | 'unknown'
+
+/** A JSON-RPC error object as it came. */
+export interface RpcErrorObject {
+  code?: number
+  message?: string
+  data?: unknown
+}
+
+// The first match decides, so what is special stands above what is general.
+const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
+  // First, because what follows a revert is the contract's own text: it may well say "nonce too low".
+  ['reverted', /execution reverted|transaction reverted|reverted with|^revert(?:ed)?\b|vm execution error/im],
+  ['reverted', /vm exception while processing transaction: revert|always failing transaction/i],
+  // These hold "nonce too high" and "nonce too low" but never pass, whatever the account's nonce.
+  ['rejected', /nonce has max value|exceeds max nonce|nonce overflow|authority nonce too low/i],
+  ['replacement_underpriced', /replacement transaction (?:is )?underpriced|to replace existing transaction/i],
+  ['replacement_underpriced', /could not replace existing|replacementnotallowed/i],
+  // Nethermind's OwnNonceAlreadyUsed is another transaction, so no success.
+  ['replacement_underpriced', /ownnoncealreadyused|another (?:tx|transaction) (?:with|which has the) same nonce/i],
+  ['already_known', /(?<!block )already ?known|already ?imported|already_exists|\bknown transaction/i],
+  ['already_known', /existing txn? with same hash|(?:tx|transaction) already (?:in mempool|exists)/i],
+  ['nonce_too_low', /nonce (?:\d{1,20} )?(?:is )?too low|oldnonce|invalid transaction nonce|pool\(stale\)/i],
+  ['nonce_too_high', /nonce (?:\d{1,20} )?(?:is )?too (?:high|far in future|distant)|noncegap|noncetoofarinfuture/i],
+  // A full pool says the third of these to a transaction whose predecessors it lacks: send those again.
+  ['nonce_too_high', /gapped-nonce|delegation nonce gap|future transaction tries to replace pending/i],
+  ['nonce_too_high', /notcurrentnoncefordelegation|invalid transaction with a lower nonce/i],
+  ['insufficient_funds', /insufficient ?(?:sender )?(?:funds|balance)|insufficient maxfeepergas for sender/i],
+  ['insufficient_funds', /(?:not|n't have) enough funds|exceeds (?:transaction sender )?account balance|outoffunds/i],
+  ['insufficient_funds', /overdraft|overdraws from account|lack of funds/i],
+  // No limit is below 21,000 gas: an allowance that is comes from the balance.
+  ['insufficient_funds', /gas required exceeds allowance:? \(?(?:\d{1,4}|1\d{4}|20\d{3})\b/i],
+  // Anvil says "intrinsic gas too high" of a cost above the gas limit too.
+  ['gas_limit_too_low', /intrinsic ?gas(?! too high)|intrinsic gas too high -- (?:callgascost|gasfloor)/i],
+  ['gas_limit_too_low', /floor data gas|requires at least \d{1,20} gas but got|not enough gas to cover minimal/i],
+  ['gas_limit_too_low', /gas (?:cost|floor) (?:\(\d{1,20}\) )?exceeds the gas limit/i],
+  ['gas_limit_too_high', /intrinsic gas too high|gas limit (?:is )?too high|gas limit reached|gas required exceeds/i],
+  ['gas_limit_too_high', /block(?:'s)? gas limit|(?:current|max(?:imum)?)(?: (?:per-)?transaction)? gas limit/i],
+  ['gas_limit_too_high', /gaslimitexceeded|txgaslimitcapexceeded|transaction gas cap|is greater than the cap/i],
+  ['fee_too_high', /exceeds the configured cap|fee ?cap exceeded|per gas (?:higher than|exceeds)/i],
+  ['fee_too_high', /fee is greater than max fee|invalidmaxpriorityfeepergas|fee_per_gas. greater than/i],
+  ['underpriced', /underpriced|fee ?too ?low|gas less than block|gas price (?:is )?(?:too low|less than)/i],
+  ['underpriced', /below (?:the )?(?:chain )?minimum|below (?:configured|current)|too low for the next block/i],
+  ['underpriced', /miner premium is negative/i],
+  ['pool_full', /(?:pool|queue) (?:is )?full|account limit exceeded|too many transactions in the queue|\bspammer\b/i],
+  ['pool_full', /in-flight transaction limit|pool size constraints|delegation authority has pending/i],
+  // A transaction of another type, or a delegation, of this account is pending; it passes when that is mined.
+  ['pool_full', /already reserved|delegatorhaspendingtx|pendingtxsofconflictingtype|transaction type conflict/i],
+  ['rejected', /invalid (?:sender|signature|transaction signature|transaction v, r, s|transaction type|rlp)/i],
+  ['rejected', /(?:invalid|wrong) chain ?id|chain ?id (?:not supported|is required|mismatch)|for another chain/i],
+  ['rejected', /replay-protected|invalidtx(?:chainid|signature|type)|failed ?to ?(?:recover|resolve) ?sender/i],
+  ['rejected', /type not supported|unsupported transaction type|notsupportedtxtype|transaction type is not activated/i],
+  ['rejected', /supported by the current hardfork|failed to decode (?:signed )?transaction|empty transaction data/i],
+  ['rejected', /oversized data|(?:tx|transaction|initcode) (?:is )?too (?:large|big)|maxtxsizeexceeded|initcode size/i],
+  ['rejected', /rlptoolong|\brlp: |typed transaction too short|negative value|not an eoa|senderiscontract/i],
+  ['rejected', /gas ?uint(?:64 )?overflow|int256overflow|transaction cost overflow|transaction invalid/i],
+  ['rejected', /not authorized to send|forbidden sender|not on the whitelist|senders with deployed code/i],
+  ['rejected', /^(?:[a-z ]{1,40}: )?invalid(?:$|,)|marked the transaction as invalid/im],
+  // Halts stand below the gas rows: "out of gas: gas required exceeds ..." is a limit.
+  ['reverted', /out ?of ?gas|invalid ?(?:fe)?opcode|stack ?(?:under|over)flow|bad ?instruction|invalid jump/i],
+  ['reverted', /evm error|due to an exception|code size exceeded/i],
+  // Limits on what one query returns: slower would not help, so they are no rate limit for all their code -32005.
+  ['unknown', /returned more than|block range|range limit|batch size/i],
+  ['rate_limited', /rate.?limit|rate exceeded|too many requests|request (?:count|limit) (?:exceeded|reached)/i],
+  ['rate_limited', /compute units|capacity (?:limit|exceeded)|credits limited|quota exceeded/i],
+  ['method_not_found', /does not exist\/is not avail|method (?:\S{1,60} )?(?:is )?not (?:found|supported|enabled)/i],
+  ['method_not_found', /unsupported method|not implemented|supported by this endpoint|forwarding not configured/i],
+  ['unavailable', /syncing|sync is still|not yet in sync|indexing is in progress|(?:header|block) not found/i],
+  ['unavailable', /unknown block|missing trie node|state (?:is )?(?:not |un)?available|historical state|pruned/i],
+  ['unavailable', /time(?:d )?-?out|deadline exceeded|context canceled|execution aborted|unable to complete/i],
+  ['unavailable', /connection (?:refused|reset|closed)|trying to connect|unreachable|no such host|handler crashed/i],
+  ['unavailable', /bad gateway|service unavailable|temporarily|sequencer|no backend is|internal [a-z -]{0,12}error/i],
+  ['unavailable', /unauthorized|must be authenticated|invalid (?:api key|project id)/i],
+]
+
+// Codes on which all agree decide at once. Of the others nodes make different things (besu's -32005 is a gas limit, its
+// -32001 a nonce), so they count only where the text says nothing.
+const certainCodes = new Map<unknown, RpcErrorKind>([
+  [-32601, 'method_not_found'],
+  [429, 'rate_limited'],
+])
+const likelyCodes = new Map<unknown, RpcErrorKind>([
+  [3, 'reverted'],
+  [-32005, 'rate_limited'], // EIP-1474: limit exceeded
+  [-32001, 'unavailable'], // EIP-1474: resource not found
+  [-32002, 'unavailable'], // EIP-1474: resource unavailable
+  [-32603, 'unavailable'], // JSON-RPC: internal error
+  ...[500, 502, 503, 504].map((status) => [status, 'unavailable'] as const),
+])
+
+const maxDepth = 4
+const maxStrings = 16
+const maxStringLength = 20_000
+const maxReasonLength = 500
+
+/** What a node's refusal means for a relayer: by its text, wherever in the error object that stands, else by its code. */
+export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
+  const certain = certainCodes.get(error.code)
+  if (certain) return certain
+  const text = stringsIn(error).join('\n')
+  return texts.find(([, pattern]) => pattern.test(text))?.[0] ?? likelyCodes.get(error.code) ?? 'unknown'
+}
+
+/**
+ * Why an execution reverted, told by an error object or its data: the contract's text (Error(string)), the name of a
+ * panic, else a custom error as selector and data; printable, at most 500 characters; undefined where nothing tells.
+ */
+export function revertReason(data: unknown): string | undefined {
+  const strings = stringsIn(data)
+  const found = strings.flatMap((part) => hexPattern.exec(part)?.[1]?.toLowerCase() ?? []).find((hex) => hex !== '0x')
+  return printable((found && decoded(found)) ?? told(strings) ?? (found && undecoded(found)) ?? '')
+}
+
+// Wrapping proxies, Hardhat and MetaMask nest the node's error in `data`, others in `error` or `result`. Transaction
+// hashes stand there too, so only these keys are looked at. Data before message: the bytes are what the contract said.
+const keys = ['data', 'result', 'error', 'originalError', 'details', 'message'] as const
+
+function stringsIn(value: unknown, depth = maxDepth): string[] {
+  if (typeof value === 'string') return [value.slice(0, maxStringLength)]
+  if (typeof value !== 'object' || value === null || depth === 0) return []
+  return keys.flatMap((key) => stringsIn((value as Record<string, unknown>)[key], depth - 1)).slice(0, maxStrings)
+}
+
+// OpenEthereum and older Nethermind write "Reverted 0x..."; some write the bytes after "execution reverted: ".
+const hexPattern = /^(?:(?:execution )?reverted:? )?(0x(?:[0-9a-f]{2})*)$/i
+
+// Solidity, "Panic via assert and Error via require".
+const panics = new Map([
+  [0x00n, 'generic compiler panic'],
+  [0x01n, 'assertion failed'],
+  [0x11n, 'arithmetic overflow or underflow'],
+  [0x12n, 'division or modulo by zero'],
+  [0x21n, 'conversion to an enum out of range'],
+  [0x22n, 'storage byte array wrongly encoded'],
+  [0x31n, 'pop of an empty array'],
+  [0x32n, 'array index out of bounds'],
+  [0x41n, 'too much memory allocated'],
+  [0x51n, 'call of a zero-initialized function'],
+])
+
+/** What Solidity itself encodes; undefined for anything else, and for what only looks like it. */
+function decoded(hex: string): string | undefined {
+  const read = (type: string) => AbiCoder.defaultAbiCoder().decode([type], `0x${hex.slice(10)}`)[0]
+  try {
+    if (hex.startsWith('0x08c379a0')) return read('string')
+    if (!hex.startsWith('0x4e487b71')) return undefined
+    const code: bigint = read('uint256')
+    return `panic 0x${code.toString(16).padStart(2, '0')} (${panics.get(code) ?? 'no known code'})`
+  } catch {
+    return undefined
+  }
+}
+
+const undecoded = (hex: string): string =>
+  hex.length % 64 === 10 ? `custom error ${hex.slice(0, 10)}: 0x${hex.slice(10)}`.replace(/: 0x$/, '') : `data ${hex}`
+
+// The node's words, where it knows the contract's errors by name. Of one it does not know, the bytes say more: anvil
+// prints them as characters.
+function told(strings: string[]): string | undefined {
+  const match = (part: string) =>
+    /execution reverted: (?!custom error 0x|0x)(.+)/is.exec(part) ??
+    /reverted with (?:reason string|custom error) '(.+)'/is.exec(part)
+  return strings.flatMap((part) => match(part)?.[1] ?? [])[0]
+}
+
+function printable(text: string): string | undefined {
+  const cut = text.length > maxReasonLength ? `${text.slice(0, maxReasonLength - 1)}…` : text
+  // Cut first: half a surrogate pair is unprintable too.
+  return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').trim() || undefined
+}

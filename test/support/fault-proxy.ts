@@ -1,0 +1,302 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { keccak256 } from 'ethers'
+
+export type FaultKind = 'connection_refused' | keyof typeof requestFaults | keyof typeof callFaults
+
+export interface Fault {
+  kind: FaultKind
+  /** Of a hit, drawn for each request, or for each call where the fault is one call's. Default 1. */
+  probability?: number
+  /** The same seed draws the same hits for the same calls in the same order. Default 1. */
+  seed?: number
+  /** Only these methods; a request is hit as a whole when one of its calls is among them. Absent: all. */
+  methods?: string[]
+  /** After so many hits all is well again. Absent: never. */
+  times?: number
+  /** Of `slow`, and of `connection_refused` when that is not certain. Default 200. */
+  duration_ms?: number
+  /** Of `stale`. Default 5. */
+  blocks?: number
+}
+
+export interface FaultProxy {
+  /** The node's URL for those who shall suffer. */
+  url: string
+  /** One fault at a time; undefined ends it. Resolves when it is in force. */
+  setFault(fault: Fault | undefined): Promise<void>
+  /** Since the start: `requests` (HTTP), each JSON-RPC method (calls), and each kind of fault (hits). */
+  counts(): Record<string, number>
+  stop(): Promise<void>
+}
+
+interface Call {
+  id: unknown
+  method: string
+  params?: unknown[]
+}
+
+interface Outcome {
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+interface Exchange {
+  response: ServerResponse
+  /** Gives the request to the node; its answer's body. */
+  forward(): Promise<string>
+  duration_ms: number
+}
+
+/**
+ * What goes wrong with a whole HTTP request. Where the request is forwarded, the node acts on it and only the answer is
+ * spoilt; else the node never hears of it.
+ */
+const requestFaults = {
+  connection_reset: ({ response }) => reset(response),
+  reset_after_forwarding: async ({ response, forward }) => {
+    await forward()
+    reset(response)
+  },
+  /** Never answered, whatever is set afterwards. */
+  hang: () => {},
+  slow: async ({ response, forward, duration_ms }) => {
+    const body = await forward()
+    await pause(duration_ms)
+    send(response, body)
+  },
+  http_429: ({ response }) => void response.writeHead(429, { 'Retry-After': '1' }).end('Too Many Requests'),
+  http_500: ({ response }) => void response.writeHead(500).end('Internal Server Error'),
+  http_502_html: ({ response }) =>
+    void response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html><h1>502 Bad Gateway</h1></html>'),
+  /** The HTTP answer is whole, its JSON is not. */
+  truncated_json: async ({ response, forward }) => {
+    const body = await forward()
+    send(response, body.slice(0, body.length / 2))
+  },
+  empty_body: async ({ response, forward }) => {
+    await forward()
+    send(response, '')
+  },
+  /** As by a balancer that tries again: the caller hears the node's second answer. */
+  forwarded_twice: async ({ response, forward }) => {
+    await forward()
+    send(response, await forward())
+  },
+  out_of_order_batch: async ({ response, forward }) => {
+    const answers: unknown[] = JSON.parse(await forward())
+    send(response, JSON.stringify(answers.reverse()))
+  },
+  batch_refused: ({ response }) => {
+    const error = { code: -32_600, message: 'batch requests are not supported' }
+    send(response, JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+  },
+} satisfies Record<string, (exchange: Exchange) => void | Promise<void>>
+
+const batchFaults: FaultKind[] = ['out_of_order_batch', 'batch_refused']
+
+interface Treatment {
+  /** What the node is asked in the call's place; absent: nothing. */
+  ask?: Call
+  /** What the caller hears; absent: the node's answer. */
+  say?: (heard: Outcome) => Outcome
+}
+
+/** What goes wrong with one call, also within a batch. Undefined: the fault has no meaning for the method. `seen`: a height. */
+const callFaults = {
+  limit_exceeded: () => ({ say: () => ({ error: { code: -32_005, message: 'limit exceeded' } }) }),
+  internal_error: () => ({ say: () => ({ error: { code: -32_603, message: 'internal error' } }) }),
+  null_result: () => ({ say: () => ({ result: null }) }),
+  /** Answered as by a node that is `blocks` behind. */
+  stale: (call, seen) => {
+    const { method, params = [] } = call
+    if (method === 'eth_blockNumber') return { say: () => ({ result: hex(seen) }) }
+    if (method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash') {
+      return { ask: call, say: (heard) => (blockOf(heard) > seen ? { result: null } : heard) }
+    }
+    const place = blockParameter[method]
+    const block = place === undefined ? undefined : (params[place] ?? 'latest')
+    if (place === undefined || (block !== 'latest' && block !== 'pending')) return undefined
+    return { ask: { ...call, params: Object.assign([...params], { [place]: hex(seen) }) } }
+  },
+  wrong_chain_id: ({ method }) => {
+    if (method === 'eth_chainId') return { say: () => ({ result: '0x1' }) }
+    return method === 'net_version' ? { say: () => ({ result: '1' }) } : undefined
+  },
+  /** Forwarded, and `already known` whatever the node says. */
+  already_known: (call) =>
+    call.method === 'eth_sendRawTransaction'
+      ? { ask: call, say: () => ({ error: { code: -32_000, message: 'already known' } }) }
+      : undefined,
+  /** The hash is answered, and the node never hears of the transaction. */
+  accepted_and_forgotten: ({ method, params = [] }) =>
+    method === 'eth_sendRawTransaction' ? { say: () => ({ result: keccak256(`${params[0]}`) }) } : undefined,
+} satisfies Record<string, (call: Call, seen: number) => Treatment | undefined>
+
+const blockParameter: Record<string, number> = {
+  eth_getTransactionCount: 1,
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_call: 1,
+  eth_feeHistory: 1,
+  eth_getBlockByNumber: 0,
+}
+
+export const faultKinds = [
+  'connection_refused',
+  ...Object.keys(requestFaults),
+  ...Object.keys(callFaults),
+] as readonly FaultKind[]
+
+const max_body_bytes = 16 * 1024 * 1024
+
+/** An HTTP JSON-RPC proxy in front of the node at `target`: transparent until a fault is set. */
+export async function startFaultProxy(target: string): Promise<FaultProxy> {
+  const counted: Record<string, number> = {}
+  let fault: Fault | undefined
+  let hitsLeft = 0
+  let random = randomFrom(1)
+  let reopening: NodeJS.Timeout | undefined
+  let port = 0
+
+  const server = createServer((request, response) => {
+    // Where the node does not answer, or the request is no JSON-RPC, the caller sees a reset.
+    answer(request, response).catch(() => reset(response))
+  })
+  // Longer than callers keep a connection, so that the only resets are those asked for.
+  server.keepAliveTimeout = 60_000
+
+  const count = (name: string) => {
+    counted[name] = (counted[name] ?? 0) + 1
+  }
+  const hits = ({ kind, probability = 1 }: Fault) => {
+    if (hitsLeft === 0 || random() >= probability) return false
+    hitsLeft -= 1
+    count(kind)
+    return true
+  }
+  const open = async () => {
+    if (server.listening) return
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  }
+  const refuse = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await read(request)
+    const parsed: Call | Call[] = JSON.parse(body)
+    const calls = [parsed].flat()
+    count('requests')
+    for (const { method } of calls) count(method)
+
+    const current = fault
+    if (!current || !calls.some(({ method }) => concerns(current, method)))
+      return send(response, await post(target, body))
+    const { kind, duration_ms = 200 } = current
+    if (isCallFault(kind)) {
+      const outcomes = await answerCalls({ ...current, kind }, calls)
+      return send(response, JSON.stringify(Array.isArray(parsed) ? outcomes : outcomes[0]))
+    }
+    if ((batchFaults.includes(kind) && !Array.isArray(parsed)) || !hits(current)) {
+      return send(response, await post(target, body))
+    }
+    if (kind !== 'connection_refused') {
+      return requestFaults[kind]({ response, forward: () => post(target, body), duration_ms })
+    }
+    refuse()
+    reopening = setTimeout(open, duration_ms)
+  }
+
+  /** One request to the node for all that it is still asked. */
+  async function answerCalls(current: Fault & { kind: keyof typeof callFaults }, calls: Call[]): Promise<unknown[]> {
+    const { kind, blocks = 5 } = current
+    const seen = kind === 'stale' ? Math.max(0, (await blockNumber(target)) - blocks) : 0
+    const treated = calls.map((call) => {
+      const treatment: Treatment | undefined = concerns(current, call.method) ? callFaults[kind](call, seen) : undefined
+      return { id: call.id, ...(treatment && hits(current) ? treatment : { ask: call }) }
+    })
+    const asked = treated.flatMap(({ ask }) => ask ?? [])
+    const heard: (Outcome & { id: unknown })[] =
+      asked.length === 0
+        ? []
+        : [JSON.parse(await post(target, JSON.stringify(asked.length === 1 ? asked[0] : asked)))].flat()
+    return treated.map(({ id, say }) => {
+      const own = heard.find((one) => one.id === id) ?? {}
+      return { jsonrpc: '2.0', id, ...(say ? say(own) : own) }
+    })
+  }
+
+  await open()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async setFault(next) {
+      clearTimeout(reopening)
+      fault = next
+      hitsLeft = next?.times ?? Number.POSITIVE_INFINITY
+      random = randomFrom(next?.seed ?? 1)
+      const { kind, probability = 1, methods, times } = next ?? {}
+      const certain = kind === 'connection_refused' && probability >= 1 && !methods && times === undefined
+      if (!certain) return open()
+      if (server.listening) refuse()
+    },
+    counts: () => ({ ...counted }),
+    async stop() {
+      clearTimeout(reopening)
+      if (server.listening) refuse()
+    },
+  }
+}
+
+const isCallFault = (kind: FaultKind): kind is keyof typeof callFaults => kind in callFaults
+
+const concerns = ({ methods }: Fault, method: string) => methods === undefined || methods.includes(method)
+
+const hex = (number: number) => `0x${number.toString(16)}`
+
+const blockOf = ({ result }: Outcome) => Number((result as { blockNumber?: string } | null)?.blockNumber ?? 0)
+
+function send(response: ServerResponse, body: string): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
+}
+
+function reset(response: ServerResponse): void {
+  response.socket?.resetAndDestroy()
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size_bytes = 0
+  for await (const chunk of request) {
+    size_bytes += chunk.length
+    if (size_bytes > max_body_bytes) throw new Error(`A body of more than ${max_body_bytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function post(target: string, body: string): Promise<string> {
+  const response = await fetch(target, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+  return response.text()
+}
+
+async function blockNumber(target: string): Promise<number> {
+  const { result } = JSON.parse(await post(target, '{"jsonrpc":"2.0","id":0,"method":"eth_blockNumber"}'))
+  return Number(result)
+}
+
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
