@@ -1,0 +1,33 @@
+# docker build -t evm-relayer-service .
+# docker run -p 8080:8080 -v relayer-data:/data -e API_KEY=... -e MASTER_KEY=... evm-relayer-service
+
+FROM node:24 AS reference
+WORKDIR /service
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY openapi.yaml redocly.yaml ./
+RUN npm run docs
+
+# The full image has compilers: where secp256k1 brings no binary (arm64), its install script makes one.
+FROM node:24 AS dependencies
+WORKDIR /service
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm rebuild secp256k1
+
+FROM node:24-slim
+# In production the service starts only with API_KEY and MASTER_KEY.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+WORKDIR /service
+COPY --from=dependencies /service/node_modules node_modules
+COPY package.json LICENSE openapi.yaml ./
+COPY generated generated
+COPY server server
+COPY --from=reference /service/generated/reference.html generated/
+RUN install --directory --owner=node --group=node --mode=700 /data
+USER node
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/api/v1/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is the first process, so that SIGTERM reaches it.
+CMD ["node", "server/main.ts"]

@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import { defineConfig } from 'vitest/config'
+
+/** Needs a browser, so it is no part of `npm test`. */
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '..', '..'),
+    include: ['test/docs/*.browser.ts'],
+    testTimeout: 60_000,
+  },
+})
