@@ -5,19 +5,32 @@ import { type Service, startService } from './service.ts'
 // Whatever this process writes (the database, its log, the keys) is its user's alone.
 process.umask(0o077)
 
+let service: Service | undefined
+let stopping = false
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+if (process.env.npm_lifecycle_event === 'start') stopWithParent()
+
 try {
   const config = readConfig(process.env)
-  const service = await startService(config)
-  process.stdout.write(greeting(config, service))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(service))
+  service = await startService(config)
+  if (stopping) await service.close()
+  else process.stdout.write(greeting(config, service))
 } catch (error) {
   process.stderr.write(`The service does not start.\n${explain(error)}\n`)
-  process.exitCode = 1
+  process.exit(1)
 }
 
-async function stop(service: Service) {
-  process.stdout.write('Stopping: requests under way are being ended.\n')
-  await service.close()
+function stop(): void {
+  if (stopping) return
+  stopping = true
+  process.stdout.write('Stopping: what is under way is being ended.\n')
+  void service?.close().then(() => process.exit(0))
+}
+
+/** npm passes a signal to the shell between it and us, and the shell passes none on: its end is all that we see. */
+function stopWithParent(): void {
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && stop(), 500).unref()
 }
 
 function explain(error: unknown): string {
@@ -28,7 +41,8 @@ function explain(error: unknown): string {
   return stack ?? String(error)
 }
 
-function greeting(config: Config, { url, api_key_file, demo }: Service): string {
+function greeting(config: Config, { url: bound, api_key_file, demo }: Service): string {
+  const url = bound.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   const near = (file: string) => {
     const path = relative(process.cwd(), file)
     return path.startsWith('..') ? file : path

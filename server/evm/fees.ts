@@ -76,6 +76,7 @@ const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent),
 
 const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * percent + 99n) / 100n
 
+// biome-ignore lint/complexity/useMathMinMax: Math.max knows no bigint.
 const greatest = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b))
 
 const least = (a: bigint, b: bigint | undefined): bigint => (b === undefined || a < b ? a : b)

@@ -81,5 +81,7 @@ export function createLookup(allowPrivateTargets: boolean): LookupFunction | und
 /** One private address among several is enough to refuse the name: a retry might reach it. */
 function forbiddenAmong(addresses: LookupAddress[]): Error | null {
   if (addresses.length === 0) return new Error('The name has no address')
-  return addresses.some(({ address }) => isPrivateAddress(address)) ? new Error('The name means a private address') : null
+  return addresses.some(({ address }) => isPrivateAddress(address))
+    ? new Error('The name means a private address')
+    : null
 }
