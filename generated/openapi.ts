@@ -324,6 +324,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow a relayer's events
+         * @description The events that webhooks get, as a server-sent stream, for a client without a public address. `id` of each is its
+         *     sequence number: a client that comes back with `Last-Event-ID` gets what came after it, and nothing is missed. Without
+         *     it the stream begins with what happens next; `Last-Event-ID: 0` begins with the first event that is kept.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/nonce": {
         parameters: {
             query?: never;
@@ -433,6 +461,144 @@ export interface paths {
          *     string removes it, any other text replaces it.
          */
         patch: operations["updateNotification"];
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a notification's health
+         * @description Whether deliveries are made, and how many wait. A target that answered 410, or nothing but failures for 120 hours, is
+         *     disabled; an update of its url or signing key enables it again.
+         */
+        get: operations["getNotificationHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List deliveries
+         * @description The newest first, each with its attempts.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+                /**
+                 * @description The delivery's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f2
+                 */
+                delivery_id: components["schemas"]["PathId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again
+         * @description The same event with the same id and the same bytes, from the beginning of the schedule; also one that was delivered.
+         *     A disabled notification refuses with 409.
+         */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again all that failed
+         * @description All deliveries of events since a time that have failed. A disabled notification refuses with 409.
+         */
+        post: operations["redeliverFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Sends one event `test`, signed like any other, at once and once, and answers with what happened. It is in no list of
+         *     deliveries.
+         */
+        post: operations["testNotification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/relayers": {
@@ -641,7 +807,72 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An event, delivered to a notification's url
+         * @description Delivered at least once, per transaction in order, in bytes that never change. Any 2xx answer is a success; a redirect
+         *     is not followed. Failures are tried again 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after one another
+         *     (give or take a fifth; `Retry-After` replaces the wait), 410 disables.
+         *
+         *     With a signing key the delivery is signed in two ways: `X-Signature`, and Standard Webhooks 1.0.0.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The event's id. */
+                    "webhook-id": components["schemas"]["Id"];
+                    /** @description Seconds of the epoch, at this attempt. */
+                    "webhook-timestamp": string;
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body), once for each way to read the key, and for 24 hours
+                     *     also for the key before, with spaces between.
+                     */
+                    "webhook-signature"?: string;
+                    /** @description The base64 of HMAC-SHA256(signing key, body). */
+                    "X-Signature"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            responses: {
+                /** @description Received. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Send no more. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /**
@@ -738,8 +969,9 @@ export interface components {
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
+        Transaction: components["schemas"]["TransactionFields"];
         /** @description Every key is always there; what is not known yet is null. */
-        Transaction: {
+        TransactionFields: {
             id: components["schemas"]["Id"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["Hash"] | null;
@@ -885,6 +1117,93 @@ export interface components {
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null keeps the key, the empty string removes it. */
             signing_key?: string | null;
+        };
+        NotificationHealth: {
+            /** @enum {string} */
+            status: "enabled" | "disabled";
+            disabled_reason: string | null;
+            /** @description Deliveries that wait for their first or next attempt. */
+            pending: number;
+            /** @description Deliveries that were given up. */
+            failed: number;
+            last_success_at: components["schemas"]["Timestamp"] | null;
+            /** @description Since when there were only failures. */
+            failing_since: components["schemas"]["Timestamp"] | null;
+        };
+        /**
+         * @description `pending`: an attempt is to come. `delivered`: an answer was 2xx. `failed`: given up.
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "delivered" | "failed";
+        DeliveryAttempt: {
+            number: number;
+            at: components["schemas"]["Timestamp"];
+            duration_ms: number;
+            /** @description The HTTP status; null when there was no answer. */
+            status: number | null;
+            error: string | null;
+            /** @description The start of the answer's body, at most 1,000 characters. */
+            answer: string | null;
+        };
+        Delivery: {
+            id: components["schemas"]["Id"];
+            event_id: components["schemas"]["Id"];
+            event: components["schemas"]["EventName"];
+            sequence: number;
+            status: components["schemas"]["DeliveryStatus"];
+            created_at: components["schemas"]["Timestamp"];
+            next_attempt_at: components["schemas"]["Timestamp"] | null;
+            attempts: components["schemas"]["DeliveryAttempt"][];
+        };
+        Redelivery: {
+            redelivered: number;
+        };
+        /** @enum {string} */
+        EventName: "transaction_update" | "relayer_state_update" | "test";
+        /**
+         * @description What is delivered. Its bytes are frozen when the change that it tells of is committed, and are the same in every
+         *     attempt.
+         */
+        Event: {
+            /** @description Also the header webhook-id. An event that comes twice comes with the same id. */
+            id: components["schemas"]["Id"];
+            event: components["schemas"]["EventName"];
+            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["TestPayload"];
+            timestamp: components["schemas"]["Timestamp"];
+            /** @description Counts the relayer's events without holes, from 1; 0 for a test. */
+            sequence: number;
+        };
+        /** @description The transaction as the API shows it, at the moment of the change. */
+        TransactionPayload: {
+            /** @constant */
+            payload_type: "transaction";
+        } & components["schemas"]["TransactionFields"];
+        /** @description The relayer was paused, or the service itself stopped sending with it. */
+        RelayerDisabledPayload: {
+            /** @constant */
+            payload_type: "relayer_disabled";
+            relayer: components["schemas"]["Relayer"];
+            disable_reason: string;
+        };
+        /** @description The relayer goes on. */
+        RelayerEnabledPayload: {
+            /** @constant */
+            payload_type: "relayer_enabled";
+            relayer: components["schemas"]["Relayer"];
+            retry_count: number;
+        };
+        /** @description The balance has fallen below the policy min_balance. */
+        LowBalancePayload: {
+            /** @constant */
+            payload_type: "relayer_low_balance";
+            relayer: components["schemas"]["Relayer"];
+            balance: components["schemas"]["Amount"];
+            min_balance: components["schemas"]["Amount"];
+        };
+        TestPayload: {
+            /** @constant */
+            payload_type: "test";
+            notification_id: components["schemas"]["Id"];
         };
         RpcUrl: {
             /** @description With its path and query masked, since they often hold a secret. */
@@ -1314,6 +1633,76 @@ export interface components {
                 };
             };
         };
+        /** @description The health now. */
+        NotificationHealth: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["NotificationHealth"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The delivery. */
+        Delivery: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Delivery"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description A page of deliveries. */
+        DeliveryList: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Delivery"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description How many are delivered again. */
+        Redelivery: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Redelivery"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description What happened. */
+        DeliveryAttempt: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["DeliveryAttempt"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description A page of notifications. */
         NotificationList: {
             headers: {
@@ -1490,6 +1879,7 @@ export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type Transaction = components['schemas']['Transaction'];
+export type TransactionFields = components['schemas']['TransactionFields'];
 export type BytesInput = components['schemas']['BytesInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
@@ -1504,6 +1894,18 @@ export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
+export type NotificationHealth = components['schemas']['NotificationHealth'];
+export type DeliveryStatus = components['schemas']['DeliveryStatus'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type Delivery = components['schemas']['Delivery'];
+export type Redelivery = components['schemas']['Redelivery'];
+export type EventName = components['schemas']['EventName'];
+export type Event = components['schemas']['Event'];
+export type TransactionPayload = components['schemas']['TransactionPayload'];
+export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
+export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
+export type LowBalancePayload = components['schemas']['LowBalancePayload'];
+export type TestPayload = components['schemas']['TestPayload'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
@@ -1545,6 +1947,11 @@ export type ResponseRpcAnswer = components['responses']['RpcAnswer'];
 export type ResponseNonceState = components['responses']['NonceState'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseNotification = components['responses']['Notification'];
+export type ResponseNotificationHealth = components['responses']['NotificationHealth'];
+export type ResponseDelivery = components['responses']['Delivery'];
+export type ResponseDeliveryList = components['responses']['DeliveryList'];
+export type ResponseRedelivery = components['responses']['Redelivery'];
+export type ResponseDeliveryAttempt = components['responses']['DeliveryAttempt'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
 export type ResponseRelayer = components['responses']['Relayer'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
@@ -1938,6 +2345,40 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    streamEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The sequence number of the last event that the client has. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, until the client goes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
     getNonce: {
         parameters: {
             query?: never;
@@ -2090,6 +2531,140 @@ export interface operations {
         responses: {
             200: components["responses"]["Notification"];
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getNotificationHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["NotificationHealth"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+                /** @description Only deliveries in this state; may be given several times. */
+                status?: components["schemas"]["DeliveryStatus"][];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["DeliveryList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+                /**
+                 * @description The delivery's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f2
+                 */
+                delivery_id: components["schemas"]["PathId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Delivery"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    redeliverFailed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339.
+                     */
+                    since: string;
+                };
+            };
+        };
+        responses: {
+            200: components["responses"]["Redelivery"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    testNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["DeliveryAttempt"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             default: components["responses"]["Failure"];
@@ -2431,4 +3006,7 @@ export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDee
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
+export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
+export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
+export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "relayer_state_update", "test"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Signer"]["type"]> = ["local"];

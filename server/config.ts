@@ -17,6 +17,8 @@ export interface Config {
   rate_limit_burst: number
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
+  /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
+  webhook_time_scale: number
 }
 
 /** What is wrong with the settings, a line each. */
@@ -53,6 +55,12 @@ const settings = z.object({
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
+  WEBHOOK_TIME_SCALE: z
+    .string()
+    .regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0')
+    .transform(Number)
+    .refine((value) => value > 0, 'must be a number above 0')
+    .default(1),
 })
 
 /** Reads the environment. Throws ConfigError with every setting that is wrong; no value is ever quoted. */
@@ -84,6 +92,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rate_limit_burst: values.RATE_LIMIT_BURST,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
+    webhook_time_scale: values.WEBHOOK_TIME_SCALE,
   }
 }
 

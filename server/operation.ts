@@ -23,7 +23,9 @@ type Success<Id extends OperationId> = {
   [Status in keyof operations[Id]['responses']]: Status extends 200 | 201
     ? operations[Id]['responses'][Status] extends { content: { 'application/json': infer B } }
       ? B
-      : never
+      : operations[Id]['responses'][Status] extends { content: { 'text/event-stream': string } }
+        ? AsyncIterable<string>
+        : never
     : never
 }[keyof operations[Id]['responses']]
 

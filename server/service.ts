@@ -20,6 +20,7 @@ import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
 import { createOperations } from './operations/index.ts'
+import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies } from './sending/policies.ts'
@@ -28,6 +29,9 @@ import { createSubmit, stateOf } from './sending/submit.ts'
 import { createWaiting } from './sending/waiting.ts'
 import { openSqliteStore } from './store/sqlite.ts'
 import type { RelayerRow, Store } from './store/store.ts'
+import { createSendAttempt } from './webhooks/attempt.ts'
+import { createDeliverer } from './webhooks/deliverer.ts'
+import { eventStream } from './webhooks/event-stream.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker } from './worker.ts'
 
@@ -56,7 +60,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
-  const store = openSqliteStore(config.database_file, { now, makeId })
+  const contract = compileContract(readContract())
+  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const store = openSqliteStore(config.database_file, storeWorld)
 
   try {
     const vault = createVault(secrets.master_key)
@@ -64,7 +70,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
-    const chains = createChains(store, createLookup(config.allow_private_targets), elapsed)
+    const lookup = createLookup(config.allow_private_targets)
+    const checkTarget = createTargetCheck(config.allow_private_targets)
+    const chains = createChains(store, lookup, elapsed)
     const waiting = createWaiting()
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, makeId, now })
@@ -72,7 +80,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
       ...{ store, makeId, now, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,
       reach: chains.reach,
-      changed: waiting.changed,
+      changed() {
+        waiting.changed()
+        deliveries.look()
+      },
     }
     const sender = createSender(sending)
     const worker = createWorker({
@@ -87,15 +98,40 @@ export async function startService(config: Config, world: World = {}): Promise<S
       worker.wake(relayer_key)
     }
 
+    const deliverer = createDeliverer({
+      ...{ store, makeId, now, logger },
+      open: vault.open,
+      send: createSendAttempt({ checkTarget, lookup }),
+      scale: config.webhook_time_scale,
+      wake: (notification_key) => deliveries.wake(notification_key),
+    })
+    const deliveryLease = createLease(store, 'deliverer')
+    const deliveries = createWorker({
+      work: deliverer.work,
+      find: store.targetsAtWork,
+      claim: deliveryLease.claim,
+      version: store.version,
+      logger,
+    })
+
     const state = { stopping: false }
     const handlers = createOperations({
       store,
       makeId,
+      now,
       seal: vault.seal,
       findSigner: keyring.find,
       enclose: keyring.enclose,
       ...{ generateKey, openKeystore, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, stateOf },
-      checkTarget: createTargetCheck(config.allow_private_targets),
+      checkTarget,
+      sendTest: deliverer.test,
+      wakeDeliverer: deliveries.wake,
+      follow: (relayer_key, last_event_id) =>
+        eventStream(
+          { store, nextChange: waiting.nextChange, isStopping: () => state.stopping },
+          relayer_key,
+          last_event_id,
+        ),
       submit: createSubmit({ ...sending, readWanted, wake: worker.wake }),
       waitUntil: waiting.until,
       hurry,
@@ -120,7 +156,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const app = createApp({
-      operations: compileContract(readContract()),
+      operations: contract.operations,
       handlers,
       authenticate: createAuthentication(secrets.api_key),
       rateLimit: createRateLimit(config.rate_limit_per_second, config.rate_limit_burst, elapsed),
@@ -138,8 +174,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
         state.stopping = true
         waiting.stop()
         await server.close()
-        await worker.stop()
+        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
         lease.release()
+        deliveryLease.release()
         store.close()
       },
     }

@@ -7,6 +7,8 @@ import type { Logger } from 'pino'
 export interface Worker {
   /** There is something to do for the key, now. */
   wake(key: number): void
+  /** Something in this process may have made work: looks for it in this turn of the event loop. */
+  look(): void
   /** Runs the key's work once, now, after what may be under way, and waits for it. */
   run(key: number): Promise<void>
   /** Ends after the pieces of work that are under way. */
@@ -69,21 +71,31 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
     }
   }
 
-  const look = async () => {
+  let isLooking = false
+  const look = async (force: boolean) => {
     const current = version()
-    if (current === seen && Date.now() - foundAt < find_ms) return
+    if (!force && current === seen && Date.now() - foundAt < find_ms) return
     seen = current
     foundAt = Date.now()
     for (const key of await find()) wake(key)
   }
   let looking = Promise.resolve()
-  const watch = setInterval(() => {
-    looking = look().catch((error) => logger.error({ err: error }, 'looking for work failed'))
-  }, watch_ms)
-  looking = look()
+  const lookNow = (force: boolean) => {
+    looking = look(force).catch((error) => logger.error({ err: error }, 'looking for work failed'))
+  }
+  const watch = setInterval(() => lookNow(false), watch_ms)
+  lookNow(true)
 
   return {
     wake,
+    look() {
+      if (isLooking || stopping.signal.aborted) return
+      isLooking = true
+      setImmediate(() => {
+        isLooking = false
+        lookNow(true)
+      })
+    },
     async run(key) {
       wake(key)
       await lanes.get(key)?.round()

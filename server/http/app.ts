@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import express, { type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
@@ -40,6 +42,7 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
         const limits = operation.limited ? rateLimit.take(caller.id) : {}
         const { params: path, query, body: given } = await readParts(operation, request)
         const body = await handle({ path, query, header: operation.readHeader(request.headers), body: given, caller })
+        if (operation.streams) return await stream(response, limits, body as AsyncIterable<string>)
         const broken = operation.checkResponse(operation.status, body)
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
         send(response, operation.status, limits, body)
@@ -51,6 +54,7 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
 
   const fail = (response: Response, error: unknown, operation: Operation | undefined) => {
     const failure = toFailure(error, logger)
+    if (response.headersSent) return void response.destroy()
     const broken = operation?.checkResponse(failure.status, failure.body)
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
     send(response, failure.status, failure.headers, failure.body)
@@ -106,6 +110,19 @@ function send(response: Response, status: number, headers: Record<string, string
     ...headers,
   })
   response.end(text)
+}
+
+/** Writes events as they come, until there are no more or the client has gone. */
+async function stream(response: Response, headers: Record<string, string>, events: AsyncIterable<string>) {
+  response.writeHead(200, {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  })
+  await pipeline(Readable.from(events), response).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  })
 }
 
 /** /a/pending before /a/:id. */

@@ -20,6 +20,8 @@ export interface Operation {
   route: string
   /** The one status of its success. */
   status: number
+  /** Whether its success is a stream of events and no JSON. */
+  streams: boolean
   /** Whether it asks for a token. */
   guarded: boolean
   /** Whether it declares 429, and so counts against the caller's rate. */
@@ -64,8 +66,14 @@ interface Document {
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 const max_details = 20
 
+export interface Contract {
+  operations: Operation[]
+  /** Says what is wrong with a value by a schema of the contract's; undefined when nothing is. */
+  checkSchema(name: string): (value: unknown) => string | undefined
+}
+
 /** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
-export function compileContract(document: unknown): Operation[] {
+export function compileContract(document: unknown): Contract {
   const validateResponses = { removeAdditional: false, coerceTypes: false }
   const options = new AjvOptions({
     validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
@@ -84,7 +92,7 @@ export function compileContract(document: unknown): Operation[] {
   const responses = new ResponseValidator(apiDocRes as never, options.response, validateResponses as never)
   const parameters = (document as Document).components.parameters
 
-  return operationsOf(apiDoc as unknown as Document).map(({ path, method, operation, response }) => {
+  const operations = operationsOf(apiDoc as unknown as Document).map(({ path, method, operation, response }): Operation => {
     const key = `${method} ${path}`
     const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
     const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
@@ -101,6 +109,7 @@ export function compileContract(document: unknown): Operation[] {
       method,
       route: path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\/$/, ''),
       status: soleSuccess(operation),
+      streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
       guarded: operation.security?.length !== 0,
       limited: '429' in operation.responses,
       mediaTypes,
@@ -114,6 +123,15 @@ export function compileContract(document: unknown): Operation[] {
       },
     }
   })
+
+  return {
+    operations,
+    checkSchema(name) {
+      const check = (responses as unknown as Responses).ajvBody.getSchema(`#/components/schemas/${name}`)
+      if (!check) throw new Error(`The contract has no schema ${name}`)
+      return (value) => (check(value) ? undefined : describe(check))
+    },
+  }
 }
 
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
@@ -145,6 +163,7 @@ function soleSuccess({ operationId, responses }: ContractOperation): number {
 }
 
 interface Responses {
+  ajvBody: { getSchema(key: string): Check | undefined }
   buildValidators(responses: unknown, key: string): Record<string, Record<string, Check>>
 }
 

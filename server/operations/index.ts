@@ -1,5 +1,6 @@
 import type { Handlers } from '../operation.ts'
 import { type AccountParts, accounts } from './accounts.ts'
+import { type DeliveryParts, deliveries } from './deliveries.ts'
 import { type HealthParts, health } from './health.ts'
 import { type NetworkParts, networks } from './networks.ts'
 import { type NotificationParts, notifications } from './notifications.ts'
@@ -9,6 +10,7 @@ import { type SigningParts, signing } from './signing.ts'
 import { type TransactionParts, transactions } from './transactions.ts'
 
 export type OperationParts = AccountParts &
+  DeliveryParts &
   HealthParts &
   NetworkParts &
   NotificationParts &
@@ -22,6 +24,7 @@ export const createOperations = (parts: OperationParts): Handlers => ({
   ...signing(parts),
   ...transactions(parts),
   ...notifications(parts),
+  ...deliveries(parts),
   ...relayers(parts),
   ...accounts(parts),
   ...signers(parts),

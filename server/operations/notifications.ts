@@ -6,15 +6,20 @@ import { page } from './page.ts'
 export interface NotificationParts {
   store: Store
   makeId(): string
+  /** Milliseconds of the epoch. */
+  now(): number
   seal(secret: Uint8Array, row: string): Uint8Array
 }
+
+/** How long a key that was replaced goes on signing beside the new one. */
+const former_key_ms = 24 * 3_600_000
 
 type Notifications = Pick<
   Handlers,
   'createNotification' | 'listNotifications' | 'getNotification' | 'updateNotification' | 'deleteNotification'
 >
 
-export function notifications({ store, makeId, seal }: NotificationParts): Notifications {
+export function notifications({ store, makeId, now, seal }: NotificationParts): Notifications {
   /** The empty text is no key. */
   const sealed = (id: string, key: string) =>
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
@@ -37,7 +42,7 @@ export function notifications({ store, makeId, seal }: NotificationParts): Notif
     },
 
     async updateNotification({ path, body }) {
-      const changes: NotificationChanges = {}
+      const changes: NotificationChanges = { former_until: now() + former_key_ms }
       if (body.type !== undefined) changes.type = body.type
       if (body.url !== undefined) {
         checkUrl(body.url)

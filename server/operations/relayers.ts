@@ -82,6 +82,7 @@ function refusal(obstacle: RelayerObstacle) {
   }
 }
 
-function show({ key: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
+/** What the contract shows of a row. */
+export function show({ key: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
   return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

@@ -19,6 +19,8 @@ export interface SubmitParts extends SendingParts {
   nonces: Nonces
   /** Reads a request's amounts and addresses into their one form. Throws ApiError (400). */
   readWanted(body: SendTransactionRequest): Wanted
+  /** Called after every change, for those who wait for one. */
+  changed(): void
   /** There is work for the relayer. */
   wake(relayer_key: number): void
 }
@@ -146,6 +148,7 @@ export function createSubmit(parts: SubmitParts): Submit {
         ...(once && { idempotency: once }),
       })
       wake(relayer.key)
+      parts.changed()
       return accepted(creation)
     },
 

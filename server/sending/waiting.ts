@@ -12,6 +12,8 @@ export interface Waiting {
   changed(): void
   /** Until the transaction has reached the state or has ended otherwise, or the time is up; at once when too many wait. */
   until(read: () => Promise<{ status: TransactionStatus }>, state: TransactionStatus, wait_ms: number): Promise<void>
+  /** Until something has changed in this process, or the time is up. */
+  nextChange(ms: number): Promise<void>
   /** Lets all go that wait. */
   stop(): void
 }
@@ -58,6 +60,7 @@ export function createWaiting(): Waiting {
         waiting -= 1
       }
     },
+    nextChange,
     stop() {
       stopped = true
       clearTimeout(timer)

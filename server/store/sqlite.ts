@@ -1,6 +1,7 @@
 import { accounts } from './sqlite/accounts.ts'
 import { connect } from './sqlite/connection.ts'
-import type { StoreWorld } from './sqlite/events.ts'
+import { deliveries } from './sqlite/deliveries.ts'
+import { eventLog, type StoreWorld } from './sqlite/events.ts'
 import { networks } from './sqlite/networks.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
@@ -33,10 +34,12 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
       }),
     ...networks(connection),
     ...signers(connection),
-    ...relayers(connection),
+    ...relayers(connection, world),
     ...notifications(connection),
     ...transactions(connection, world),
     ...transactionLists(connection),
     ...accounts(connection, world),
+    ...eventLog(connection),
+    ...deliveries(connection, world),
   }
 }

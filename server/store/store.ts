@@ -1,4 +1,14 @@
-import type { Network, Notification, Relayer, Signer, Transaction, TransactionStatus } from '../../generated/openapi.ts'
+import type {
+  Delivery,
+  DeliveryAttempt,
+  Network,
+  Notification,
+  NotificationHealth,
+  Relayer,
+  Signer,
+  Transaction,
+  TransactionStatus,
+} from '../../generated/openapi.ts'
 
 /**
  * What the service asks of its database: verbs the size of a database transaction. A row is what the contract shows, plus
@@ -89,6 +99,28 @@ export interface Store {
   /** How many nonces of the account are used up by transactions that ended, or are in a block: the highest of them and one. */
   settledNonce(chain_id: number, address: string): Promise<number>
 
+  /** The events of a relayer after a sequence number, in order. */
+  events(relayer_key: number, after: number, limit: number): Promise<EventRow[]>
+  lastEvent(relayer_key: number): Promise<number>
+  /** Tells of a balance below the policy once, until it is above it again. */
+  noteBalance(relayer_key: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
+
+  /** The keys of the notifications that have deliveries to make. */
+  targetsAtWork(): Promise<number[]>
+  getTarget(notification_key: number): Promise<Target | undefined>
+  targetKey(notification_id: string): Promise<number | undefined>
+  /** Due, by age, and none before an earlier one of the same subject. */
+  dueDeliveries(notification_key: number, now: number, limit: number): Promise<DueDelivery[]>
+  /** When the next delivery is due, in milliseconds of the epoch. */
+  nextDueAt(notification_key: number): Promise<number | undefined>
+  /** Writes down an attempt and what follows from it. */
+  settleDelivery(settlement: Settlement): Promise<void>
+  listDeliveries(notification_key: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
+  /** Pending again, from the beginning of the schedule. */
+  redeliver(notification_key: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
+  redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
+  notificationHealth(notification_key: number): Promise<NotificationHealth>
+
   /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
   dropLease(name: string, owner: string): void
@@ -135,6 +167,47 @@ export interface NotificationChanges {
   type?: Notification['type']
   url?: string
   signing_key?: Uint8Array | null
+  /** Until when a key that is replaced goes on signing, in milliseconds of the epoch. */
+  former_until: number
+}
+
+export interface EventRow {
+  sequence: number
+  event: string
+  /** What every delivery carries, to the byte. */
+  body: string
+}
+
+/** A notification as the deliverer needs it; the keys are sealed. */
+export interface Target {
+  key: number
+  id: string
+  url: string
+  signing_key: Uint8Array | null
+  former_key: Uint8Array | null
+  former_until: number | null
+  disabled_reason: string | null
+  failing_since: string | null
+}
+
+export interface DueDelivery {
+  key: number
+  event_id: string
+  body: string
+  /** Attempts made in all, and failures of the present schedule. */
+  attempts: number
+  failures: number
+}
+
+export interface Settlement {
+  delivery_key: number
+  notification_key: number
+  attempt: DeliveryAttempt
+  status: Delivery['status']
+  failures: number
+  next_at: number
+  /** Ends all deliveries to the notification, with the reason. */
+  disable?: string
 }
 
 export interface TransactionFilter {

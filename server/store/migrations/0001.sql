@@ -41,7 +41,13 @@ CREATE TABLE notifications (
   id          TEXT NOT NULL UNIQUE,
   type        TEXT NOT NULL CHECK (type = 'webhook'),
   url         TEXT NOT NULL,
-  signing_key BLOB
+  signing_key BLOB,
+  -- The key before, which goes on signing until then (milliseconds of the epoch).
+  former_key      BLOB,
+  former_until    INTEGER,
+  disabled_reason TEXT,
+  failing_since   TEXT,
+  last_success_at TEXT
 ) STRICT;
 
 -- AUTOINCREMENT: a key is never given twice, so a relayer that takes a deleted one's id does not inherit its transactions.
@@ -60,6 +66,7 @@ CREATE TABLE relayers (
   custom_rpc_urls TEXT NOT NULL CHECK (json_valid(custom_rpc_urls)),
   system_disabled INTEGER NOT NULL CHECK (system_disabled IN (0, 1)),
   disabled_reason TEXT,
+  low_balance     INTEGER NOT NULL DEFAULT 0 CHECK (low_balance IN (0, 1)),
   UNIQUE (chain_id, address)
 ) STRICT;
 CREATE INDEX relayers_by_signer ON relayers (signer_id);
@@ -145,17 +152,46 @@ CREATE TABLE idempotency (
   PRIMARY KEY (caller, relayer_key, idempotency_key)
 ) STRICT, WITHOUT ROWID;
 
--- What happened, in the order of its commits, a sequence a relayer; written in the transaction of the change itself.
+-- What happened, in the order of its commits, a sequence a relayer; written in the transaction of the change itself. `body`
+-- is what every delivery carries, to the byte; `subject` is whose events are delivered one after the other.
 CREATE TABLE events (
   key         INTEGER PRIMARY KEY,
   id          TEXT NOT NULL UNIQUE,
   relayer_key INTEGER NOT NULL,
   sequence    INTEGER NOT NULL CHECK (sequence > 0),
   event       TEXT NOT NULL,
-  payload     TEXT NOT NULL CHECK (json_valid(payload)),
+  subject     TEXT NOT NULL,
+  body        TEXT NOT NULL CHECK (json_valid(body)),
   created_at  TEXT NOT NULL,
   UNIQUE (relayer_key, sequence)
 ) STRICT;
+
+-- The outbox: written with the event, and emptied by the deliverer.
+CREATE TABLE deliveries (
+  key              INTEGER PRIMARY KEY,
+  id               TEXT NOT NULL UNIQUE,
+  notification_key INTEGER NOT NULL,
+  event_key        INTEGER NOT NULL REFERENCES events (key),
+  subject          TEXT NOT NULL,
+  status           TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
+  failures         INTEGER NOT NULL DEFAULT 0,
+  next_at          INTEGER NOT NULL,
+  created_at       TEXT NOT NULL
+) STRICT;
+CREATE INDEX deliveries_due ON deliveries (notification_key, next_at) WHERE status = 'pending';
+CREATE INDEX deliveries_in_order ON deliveries (notification_key, subject, key) WHERE status = 'pending';
+CREATE INDEX deliveries_of ON deliveries (notification_key, status, key);
+
+CREATE TABLE delivery_attempts (
+  delivery_key INTEGER NOT NULL REFERENCES deliveries (key),
+  number       INTEGER NOT NULL CHECK (number > 0),
+  at           TEXT NOT NULL,
+  duration_ms  INTEGER NOT NULL,
+  status       INTEGER,
+  error        TEXT,
+  answer       TEXT,
+  PRIMARY KEY (delivery_key, number)
+) STRICT, WITHOUT ROWID;
 
 -- Who does a work that only one process may do; times in milliseconds of the epoch.
 CREATE TABLE leases (

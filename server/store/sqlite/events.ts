@@ -1,27 +1,87 @@
-import type { TransactionRow } from '../store.ts'
+import type { Event, Relayer } from '../../../generated/openapi.ts'
+import type { EventRow, RelayerRow, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { shownOf } from './transaction-rows.ts'
 
-/** What a store needs of the world: the time in milliseconds of the epoch, and ids that nobody else makes. */
+/** What a store needs of the world: the time in milliseconds of the epoch, ids that nobody else makes, and the contract. */
 export interface StoreWorld {
   now(): number
   makeId(): string
+  /** Says what is wrong with an event by the contract; undefined when nothing is. */
+  checkEvent(event: unknown): string | undefined
+  /** What may be told of a relayer: its nodes' URLs hold secrets. */
+  showRelayer(relayer: RelayerRow): Relayer
 }
 
-/** Writes what happened to a transaction, as the API shows it now, inside the database transaction of the change. */
-export function createEvents({ db }: Connection, { now, makeId }: StoreWorld): (transaction: TransactionRow) => void {
-  const insert = db.prepare<[object]>(`
-    INSERT INTO events (id, relayer_key, sequence, event, payload, created_at)
-    VALUES ($id, $relayer_key,
-      (SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = $relayer_key),
-      'transaction_update', $payload, $created_at)`)
+export interface Events {
+  /** A transaction has another state. */
+  ofTransaction(transaction: TransactionRow): void
+  /** A relayer was changed: told when it stops or goes on. */
+  ofChange(before: RelayerRow, after: RelayerRow): void
+  ofLowBalance(relayer: RelayerRow, balance: string, min_balance: string): void
+}
 
-  return (transaction) => {
-    insert.run({
-      id: makeId(),
-      relayer_key: transaction.relayer_key,
-      payload: JSON.stringify({ payload_type: 'transaction', ...shownOf(transaction) }),
-      created_at: new Date(now()).toISOString(),
-    })
+/**
+ * Writes what happened, with the deliveries that follow from it, inside the database transaction of the change: neither is there
+ * without the other. The body is made here, once.
+ */
+export function createEvents({ db }: Connection, { now, makeId, checkEvent, showRelayer }: StoreWorld): Events {
+  const next = db
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = ?')
+    .pluck()
+  const insert = db.prepare<[object], { key: number }>(`
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
+    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp) RETURNING key`)
+  // A disabled notification gets nothing; what it missed can be delivered again when it is enabled.
+  const deliver = db.prepare<[object]>(`
+    INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
+    SELECT $delivery_id, notifications.key, $event_key, $subject, iif(disabled_reason IS NULL, 'pending', 'failed'), $now,
+      $timestamp
+    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE key = $relayer_key)`)
+
+  const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
+    const time = now()
+    const timestamp = new Date(time).toISOString()
+    const sequence = next.get(relayer_key) as number
+    const whole: Event = { id: makeId(), event, payload, timestamp, sequence }
+    const wrong = checkEvent(whole)
+    if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
+    const body = JSON.stringify(whole)
+    const { key } = insert.get({ id: whole.id, relayer_key, sequence, event, subject, body, timestamp }) as {
+      key: number
+    }
+    deliver.run({ delivery_id: makeId(), event_key: key, subject, now: time, timestamp, relayer_key })
+  }
+
+  const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>
+    write(key, 'relayer_state_update', `relayer ${id}`, payload)
+
+  return {
+    ofTransaction: (row) =>
+      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shownOf(row) }),
+    ofChange(before, after) {
+      const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
+      const relayer = showRelayer(after)
+      if (stopped(after) && (!stopped(before) || before.disabled_reason !== after.disabled_reason)) {
+        const disable_reason = after.disabled_reason ?? 'Paused by request'
+        writeState(after, { payload_type: 'relayer_disabled', relayer, disable_reason })
+      } else if (stopped(before) && !stopped(after)) {
+        writeState(after, { payload_type: 'relayer_enabled', relayer, retry_count: 0 })
+      }
+    },
+    ofLowBalance: (row, balance, min_balance) =>
+      writeState(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance }),
+  }
+}
+
+export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
+  const select = db.prepare<[number, number, number], EventRow>(`
+    SELECT sequence, event, body FROM events WHERE relayer_key = ? AND sequence > ? ORDER BY sequence LIMIT ?`)
+  const last = db
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = ?')
+    .pluck()
+  return {
+    events: async (relayer_key, after, limit) => select.all(relayer_key, after, limit),
+    lastEvent: async (relayer_key) => last.get(relayer_key) as number,
   }
 }

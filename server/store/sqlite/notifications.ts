@@ -18,11 +18,25 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
   const insert = db.prepare<[NotificationRow]>(`
     INSERT INTO notifications (id, type, url, signing_key) VALUES ($id, $type, $url, $signing_key)
     ON CONFLICT DO NOTHING`)
-  const updateTarget = db.prepare<[string | null, string | null, string]>(`
-    UPDATE notifications SET type = coalesce(?, type), url = coalesce(?, url) WHERE id = ?`)
-  const updateKey = db.prepare<[Uint8Array | null, string]>('UPDATE notifications SET signing_key = ? WHERE id = ?')
+  // A new address or a new key is a new beginning: whatever disabled the old one says nothing of it.
+  const updateTarget = db.prepare<[object]>(`
+    UPDATE notifications SET type = coalesce($type, type), url = coalesce($url, url),
+      disabled_reason = NULL, failing_since = NULL
+    WHERE id = $id AND ($url IS NOT NULL OR $type IS NOT NULL)`)
+  const updateKey = db.prepare<[object]>(`
+    UPDATE notifications SET signing_key = $signing_key,
+      former_key = iif($signing_key IS NULL, NULL, signing_key),
+      former_until = iif($signing_key IS NULL OR signing_key IS NULL, NULL, $former_until),
+      disabled_reason = NULL, failing_since = NULL
+    WHERE id = $id`)
+  const keyOf = db.prepare<[string], number>('SELECT key FROM notifications WHERE id = ?').pluck()
   const used = db.prepare('SELECT 1 FROM relayers WHERE notification_id = ?')
   const remove = db.prepare('DELETE FROM notifications WHERE id = ?')
+
+  const removeDeliveries = [
+    'DELETE FROM delivery_attempts WHERE delivery_key IN (SELECT key FROM deliveries WHERE notification_key = ?)',
+    'DELETE FROM deliveries WHERE notification_key = ?',
+  ].map((statement) => db.prepare<[number]>(statement))
 
   const get = (id: string) => {
     const row = select.get(id)
@@ -33,15 +47,16 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
     createNotification: async (notification) => write(() => insert.run(notification).changes === 1),
     getNotification: async (id) => get(id),
     listNotifications: lister(db, 'notifications', columns, read),
-    updateNotification: async (id, { type, url, signing_key }) =>
+    updateNotification: async (id, { type = null, url = null, signing_key, former_until }) =>
       write(() => {
-        updateTarget.run(type ?? null, url ?? null, id)
-        if (signing_key !== undefined) updateKey.run(signing_key, id)
+        updateTarget.run({ id, type, url })
+        if (signing_key !== undefined) updateKey.run({ id, signing_key, former_until })
         return get(id)
       }),
     deleteNotification: async (id) =>
       writeCached(() => {
         if (used.get(id)) return 'in_use'
+        for (const statement of removeDeliveries) statement.run(keyOf.get(id) ?? 0)
         return remove.run(id).changes === 1 ? 'deleted' : 'missing'
       }),
   }

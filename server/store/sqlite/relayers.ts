@@ -1,6 +1,7 @@
 import type { Signer } from '../../../generated/openapi.ts'
 import type { NewRelayer, RelayerRow, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { createEvents, type StoreWorld } from './events.ts'
 import { lister } from './lists.ts'
 
 type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
@@ -15,10 +16,18 @@ const columns = `key, id, name, network, network_type, paused, address, signer_i
 
 type Relayers = Pick<
   Store,
-  'createRelayer' | 'getRelayer' | 'getRelayerByKey' | 'listRelayers' | 'updateRelayer' | 'deleteRelayer'
+  | 'createRelayer'
+  | 'getRelayer'
+  | 'getRelayerByKey'
+  | 'listRelayers'
+  | 'updateRelayer'
+  | 'deleteRelayer'
+  | 'noteBalance'
 >
 
-export function relayers({ db, writeCached }: Connection): Relayers {
+export function relayers(connection: Connection, world: StoreWorld): Relayers {
+  const { db, write, writeCached } = connection
+  const events = createEvents(connection, world)
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE id = ?`)
   const selectByKey = db.prepare<[number], Row>(`SELECT ${columns} FROM relayers WHERE key = ?`)
   const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
@@ -39,6 +48,8 @@ export function relayers({ db, writeCached }: Connection): Relayers {
     SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'pending'
     UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status IN ('sent', 'submitted')
     UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'mined' LIMIT 1`)
+  const lowBalance = db.prepare<[number], 0 | 1>('SELECT low_balance FROM relayers WHERE key = ?').pluck()
+  const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE key = ?')
   const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
 
   const unknownNotification = (id: string | null) => id !== null && !notification.get(id)
@@ -68,11 +79,22 @@ export function relayers({ db, writeCached }: Connection): Relayers {
       writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
-        const changed = change(read(row))
+        const before = read(row)
+        const changed = change(before)
         if (unknownNotification(changed.notification_id)) return 'unknown_notification'
         update.run({ ...changed, ...encode(changed) })
+        events.ofChange(before, changed)
         return changed
       }),
+    noteBalance: async (key, balance, min_balance, isLow) => {
+      // Looked at before it is written: it hardly ever changes.
+      if ((lowBalance.get(key) === 1) === isLow) return
+      write(() => {
+        setLowBalance.run(isLow ? 1 : 0, key)
+        const row = selectByKey.get(key)
+        if (row && isLow) events.ofLowBalance(read(row), balance, min_balance)
+      })
+    },
     deleteRelayer: async (id) =>
       writeCached(() => {
         const row = select.get(id)

@@ -26,7 +26,7 @@ type Transactions = Pick<
 
 export function transactions(connection: Connection, world: StoreWorld): Transactions {
   const { db, write } = connection
-  const writeEvent = createEvents(connection, world)
+  const writeEvent = createEvents(connection, world).ofTransaction
   const timestamp = () => new Date(world.now()).toISOString()
 
   const nextNonce = db

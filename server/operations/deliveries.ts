@@ -1,0 +1,90 @@
+import type { DeliveryAttempt } from '../../generated/openapi.ts'
+import { ApiError, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { Store } from '../store/store.ts'
+import { page } from './page.ts'
+
+export interface DeliveryParts {
+  store: Store
+  sendTest(notification_key: number): Promise<DeliveryAttempt>
+  findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
+  /** The events of a relayer from the one after a sequence number, or from now on. */
+  follow(relayer_key: number, last_event_id: number | undefined): AsyncIterable<string>
+  /** There are deliveries to make. */
+  wakeDeliverer(notification_key: number): void
+}
+
+type Deliveries = Pick<
+  Handlers,
+  'getNotificationHealth' | 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'testNotification' | 'streamEvents'
+>
+
+/** What became of a notification's deliveries, and doing them again. */
+const max_streams = 1_000
+
+export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer }: DeliveryParts): Deliveries {
+  let streams = 0
+
+  async function find(notification_id: string): Promise<number> {
+    const key = await store.targetKey(notification_id)
+    if (key === undefined) throw notFound('Notification not found')
+    return key
+  }
+  const disabled = () =>
+    conflict('/path/notification_id', 'The notification is disabled: update its url or signing key')
+
+  return {
+    async getNotificationHealth({ path }) {
+      return single(await store.notificationHealth(await find(path.notification_id)))
+    },
+
+    async listDeliveries({ path, query }) {
+      const key = await find(path.notification_id)
+      return page(
+        query,
+        (slice) => store.listDeliveries(key, slice, query.status),
+        (delivery) => delivery,
+      )
+    },
+
+    async redeliver({ path }) {
+      const key = await find(path.notification_id)
+      const delivery = await store.redeliver(key, path.delivery_id)
+      if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
+      if (delivery === 'disabled') throw disabled()
+      wakeDeliverer(key)
+      return single(delivery)
+    },
+
+    async redeliverFailed({ path, body }) {
+      const key = await find(path.notification_id)
+      const redelivered = await store.redeliverFailed(key, new Date(body.since).toISOString())
+      if (redelivered === 'disabled') throw disabled()
+      wakeDeliverer(key)
+      return single({ redelivered })
+    },
+
+    async streamEvents({ path, header }) {
+      const held = await findSigner(path.relayer_id)
+      if (!held) throw notFound(`Relayer with ID ${path.relayer_id} not found`)
+      if (streams >= max_streams) {
+        throw new ApiError('unavailable', 'Service Unavailable', [{ path: 'streams', message: 'Too many are open' }])
+      }
+      const last = header['Last-Event-ID']
+      return counted(follow(held.relayer.key, last === undefined ? undefined : Number(last)))
+    },
+
+    async testNotification({ path }) {
+      return single(await sendTest(await find(path.notification_id)))
+    },
+  }
+
+  async function* counted(events: AsyncIterable<string>): AsyncIterable<string> {
+    streams += 1
+    try {
+      yield* events
+    } finally {
+      streams -= 1
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { isPrivateAddress, type TargetCheck } from './target.ts'
+
+const connect_ms = 5_000
+const attempt_ms = 15_000
+const max_answer_bytes = 16 * 1_024
+const shown_characters = 1_000
+
+export interface AttemptResult {
+  /** The HTTP status; null when there was no answer. */
+  status: number | null
+  error: string | null
+  /** The start of the answer's body. */
+  answer: string | null
+  /** Of a Retry-After, in seconds. */
+  retry_after_s: number | undefined
+}
+
+export interface AttemptParts {
+  checkTarget: TargetCheck
+  /** Undefined where any address may be called. */
+  lookup: LookupFunction | undefined
+}
+
+/** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
+export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
+
+export function createSendAttempt({ checkTarget, lookup }: AttemptParts): SendAttempt {
+  const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
+
+  return (text, headers, body) => {
+    const url = URL.parse(text)
+    const refused = url ? checkTarget(url) : 'must be a URL'
+    if (!url || refused) return Promise.resolve(failure(`The url ${refused}`))
+
+    return new Promise((resolve) => {
+      const secure = url.protocol === 'https:'
+      const outgoing = (secure ? https : http).request(url, {
+        method: 'POST',
+        agent: secure ? agents.https : agents.http,
+        ...(lookup && { lookup }),
+        headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
+      })
+      const end = (result: AttemptResult) => {
+        clearTimeout(whole)
+        clearTimeout(connecting)
+        outgoing.destroy()
+        resolve(result)
+      }
+      const whole = setTimeout(() => end(failure(`No answer within ${attempt_ms / 1_000} s`)), attempt_ms)
+      let connecting: NodeJS.Timeout | undefined
+
+      outgoing.once('error', (error) => end(failure(error.message)))
+      outgoing.once('socket', (socket) => {
+        const check = () => {
+          clearTimeout(connecting)
+          const { remoteAddress = '' } = socket
+          // The last word: whatever was looked up, this is where it went.
+          if (lookup && isIP(remoteAddress) && isPrivateAddress(remoteAddress))
+            end(failure('The url must be a public address'))
+          else outgoing.end(body)
+        }
+        if (!socket.connecting) return check()
+        connecting = setTimeout(() => end(failure(`No connection within ${connect_ms / 1_000} s`)), connect_ms)
+        socket.once(secure ? 'secureConnect' : 'connect', check)
+      })
+      outgoing.once('response', (response) => {
+        const { statusCode: status = 0, headers: answered } = response
+        const chunks: Buffer[] = []
+        let length = 0
+        const done = () => {
+          const bytes = Buffer.concat(chunks).subarray(0, max_answer_bytes)
+          const redirected = status >= 300 && status < 400
+          const isEncoded = answered['content-encoding'] !== undefined
+          const result = {
+            status,
+            error: redirected ? 'A redirect is not followed' : status >= 200 && status < 300 ? null : `HTTP ${status}`,
+            answer: isEncoded ? null : bytes.toString('utf8').slice(0, shown_characters).toWellFormed(),
+            retry_after_s: retryAfter_s(answered['retry-after']),
+          }
+          clearTimeout(whole)
+          // A socket whose answer was read to its end serves the next attempt; any other is cut.
+          if (length > max_answer_bytes) end(result)
+          else resolve(result)
+        }
+        response.on('data', (chunk: Buffer) => {
+          length += chunk.length
+          chunks.push(chunk)
+          if (length > max_answer_bytes) done()
+        })
+        response.once('end', done)
+        response.once('error', (error) => end(failure(error.message)))
+      })
+    })
+  }
+}
+
+const failure = (error: string): AttemptResult => ({
+  status: null,
+  error: error.slice(0, 1_000),
+  answer: null,
+  retry_after_s: undefined,
+})
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). */
+function retryAfter_s(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header)
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000)
+}

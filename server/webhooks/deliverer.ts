@@ -1,0 +1,118 @@
+import type { Logger } from 'pino'
+import type { DeliveryAttempt } from '../../generated/openapi.ts'
+import type { DueDelivery, Store, Target } from '../store/store.ts'
+import type { SendAttempt } from './attempt.ts'
+import { judge } from './schedule.ts'
+import { signatureHeaders } from './signature.ts'
+
+const max_in_flight = 10
+const max_ahead = 100
+const max_sleep_ms = 60_000
+
+export interface DelivererParts {
+  store: Store
+  send: SendAttempt
+  /** Opens a sealed signing key of a notification. */
+  open(sealed: Uint8Array, row: string): Uint8Array
+  makeId(): string
+  /** Milliseconds of the epoch. */
+  now(): number
+  /** How long a second of the schedule is. 1, but shorter in tests. */
+  scale: number
+  /** There is work for the target. */
+  wake(notification_key: number): void
+  logger: Logger
+}
+
+export interface Deliverer {
+  /** Begins what is due for a target, and says when to come back. */
+  work(notification_key: number): Promise<number | undefined>
+  /** Sends a test event, once and now. */
+  test(notification_key: number): Promise<DeliveryAttempt>
+  /** Begins nothing more, and waits for what is under way, but not for long: it would be delivered again. */
+  stop(): Promise<void>
+}
+
+/** Empties the outbox: at most ten at once for each target, and per subject one after the other. */
+export function createDeliverer(parts: DelivererParts): Deliverer {
+  const { store, send, now, makeId, scale, wake, logger } = parts
+  const underWay = new Map<number, Map<number, Promise<void>>>()
+  let stopping = false
+
+  async function work(key: number): Promise<number | undefined> {
+    const target = await store.getTarget(key)
+    if (!target || target.disabled_reason !== null || stopping) return undefined
+    const own = underWay.get(key) ?? new Map<number, Promise<void>>()
+    underWay.set(key, own)
+    if (own.size < max_in_flight) {
+      const due = await store.dueDeliveries(key, now(), max_ahead)
+      for (const delivery of due.filter((one) => !own.has(one.key)).slice(0, max_in_flight - own.size)) {
+        const delivering = deliver(target, delivery).finally(() => {
+          own.delete(delivery.key)
+          wake(key)
+        })
+        own.set(delivery.key, delivering)
+      }
+    }
+    const next = await store.nextDueAt(key)
+    if (next === undefined && own.size === 0) {
+      underWay.delete(key)
+      return undefined
+    }
+    // What ends wakes the lane; what is due already waits for that.
+    const wait_ms = (next ?? Number.POSITIVE_INFINITY) - now()
+    return wait_ms > 0 ? Math.min(wait_ms, max_sleep_ms) : max_sleep_ms
+  }
+
+  async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
+    try {
+      const { attempt, result } = await perform(target, delivery.event_id, delivery.body, delivery.attempts + 1)
+      const since = target.failing_since === null ? undefined : Date.parse(target.failing_since)
+      const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
+      await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...verdict })
+    } catch (error) {
+      logger.error({ err: error, delivery: delivery.key }, 'a delivery could not be settled')
+    }
+  }
+
+  async function perform(target: Target, id: string, body: string, number: number) {
+    const started = now()
+    const timestamp = Math.floor(started / 1_000)
+    const headers = {
+      'Content-Type': 'application/json',
+      'User-Agent': 'evm-relayer-service',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      ...signatureHeaders(keyOf(target, target.signing_key), formerKeyOf(target), id, timestamp, body),
+    }
+    const result = await send(target.url, headers, body)
+    const { status, error, answer } = result
+    const duration_ms = Math.max(0, Math.round(now() - started))
+    const attempt: DeliveryAttempt = { number, at: new Date(started).toISOString(), duration_ms, status, error, answer }
+    return { attempt, result }
+  }
+
+  const keyOf = ({ id }: Target, sealed: Uint8Array | null): string | undefined =>
+    sealed === null ? undefined : Buffer.from(parts.open(sealed, `notifications:${id}`)).toString('utf8')
+
+  const formerKeyOf = (target: Target): string | undefined =>
+    target.former_until !== null && target.former_until > now() ? keyOf(target, target.former_key) : undefined
+
+  return {
+    work,
+    async test(key) {
+      const target = await store.getTarget(key)
+      if (!target) throw new Error('The notification is gone')
+      const id = makeId()
+      const payload = { payload_type: 'test', notification_id: target.id }
+      const body = JSON.stringify({ id, event: 'test', payload, timestamp: new Date(now()).toISOString(), sequence: 0 })
+      return (await perform(target, id, body, 1)).attempt
+    },
+    async stop() {
+      stopping = true
+      const left = [...underWay.values()].flatMap((own) => [...own.values()])
+      const patience = new Promise((resolve) => setTimeout(resolve, 2_000).unref())
+      await Promise.race([Promise.all(left), patience])
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { AttemptResult } from './attempt.ts'
+
+const seconds = 1_000
+const minutes = 60 * seconds
+const hours = 60 * minutes
+
+/** The waits after the first attempt and each one that follows; then the delivery is given up. */
+const waits_ms = [
+  5 * seconds,
+  5 * minutes,
+  30 * minutes,
+  2 * hours,
+  5 * hours,
+  10 * hours,
+  14 * hours,
+  20 * hours,
+  24 * hours,
+]
+const jitter = 0.2
+const min_retry_after_ms = 1 * seconds
+const max_retry_after_ms = 24 * hours
+const disable_after_ms = 120 * hours
+
+export interface Verdict {
+  status: 'pending' | 'delivered' | 'failed'
+  failures: number
+  next_at: number
+  disable?: string
+}
+
+/**
+ * What follows from an attempt. Pure: `failures` of the schedule so far, since when the target only fails, the time in
+ * milliseconds of the epoch, chance from 0 to 1, and the length of a second (1, but shorter in tests).
+ */
+export function judge(
+  { status, error, retry_after_s }: AttemptResult,
+  failures: number,
+  failing_since: number | undefined,
+  now: number,
+  random: number,
+  scale: number,
+): Verdict {
+  if (status !== null && status >= 200 && status < 300) return { status: 'delivered', failures, next_at: now }
+  const failed = failures + 1
+  if (status === 410) {
+    return { status: 'failed', failures: failed, next_at: now, disable: 'The target answered 410: it wants no more' }
+  }
+  if (failing_since !== undefined && now - failing_since >= disable_after_ms * scale) {
+    const disable = `The target has only failed for ${disable_after_ms / hours} hours; the last failure was: ${error}`
+    return { status: 'failed', failures: failed, next_at: now, disable: disable.slice(0, 1_000) }
+  }
+  const wait_ms = waits_ms[failures]
+  if (wait_ms === undefined) return { status: 'failed', failures: failed, next_at: now }
+  const asked_ms = retry_after_s === undefined ? undefined : retry_after_s * seconds
+  const next_ms =
+    asked_ms === undefined
+      ? wait_ms * (1 - jitter + 2 * jitter * random)
+      : Math.min(Math.max(asked_ms, min_retry_after_ms), max_retry_after_ms)
+  return { status: 'pending', failures: failed, next_at: Math.ceil(now + next_ms * scale) }
+}

@@ -1,0 +1,43 @@
+import { createHmac } from 'node:crypto'
+
+const prefix = 'whsec_'
+
+/** What is put on one attempt of a delivery. Neither is sent where there is no key. */
+export interface SignatureHeaders {
+  'X-Signature'?: string
+  'webhook-signature'?: string
+}
+
+/**
+ * Signs for both kinds of receiver. `X-Signature`: base64(HMAC-SHA256(key's text, body)). `webhook-signature` (Standard Webhooks
+ * 1.0.0): `v1,` and base64(HMAC-SHA256(key, id.timestamp.body)), once for each way to read a key, since receivers differ.
+ * `former`: the key before, which goes on signing for a day. `timestamp`: seconds of the epoch.
+ */
+export function signatureHeaders(
+  key: string | undefined,
+  former: string | undefined,
+  id: string,
+  timestamp: number,
+  body: string,
+): SignatureHeaders {
+  if (key === undefined) return {}
+  const signed = `${id}.${timestamp}.${body}`
+  const candidates = [key, ...(former === undefined ? [] : [former])].flatMap(candidateKeys)
+  const signatures = new Set(candidates.map((bytes) => `v1,${hmac(bytes, signed)}`))
+  return {
+    'X-Signature': hmac(Buffer.from(key, 'utf8'), body),
+    'webhook-signature': [...signatures].join(' '),
+  }
+}
+
+/** The base64 decoding (less `whsec_`) where the text is valid base64, and the text's own bytes where it has no `whsec_`. */
+export function candidateKeys(key: string): Buffer[] {
+  const text = key.startsWith(prefix) ? key.slice(prefix.length) : key
+  const decoded = isBase64(text) ? [Buffer.from(text, 'base64')] : []
+  return key.startsWith(prefix) && decoded.length > 0 ? decoded : [...decoded, Buffer.from(key, 'utf8')]
+}
+
+const isBase64 = (text: string): boolean =>
+  text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]{1,680}={0,2}$/.test(text)
+
+const hmac = (key: Uint8Array, text: string): string => createHmac('sha256', key).update(text).digest('base64')
