@@ -26,7 +26,7 @@ import { checkPolicies } from './sending/policies.ts'
 import { createSender } from './sending/sender.ts'
 import { createSubmit, stateOf } from './sending/submit.ts'
 import { createWaiting } from './sending/waiting.ts'
-import { openSqliteStore } from './store/sqlite.ts'
+import { openSqliteStore, StoreError } from './store/sqlite.ts'
 import type { RelayerRow, Store } from './store/store.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker } from './worker.ts'
@@ -56,7 +56,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
-  const store = openSqliteStore(config.database_file, { now, makeId })
+  const store = openStore(config.database_file, { now, makeId })
 
   try {
     const vault = createVault(secrets.master_key)
@@ -69,7 +69,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, makeId, now })
     const sending = {
-      ...{ store, makeId, now, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      ...{ store, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,
       reach: chains.reach,
       changed: waiting.changed,
@@ -146,6 +146,14 @@ export async function startService(config: Config, world: World = {}): Promise<S
   } catch (error) {
     store.close()
     throw error
+  }
+}
+
+function openStore(...parameters: Parameters<typeof openSqliteStore>): Store {
+  try {
+    return openSqliteStore(...parameters)
+  } catch (error) {
+    throw error instanceof StoreError ? new ConfigError(error.message) : error
   }
 }
 

@@ -26,6 +26,8 @@ export interface Operation {
   limited: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
+  /** The names of the properties, anywhere in the contract, that hold an amount: their digits must not be lost. */
+  amounts: ReadonlySet<string>
   readQuery: QueryReader
   /** The headers that the operation declares, under the contract's names. */
   readHeader(headers: Record<string, unknown>): Record<string, unknown>
@@ -66,6 +68,7 @@ const max_details = 20
 
 /** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
 export function compileContract(document: unknown): Operation[] {
+  const amounts = new Set(amountNames(document))
   const validateResponses = { removeAdditional: false, coerceTypes: false }
   const options = new AjvOptions({
     validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
@@ -104,6 +107,7 @@ export function compileContract(document: unknown): Operation[] {
       guarded: operation.security?.length !== 0,
       limited: '429' in operation.responses,
       mediaTypes,
+      amounts,
       readQuery: queryReader(declared),
       readHeader: headerReader(declared),
       checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
@@ -114,6 +118,16 @@ export function compileContract(document: unknown): Operation[] {
       },
     }
   })
+}
+
+/** The properties whose schema is, or may be, an AmountInput. */
+function* amountNames(node: unknown): Generator<string> {
+  if (typeof node !== 'object' || node === null) return
+  const { properties = {} } = node as { properties?: Record<string, unknown> }
+  for (const [name, schema] of Object.entries(properties)) {
+    if (JSON.stringify(schema).includes('"#/components/schemas/AmountInput"')) yield name
+  }
+  for (const child of Object.values(node)) yield* amountNames(child)
 }
 
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
