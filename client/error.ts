@@ -31,6 +31,7 @@ export function retryAfter_s(response: Response): number | undefined {
   const value = response.headers.get('Retry-After')
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value)
-  const date = Date.parse(value)
+  // Date.parse reads "-1" as a date as well.
+  const date = /^[A-Z][a-z]{2}, \d{2} /.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1_000))
 }

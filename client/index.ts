@@ -81,7 +81,10 @@ export interface RelayerClient {
   put: Call<'put'>
   patch: Call<'patch'>
   delete: Call<'delete'>
-  /** All items of a list, page after page; an item that moved onto a later page meanwhile comes once. */
+  /**
+   * All items of a list, page after page; an item that moved onto a later page meanwhile comes once. (Where items are deleted
+   * meanwhile, later ones move forward and may be passed over.)
+   */
   all<P extends ListPath>(path: P, ...input: Arguments<Input<P, 'get'>>): AsyncGenerator<Item<P>, void, undefined>
 }
 

@@ -34,17 +34,19 @@ const integer = (minimum: number, maximum: number, otherwise: number) =>
     .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
     .default(otherwise)
 
+const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
+
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
 
 const settings = z.object({
-  HOST: z.string().min(1).max(255).default('127.0.0.1'),
+  HOST: text(255).default('127.0.0.1'),
   PORT: integer(0, 65_535, 8080),
   NODE_ENV: z.string().optional(),
-  DATA_DIR: z.string().min(1).max(4_096).default('./data'),
-  DATABASE_URL: z.string().max(4_096).optional(),
+  DATA_DIR: text(4_096).default('./data'),
+  DATABASE_URL: text(4_096).optional(),
   API_KEY: z
     .string()
-    .regex(/^[A-Za-z0-9\-._~+/]{32,512}=*$/, 'must be 32 to 512 letters, digits or -._~+/')
+    .regex(/^(?=.{32,512}$)[A-Za-z0-9\-._~+/]+=*$/, 'must be 32 to 512 letters, digits or -._~+/')
     .optional(),
   MASTER_KEY: z
     .string()
@@ -105,7 +107,8 @@ export function keyBytes(text: string): Buffer | undefined {
 
 function databaseFile(url: string | undefined, data_dir: string): string {
   if (url === undefined) return resolve(data_dir, 'relayer.sqlite')
-  const path = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(url)?.[1] ?? (/^[a-z][a-z0-9+.-]*:/i.test(url) ? undefined : url)
+  const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(url)
+  const path = isUrl ? /^(?:sqlite|file):(?:\/\/)?([^/].*|\/[^/].*)$/.exec(url)?.[1] : url
   if (path === undefined) throw new ConfigError('DATABASE_URL must be a file, or sqlite: and a file')
   return resolve(path)
 }

@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type Config, ConfigError, keyBytes } from './config.ts'
 import type { SignerRow, Store } from './store/store.ts'
 
@@ -33,26 +43,42 @@ export function readSecrets(config: Config): Secrets {
   return { api_key, api_key_file, master_key }
 }
 
-/** The durable content of the file; two processes that start together end with one content. */
+/** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */
 function readOrMake(file: string, make: () => string): string {
-  try {
-    const handle = openSync(file, 'wx', 0o600)
+  if (!existsSync(file)) {
+    const draft = `${file}.${process.pid}`
+    const handle = openSync(draft, 'w', 0o600)
     try {
       writeSync(handle, `${make()}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)
     }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    try {
+      linkSync(draft, file)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      unlinkSync(draft)
+    }
+    syncFolder(dirname(file))
   }
   return readFileSync(file, 'utf8').trim()
 }
 
+/** A new name is durable when its folder is. */
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
 /** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */
 export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
-  const { total_items } = await store.listNetworks({ offset: 0, limit: 0 })
-  if (total_items > 0) return
+  if (!(await isUntouched(store))) return
   await store.createNetwork({
     id: 'evm:local',
     name: 'local',
@@ -83,4 +109,19 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
     system_disabled: false,
     disabled_reason: null,
   })
+}
+
+/** Nothing is there but what `createDemo` makes: a start that was cut short is taken up again. */
+async function isUntouched(store: Store): Promise<boolean> {
+  const few = { offset: 0, limit: 2 }
+  const [networks, signers, relayers] = [
+    await store.listNetworks(few),
+    await store.listSigners(few),
+    await store.listRelayers(few),
+  ]
+  return (
+    relayers.total_items === 0 &&
+    networks.items.every(({ id }) => id === 'evm:local') &&
+    signers.items.every(({ id }) => id === 'demo')
+  )
 }

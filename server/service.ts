@@ -27,7 +27,7 @@ import { checkPolicies } from './sending/policies.ts'
 import { createSender } from './sending/sender.ts'
 import { createSubmit, stateOf } from './sending/submit.ts'
 import { createWaiting } from './sending/waiting.ts'
-import { openSqliteStore } from './store/sqlite.ts'
+import { openSqliteStore, StoreError } from './store/sqlite.ts'
 import type { RelayerRow, Store } from './store/store.ts'
 import { createSendAttempt } from './webhooks/attempt.ts'
 import { createDeliverer } from './webhooks/deliverer.ts'
@@ -62,7 +62,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const secrets = readSecrets(config)
   const contract = compileContract(readContract())
   const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
-  const store = openSqliteStore(config.database_file, storeWorld)
+  const store = openStore(config.database_file, storeWorld)
 
   try {
     const vault = createVault(secrets.master_key)
@@ -77,7 +77,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, makeId, now })
     const sending = {
-      ...{ store, makeId, now, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      ...{ store, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,
       reach: chains.reach,
       changed() {
@@ -124,6 +124,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       enclose: keyring.enclose,
       ...{ generateKey, openKeystore, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, stateOf },
       checkTarget,
+      changed: sending.changed,
       sendTest: deliverer.test,
       wakeDeliverer: deliveries.wake,
       follow: (relayer_key, last_event_id) =>
@@ -183,6 +184,14 @@ export async function startService(config: Config, world: World = {}): Promise<S
   } catch (error) {
     store.close()
     throw error
+  }
+}
+
+function openStore(...parameters: Parameters<typeof openSqliteStore>): Store {
+  try {
+    return openSqliteStore(...parameters)
+  } catch (error) {
+    throw error instanceof StoreError ? new ConfigError(error.message) : error
   }
 }
 

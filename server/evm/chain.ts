@@ -1,6 +1,6 @@
 import type { Market, Tier } from './fees.ts'
 import { percentileOf } from './fees.ts'
-import { type Rpc, RpcError } from './rpc.ts'
+import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 import { revertReason } from './rpc-error.ts'
 
 export interface Head {
@@ -60,7 +60,11 @@ const history_blocks = 20
 const fallback_tip = 1_000_000_000n
 
 export function createChain(rpc: Rpc): Chain {
-  const quantity = async (method: string, params: unknown[]) => BigInt((await rpc(method, params)) as string)
+  const quantity = async (method: string, params: unknown[]) => {
+    const answer = await rpc(method, params)
+    if (!isHex(answer)) throw noAnswer(method)
+    return BigInt(answer)
+  }
   const nonceAt = async (address: string, block: string) =>
     Number(await quantity('eth_getTransactionCount', [address, block]))
 
@@ -68,7 +72,8 @@ export function createChain(rpc: Rpc): Chain {
     const tiers = Object.keys(percentileOf) as Tier[]
     const percentiles = tiers.map((tier) => percentileOf[tier])
     try {
-      const history = (await rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles])) as FeeHistory
+      const history = (await rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles])) as FeeHistory | null
+      if (!history) throw noAnswer('eth_feeHistory')
       const base_fee = BigInt(history.baseFeePerGas?.at(-1) ?? '0x0')
       if (base_fee > 0n) {
         const rewards = (history.reward ?? []).filter((_, index) => (history.gasUsedRatio[index] ?? 0) > 0)
@@ -100,9 +105,10 @@ export function createChain(rpc: Rpc): Chain {
     rpc,
     async look(address) {
       const [block, latest] = await Promise.all([
-        rpc('eth_getBlockByNumber', ['latest', false]) as Promise<Block>,
+        rpc('eth_getBlockByNumber', ['latest', false]) as Promise<Block | null>,
         nonceAt(address, 'latest'),
       ])
+      if (!block) throw noAnswer('eth_getBlockByNumber')
       return { head: { number: Number(block.number), hash: block.hash, parent_hash: block.parentHash }, latest }
     },
     async blockHash(number) {
@@ -117,7 +123,7 @@ export function createChain(rpc: Rpc): Chain {
       Promise.all(
         raws.map((raw) =>
           rpc('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`]).then(
-            () => undefined,
+            (answer) => (isHex(answer) ? undefined : noAnswer('eth_sendRawTransaction')),
             (error: Error) => error,
           ),
         ),
@@ -199,6 +205,11 @@ const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
         succeeded: receipt.status !== '0x0',
       }
     : undefined
+
+/** What has a result, and not the one that was asked for, is as good as no answer. */
+const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
+
+const isHex = (answer: unknown): answer is string => typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer)
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 

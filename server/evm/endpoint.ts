@@ -41,10 +41,11 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
 
   async function ask(calls: RpcCall[]) {
     try {
-      // The chain id comes along with the first question: a node that was restarted may be on another chain since.
-      const asked = verified ? calls : [{ method: 'eth_chainId', params: [] }, ...calls]
-      const answers = await send(asked)
-      if (!verified) verify(answers.shift())
+      // The chain id comes along with the first question: a node that was restarted may be on another chain since. Another
+      // question under way may change `verified` meanwhile: what was asked is what is answered.
+      const verifying = !verified
+      const answers = await send(verifying ? [{ method: 'eth_chainId', params: [] }, ...calls] : calls)
+      if (verifying) verify(answers.shift())
       failures = 0
       endpoint.throttled = false
       return answers

@@ -93,7 +93,7 @@ async function readParts(operation: Operation, request: Request) {
     query: operation.readQuery(question < 0 ? '' : url.slice(question + 1)),
     headers: request.headers,
     params: request.params,
-    body: mediaType === undefined ? undefined : await readJson(request),
+    body: mediaType === undefined ? undefined : await readJson(request, operation.amounts),
   }
   operation.checkRequest(parts, mediaType)
   return parts

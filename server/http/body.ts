@@ -27,35 +27,36 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
   return mediaType
 }
 
-/** Reads a JSON body of at most 1 MiB. Throws ApiError (400, 413). */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+/** Reads a JSON body of at most 1 MiB. `amounts`: as for `parseJson`. Throws ApiError (400, 413). */
+export async function readJson(request: IncomingMessage, amounts: ReadonlySet<string>): Promise<unknown> {
   const bytes = await readBytes(request)
   if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
   if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
-  return parseJson(bytes.toString('utf8'))
+  return parseJson(bytes.toString('utf8'), amounts)
 }
 
-/** A run of 16 digits may be an integer past 2^53, an escaped surrogate may stand alone: only then is each value looked at. */
+/** A run of 16 digits may be more than a number holds, an escaped surrogate may stand alone: only then is each value looked at. */
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
- * Parses JSON without losing a digit: an integer past 2^53 comes as a string of its digits. Text that is not Unicode (a
- * lone surrogate) is refused: it has no UTF-8 to sign or keep.
+ * Parses JSON without losing a digit: a number that a property of `amounts` holds, and that JavaScript would round, comes as the
+ * text it was written as, for the contract to judge. Text that is not Unicode (a lone surrogate) is refused: it has no UTF-8
+ * to sign or keep.
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, amounts: ReadonlySet<string>): unknown {
+  const careful = (key: string, value: unknown, context?: { source?: string }) => {
+    if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+      throw badRequest('/body', 'must be well-formed Unicode')
+    }
+    const source = context?.source
+    return typeof value === 'number' && amounts.has(key) && String(value) !== source ? source : value
+  }
   try {
     return needsCare.test(text) ? JSON.parse(text, careful) : JSON.parse(text)
   } catch (error) {
     if (error instanceof ApiError) throw error
     throw badRequest('/body', 'must be JSON')
   }
-}
-
-function careful(key: string, value: unknown, context?: { source?: string }): unknown {
-  if (!key.isWellFormed()) throw badRequest('/body', 'must be well-formed Unicode')
-  if (typeof value === 'string' && !value.isWellFormed()) throw badRequest('/body', 'must be well-formed Unicode')
-  const lossy = typeof value === 'number' && !Number.isSafeInteger(value)
-  return lossy && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {

@@ -28,6 +28,8 @@ export interface Operation {
   limited: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
+  /** The names of the properties, anywhere in the contract, that hold an amount: their digits must not be lost. */
+  amounts: ReadonlySet<string>
   readQuery: QueryReader
   /** The headers that the operation declares, under the contract's names. */
   readHeader(headers: Record<string, unknown>): Record<string, unknown>
@@ -74,6 +76,7 @@ export interface Contract {
 
 /** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
 export function compileContract(document: unknown): Contract {
+  const amounts = new Set(amountNames(document))
   const validateResponses = { removeAdditional: false, coerceTypes: false }
   const options = new AjvOptions({
     validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
@@ -92,37 +95,43 @@ export function compileContract(document: unknown): Contract {
   const responses = new ResponseValidator(apiDocRes as never, options.response, validateResponses as never)
   const parameters = (document as Document).components.parameters
 
-  const operations = operationsOf(apiDoc as unknown as Document).map(({ path, method, operation, response }): Operation => {
-    const key = `${method} ${path}`
-    const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
-    const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
-    const checks = new Map(
-      (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
-        mediaType,
-        requestCheck(requests, path, operation, key, mediaType),
-      ]),
-    )
-    const answers = (responses as unknown as Responses).buildValidators(response(apiDocRes as unknown as Document), key)
+  const operations = operationsOf(apiDoc as unknown as Document).map(
+    ({ path, method, operation, response }): Operation => {
+      const key = `${method} ${path}`
+      const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
+      const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
+      const checks = new Map(
+        (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
+          mediaType,
+          requestCheck(requests, path, operation, key, mediaType),
+        ]),
+      )
+      const answers = (responses as unknown as Responses).buildValidators(
+        response(apiDocRes as unknown as Document),
+        key,
+      )
 
-    return {
-      id: operation.operationId,
-      method,
-      route: path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\/$/, ''),
-      status: soleSuccess(operation),
-      streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
-      guarded: operation.security?.length !== 0,
-      limited: '429' in operation.responses,
-      mediaTypes,
-      readQuery: queryReader(declared),
-      readHeader: headerReader(declared),
-      checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
-      checkResponse(status, body) {
-        const check = answers[status]?.['application/json'] ?? answers.default?.['application/json']
-        if (!check) return `no answer with status ${status} is declared`
-        return check({ response: body }) ? undefined : describe(check)
-      },
-    }
-  })
+      return {
+        id: operation.operationId,
+        method,
+        route: path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\/$/, ''),
+        status: soleSuccess(operation),
+        streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
+        guarded: operation.security?.length !== 0,
+        limited: '429' in operation.responses,
+        mediaTypes,
+        amounts,
+        readQuery: queryReader(declared),
+        readHeader: headerReader(declared),
+        checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
+        checkResponse(status, body) {
+          const check = answers[status]?.['application/json'] ?? answers.default?.['application/json']
+          if (!check) return `no answer with status ${status} is declared`
+          return check({ response: body }) ? undefined : describe(check)
+        },
+      }
+    },
+  )
 
   return {
     operations,
@@ -132,6 +141,16 @@ export function compileContract(document: unknown): Contract {
       return (value) => (check(value) ? undefined : describe(check))
     },
   }
+}
+
+/** The properties whose schema is, or may be, an AmountInput. */
+function* amountNames(node: unknown): Generator<string> {
+  if (typeof node !== 'object' || node === null) return
+  const { properties = {} } = node as { properties?: Record<string, unknown> }
+  for (const [name, schema] of Object.entries(properties)) {
+    if (JSON.stringify(schema).includes('"#/components/schemas/AmountInput"')) yield name
+  }
+  for (const child of Object.values(node)) yield* amountNames(child)
 }
 
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>

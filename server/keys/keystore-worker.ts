@@ -1,8 +1,9 @@
-import { pbkdf2Sync, scryptSync } from 'node:crypto'
+import { pbkdf2Sync } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
-import { scryptSync as ethersScrypt, pbkdf2 } from 'ethers/crypto'
+import { scrypt as ethersScrypt, pbkdf2 } from 'ethers/crypto'
 import { getBytes, hexlify } from 'ethers/utils'
-import { decryptKeystoreJsonSync } from 'ethers/wallet'
+import { decryptKeystoreJson } from 'ethers/wallet'
+import { scrypt } from 'hash-wasm'
 import type { KeystoreOutcome } from './keystore.ts'
 
 const max_scrypt_bytes = 256 * 1024 * 1024
@@ -11,10 +12,14 @@ const max_pbkdf2_rounds = 10_000_000
 
 class TooCostly extends Error {}
 
-// Node's derivations are native and ten times as fast as the library's, and here the cost is known before it is paid.
-ethersScrypt.register((password, salt, N, r, p, length) => {
-  if (128 * N * r > max_scrypt_bytes || N * r * p > max_scrypt_work) throw new TooCostly()
-  return hexlify(scryptSync(password, salt, length, { N, r, p, maxmem: 129 * N * r + 2 ** 20 }))
+// Many times as fast as the library's own derivations, and here the cost is known before it is paid. (Node's scrypt refuses
+// n = 262144 with r = 1, which is what many wallets write.)
+ethersScrypt.register(async (password, salt, costFactor, blockSize, parallelism, hashLength) => {
+  if (128 * costFactor * blockSize > max_scrypt_bytes || costFactor * blockSize * parallelism > max_scrypt_work) {
+    throw new TooCostly()
+  }
+  const key = await scrypt({ password, salt, costFactor, blockSize, parallelism, hashLength, outputType: 'binary' })
+  return hexlify(key)
 })
 pbkdf2.register((password, salt, rounds, length, algorithm) => {
   if (rounds > max_pbkdf2_rounds) throw new TooCostly()
@@ -22,12 +27,12 @@ pbkdf2.register((password, salt, rounds, length, algorithm) => {
 })
 
 const { json, passphrase } = workerData as { json: string; passphrase: string }
-parentPort?.postMessage(open())
+parentPort?.postMessage(await open())
 
 /** Errors stay here: their messages may quote what they were given. */
-function open(): KeystoreOutcome {
+async function open(): Promise<KeystoreOutcome> {
   try {
-    return { key: getBytes(decryptKeystoreJsonSync(json, passphrase).privateKey) }
+    return { key: getBytes((await decryptKeystoreJson(json, passphrase)).privateKey) }
   } catch (error) {
     if (error instanceof TooCostly) return { refused: 'too_costly' }
     const wrong = error instanceof Error && error.message.startsWith('incorrect password')

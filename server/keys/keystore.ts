@@ -15,6 +15,7 @@ let last: Promise<unknown> = Promise.resolve()
  * derivation; one at a time, so that the memory of one is all that it takes.
  */
 export async function openKeystore(document: Record<string, unknown>, passphrase: string): Promise<KeystoreOutcome> {
+  if (document.version !== 3) return { refused: 'malformed' }
   const json = JSON.stringify(document)
   if (json.length > max_json_characters) return { refused: 'malformed' }
   if (waiting >= max_waiting) return { refused: 'busy' }

@@ -18,8 +18,8 @@ export const nativeCurve = loadNativeCurve()
 export const ethersCurve: Curve = {
   isKey(key) {
     try {
-      new SigningKey(key)
-      return true
+      // The key is looked at when it is used, and not before.
+      return new SigningKey(key).publicKey !== ''
     } catch {
       // The error's message holds the key: it goes no further.
       return false

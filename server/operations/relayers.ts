@@ -10,11 +10,13 @@ export interface RelayerParts {
   store: Store
   makeId(): string
   checkTarget(url: URL): string | undefined
+  /** Called after every change, for those who wait for one. */
+  changed(): void
 }
 
 type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer'>
 
-export function relayers({ store, makeId, checkTarget }: RelayerParts): Relayers {
+export function relayers({ store, makeId, checkTarget, changed }: RelayerParts): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
   return {
@@ -53,6 +55,7 @@ export function relayers({ store, makeId, checkTarget }: RelayerParts): Relayers
       }))
       if (updated === 'missing') throw unknown(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
+      changed()
       return single(show(updated))
     },
 

@@ -2,13 +2,13 @@ import type { Reach } from './parts.ts'
 
 /**
  * What a relayer's lane remembers between two rounds. All of it can be found out again from the store and the chain; nothing of
- * it is needed to be right, only to be quick.
+ * it is needed to be right, only to be quick. Its times are milliseconds of the clock that never goes back.
  */
 export interface Memory {
   /** The newest block that was seen, and the account's count at it. */
   head: Head | undefined
   latest: number
-  /** When the chain is to be looked at again, in milliseconds of the epoch. */
+  /** When the chain is to be looked at again. */
   look_at: number
   /** When what no node has taken is to be handed over again. */
   retry_at: number
@@ -19,6 +19,8 @@ export interface Memory {
   patience: number
   /** All that is signed is to be handed over again: after a start nobody knows what the nodes still have. */
   resend: boolean
+  /** What is in a block is to be looked up again: after a start, too, nobody knows whether the block is still in the chain. */
+  recheck: boolean
   /** What was handed over in this round already. */
   handed: Set<number>
   /** How often in a row a node has answered from a time before. */
@@ -51,6 +53,7 @@ export const newMemory = (): Memory => ({
   idle_blocks: 0,
   patience: 1,
   resend: true,
+  recheck: true,
   handed: new Set(),
   lags: 0,
   trace_at: new Map(),
@@ -61,20 +64,20 @@ export const lookInterval_ms = ({ network }: Pick<Reach, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_look_ms), max_look_ms)
 
 /**
- * Takes in what the chain looks like now. `lagging`: an answer from before what was seen already (nodes behind one address are
- * not always level), not to be acted on; should it stay so, it is the truth. `reorganized`: the block that was the newest is in
- * the chain no more.
+ * Takes in what the chain looks like now, and whether the block that was the newest is in it no more. False when that is from
+ * before what was seen already (nodes behind one address are not always level) and not to be acted on; should it stay so, it
+ * is the truth.
  */
 export async function takeIn(
   memory: Memory,
   chain: Pick<Reach['chain'], 'blockHash'>,
   { head, latest }: { head: Head; latest: number },
-): Promise<{ lagging: boolean; reorganized: boolean }> {
+): Promise<boolean> {
   const before = memory.head
   const reorganized = before !== undefined && (await isReorganized(before, head, chain))
   const isBehind = before !== undefined && (head.number < before.number || (latest < memory.latest && !reorganized))
   memory.lags = isBehind ? memory.lags + 1 : 0
-  if (isBehind && memory.lags < max_lags) return { lagging: true, reorganized: false }
+  if (isBehind && memory.lags < max_lags) return false
 
   if (before && latest > memory.latest) {
     memory.idle_blocks = 0
@@ -85,7 +88,8 @@ export async function takeIn(
   memory.head = head
   memory.latest = latest
   memory.lags = 0
-  return { lagging: false, reorganized }
+  memory.recheck ||= reorganized || isBehind
+  return true
 }
 
 /** Whether all is to be handed over again now; the next time comes later each time, until something is mined. */

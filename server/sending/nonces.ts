@@ -25,7 +25,7 @@ export interface Nonces {
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
   /**
    * What the chain waits for and nobody sends: a nonce that no transaction holds gets a transfer of nothing; that of one that
-   * ended, and whose block is gone beyond all confirmations, has its bytes sent again.
+   * is mined, or ended beyond all confirmations, and whose block is gone has its bytes sent again.
    */
   mend(relayer: RelayerRow, chain: Chain, latest: number): Promise<void>
   /**
@@ -93,7 +93,7 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       const { next_nonce } = await store.getAccount(chain_id, address)
       const holders = await store.holders(chain_id, address, latest, next_nonce, max_gaps)
       for (const row of holders) {
-        if (row.block_hash === null || row.status === 'mined' || row.status === 'submitted') continue
+        if (row.block_hash === null || row.status === 'submitted') continue
         const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === row.hash)
         if (attempt) await chain.send([attempt.raw])
       }

@@ -106,6 +106,8 @@ export interface SendingParts {
   makeId(): string
   /** Milliseconds of the epoch. */
   now(): number
+  /** Milliseconds, never going back. */
+  elapsed(): number
 }
 
 /** The prices in a row, or in an attempt; undefined when it has none yet. */

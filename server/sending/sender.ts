@@ -41,7 +41,7 @@ interface Decided {
 
 /** The worker's half of sending: takes what was accepted to its end, one step after the other, by what `decide` says. */
 export function createSender(parts: SenderParts): Sender {
-  const { store, fees, nonces, now, changed } = parts
+  const { store, fees, nonces, now, elapsed, changed } = parts
   const memories = new Map<number, Memory>()
   const sign = createSigning(parts)
   const settling = createSettling(parts)
@@ -64,9 +64,9 @@ export function createSender(parts: SenderParts): Sender {
       const wrong = parts.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(held.relayer, wrong)
       memory.failure_ms = Math.min(memory.failure_ms * 2, max_retry_ms)
-      memory.look_at = now() + memory.failure_ms * (0.75 + Math.random() / 2)
+      memory.look_at = elapsed() + memory.failure_ms * (0.75 + Math.random() / 2)
     }
-    return Math.max(0, memory.look_at - now())
+    return Math.max(0, memory.look_at - elapsed())
   }
 
   async function round(lane: Lane): Promise<void> {
@@ -75,20 +75,18 @@ export function createSender(parts: SenderParts): Sender {
     memory.handed.clear()
     // What was accepted just now goes out before anything else is asked.
     if (memory.head !== undefined && !relayer.system_disabled) await sendNew(lane)
-    // A date beyond a minute was set before the clock went back.
-    if (now() < memory.look_at && memory.look_at < now() + 60_000) return
+    if (elapsed() < memory.look_at) return
 
     const seen = await reach.chain.look(relayer.address)
-    memory.look_at = now() + lookInterval_ms(reach) * (0.9 + Math.random() / 5)
+    memory.look_at = elapsed() + lookInterval_ms(reach) * (0.9 + Math.random() / 5)
     const isNew = memory.head?.hash !== seen.head.hash || memory.latest !== seen.latest
-    const { lagging, reorganized } = await takeIn(memory, reach.chain, seen)
-    if (lagging) return
+    if (!(await takeIn(memory, reach.chain, seen))) return
     if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, reach.chain, seen.latest))) {
-      memory.look_at = now() + disabled_look_ms
+      memory.look_at = elapsed() + disabled_look_ms
       return
     }
     await sendNew(lane)
-    await reconcile(lane, reorganized)
+    await reconcile(lane)
   }
 
   /** Signs what was never signed, in the order of nonces, makes it durable, and hands it over. */
@@ -105,14 +103,15 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   /** What is signed or in a block: follows the chain, pays more where it is slow, hands over again what may be lost. */
-  async function reconcile(lane: Lane, reorganized: boolean): Promise<void> {
+  async function reconcile(lane: Lane): Promise<void> {
     const { held, reach, memory } = lane
     const { relayer } = held
+    const reorganized = memory.recheck
     const head = memory.head?.number ?? 0
     const deep = head - reach.network.required_confirmations + 1
     const market = await reach.market()
     const flying = await store.flying(relayer.key, max_rows)
-    const mined = await store.mined(relayer.key, reorganized ? head : deep, max_rows)
+    const mined = await store.mined(relayer.key, reorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
 
     const decided = [...mined, ...flying].map((row): Decided => {
@@ -136,13 +135,17 @@ export function createSender(parts: SenderParts): Sender {
       lane,
       decided.filter(({ step }) => step.do === 'sign'),
     )
-    const everything = isStalled(memory) || memory.resend || reorganized
-    memory.resend = false
+    memory.resend = isStalled(memory) || memory.resend || reorganized
+    const everything = memory.resend
     if (everything) await nonces.mend(relayer, reach.chain, memory.latest)
+    // Only now: what is not done because a node fails is to be done in the next round.
+    memory.resend = false
+    memory.recheck = false
     if (paused) return
+    // Read again, because what has just lost its block is among them.
     const lost = everything
-      ? flying.filter(({ nonce }) => nonce !== null && nonce >= memory.latest)
-      : now() >= memory.retry_at
+      ? (await store.flying(relayer.key, max_rows)).filter(({ nonce }) => nonce !== null && nonce >= memory.latest)
+      : elapsed() >= memory.retry_at
         ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
         : []
     await handOverAgain(
@@ -164,10 +167,11 @@ export function createSender(parts: SenderParts): Sender {
       memory.look_at = 0
       changed()
     } else if (step.do === 'trace') {
-      if ((memory.trace_at.get(row.key) ?? 0) > now()) return
+      if ((memory.trace_at.get(row.key) ?? 0) > elapsed()) return
       const traced = await nonces.trace(held.relayer, reach, row, memory.head?.number ?? 0)
       if (traced) memory.trace_at.delete(row.key)
-      else memory.trace_at.set(row.key, now() + Math.min(2_000 * 2 ** Math.min(memory.trace_at.size, 5), max_trace_ms))
+      else
+        memory.trace_at.set(row.key, elapsed() + Math.min(2_000 * 2 ** Math.min(memory.trace_at.size, 5), max_trace_ms))
       memory.look_at = traced ? 0 : memory.look_at
       changed()
     }
@@ -207,7 +211,7 @@ export function createSender(parts: SenderParts): Sender {
     if (hopeless.length > 0) changed()
     if (look || hopeless.length > 0) memory.look_at = 0
     if (again) {
-      memory.retry_at = now() + memory.retry_ms
+      memory.retry_at = elapsed() + memory.retry_ms
       memory.retry_ms = Math.min(memory.retry_ms * 2, max_retry_ms)
     } else {
       memory.retry_ms = first_retry_ms

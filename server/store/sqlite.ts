@@ -10,6 +10,8 @@ import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
 import type { Store } from './store.ts'
 
+export { StoreError } from './sqlite/connection.ts'
+
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {
   const connection = connect(file)

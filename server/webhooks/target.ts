@@ -13,7 +13,9 @@ for (const [network, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Link-local, with the metadata services of most clouds; Azure has its own.
   ['169.254.0.0', 16],
+  ['168.63.129.16', 32],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
@@ -47,7 +49,8 @@ export function isPrivateAddress(address: string): boolean {
   return !publicIpv6.check(address, 'ipv6') || privateRanges.check(address, 'ipv6')
 }
 
-const privateNames = /(?:^|\.)(?:localhost|local|internal|home\.arpa)\.?$/i
+/** Names that mean something inside a network only, those without a dot among them. */
+const privateNames = /^[^.]*\.?$|(?:^|\.)(?:localhost|local|internal|home\.arpa|metadata\.goog)\.?$/i
 
 /** Undefined when the URL may be called, as far as its text tells; else why not. Names are looked up when they are called. */
 export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {

@@ -5,6 +5,9 @@ import Database from 'better-sqlite3'
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
 
+/** The file cannot serve; the message says why, for the one who runs the service. */
+export class StoreError extends Error {}
+
 export interface Connection {
   db: Database.Database
   /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
@@ -22,8 +25,7 @@ export interface Connection {
  * Throws when the file is of a newer service than this one.
  */
 export function connect(file: string): Connection {
-  const db = new Database(file, { timeout: busy_timeout_ms })
-  db.pragma('journal_mode = WAL')
+  const db = open(file)
   // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
@@ -39,6 +41,7 @@ export function connect(file: string): Connection {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
   const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
+  const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
   let seenVersion: number | undefined
   let current = 0
 
@@ -46,13 +49,15 @@ export function connect(file: string): Connection {
     db,
     write,
     writeCached(work) {
-      let bumped = 0
+      let bumped: number | undefined
       const result = write(() => {
+        const before = totalChanges.get()
         const done = work()
-        bumped = bumpGeneration.get() as number
+        // What was refused has changed nothing, and empties no cache.
+        if (totalChanges.get() !== before) bumped = bumpGeneration.get() as number
         return done
       })
-      current = bumped
+      if (bumped !== undefined) current = bumped
       return result
     },
     version: () => dataVersion.get() as number,
@@ -64,6 +69,16 @@ export function connect(file: string): Connection {
       }
       return current
     },
+  }
+}
+
+function open(file: string): Database.Database {
+  try {
+    const db = new Database(file, { timeout: busy_timeout_ms })
+    db.pragma('journal_mode = WAL')
+    return db
+  } catch (error) {
+    throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
   }
 }
 
@@ -80,7 +95,7 @@ function migrate(db: Database.Database, write: <T>(work: () => T) => T) {
   write(() => {
     const version = db.pragma('user_version', { simple: true }) as number
     if (version > newest) {
-      throw new Error(
+      throw new StoreError(
         `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,
       )
     }

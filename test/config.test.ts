@@ -1,0 +1,132 @@
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { ConfigError, keyBytes, readConfig } from '../server/config.ts'
+import { production } from './support/resources.ts'
+
+type Environment = Record<string, string | undefined>
+
+/** What a wrong environment is told; fails when it is taken. */
+function complaint(environment: Environment): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message
+  }
+  return expect.fail(`${Object.keys(environment)} is taken`)
+}
+
+const defaults = {
+  host: '127.0.0.1',
+  port: 8080,
+  production: false,
+  data_dir: resolve('data'),
+  database_file: resolve('data/relayer.sqlite'),
+  api_key: undefined,
+  master_key: undefined,
+  rate_limit_per_second: 1_000,
+  rate_limit_burst: 3_000,
+  log_level: 'info',
+  allow_private_targets: true,
+}
+
+test('every setting has a default, which the empty text and foreign variables leave', () => {
+  expect(readConfig({})).toEqual(defaults)
+  expect(readConfig({ PORT: '', API_KEY: '', MASTER_KEY: '', LOG_LEVEL: '', HOME: '/root' })).toEqual(defaults)
+})
+
+const bytes = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index))
+const taken: [Environment, Partial<typeof defaults> | object][] = [
+  [{ HOST: '0.0.0.0' }, { host: '0.0.0.0' }],
+  [{ HOST: '::1' }, { host: '::1' }],
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '65535' }, { port: 65_535 }],
+  [{ DATA_DIR: '/tmp/x' }, { data_dir: '/tmp/x', database_file: '/tmp/x/relayer.sqlite' }],
+  [{ DATABASE_URL: '/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite', data_dir: resolve('data') }],
+  [{ DATABASE_URL: 'sqlite:///tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
+  [{ DATABASE_URL: 'sqlite:/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
+  [{ DATABASE_URL: 'file:/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
+  [{ DATABASE_URL: 'sqlite:y.sqlite' }, { database_file: resolve('y.sqlite') }],
+  [{ API_KEY: 'a'.repeat(32) }, { api_key: 'a'.repeat(32) }],
+  [{ API_KEY: 'b'.repeat(512) }, { api_key: 'b'.repeat(512) }],
+  [{ MASTER_KEY: bytes.toString('hex') }, { master_key: bytes }],
+  [{ MASTER_KEY: bytes.toString('hex').toUpperCase() }, { master_key: bytes }],
+  [{ MASTER_KEY: `0x${bytes.toString('hex')}` }, { master_key: bytes }],
+  [{ MASTER_KEY: bytes.toString('base64') }, { master_key: bytes }],
+  [{ MASTER_KEY: bytes.toString('base64url') }, { master_key: bytes }],
+  [{ RATE_LIMIT_PER_SECOND: '1' }, { rate_limit_per_second: 1 }],
+  [{ RATE_LIMIT_PER_SECOND: '1000000' }, { rate_limit_per_second: 1_000_000 }],
+  [{ RATE_LIMIT_BURST: '1' }, { rate_limit_burst: 1 }],
+  [{ RATE_LIMIT_BURST: '10000000' }, { rate_limit_burst: 10_000_000 }],
+  [{ LOG_LEVEL: 'trace' }, { log_level: 'trace' }],
+  [{ LOG_LEVEL: 'silent' }, { log_level: 'silent' }],
+  [{ NODE_ENV: 'development' }, { production: false, allow_private_targets: true }],
+  [{ ALLOW_PRIVATE_TARGETS: 'false' }, { allow_private_targets: false }],
+  [production, { production: true, allow_private_targets: false }],
+  [
+    { ...production, ALLOW_PRIVATE_TARGETS: 'true' },
+    { production: true, allow_private_targets: true },
+  ],
+]
+
+test('a setting within its limits is taken, and no other changes with it', () => {
+  for (const [environment, expected] of taken) {
+    const own = environment === production || environment.NODE_ENV === 'production' ? productionKeys : {}
+    expect.soft(readConfig(environment), JSON.stringify(environment)).toMatchObject({ ...own, ...expected })
+  }
+  expect(readConfig({ RATE_LIMIT_BURST: '7' })).toEqual({ ...defaults, rate_limit_burst: 7 })
+})
+
+const productionKeys = { api_key: production.API_KEY, master_key: Buffer.from(production.MASTER_KEY, 'hex') }
+
+const wrong: Record<string, string[]> = {
+  HOST: ['h'.repeat(256)],
+  PORT: ['65536', '-1', '80a', '1e3', '0x50', '8080.0', ' 8080', '99999999999999999999'],
+  DATA_DIR: [`/${'d'.repeat(4_096)}`],
+  DATABASE_URL: ['postgres://user:hunter2@db/relayer', 'mysql://hunter2', 'file:', `/${'d'.repeat(4_096)}`],
+  API_KEY: ['hunter2', 'hunter2'.repeat(4), `${'a'.repeat(32)} hunter2`, `${'a'.repeat(32)}é`, 'c'.repeat(513)],
+  MASTER_KEY: ['hunter2', 'ab'.repeat(31), 'ab'.repeat(33), 'zz'.repeat(32), 'A'.repeat(42), 'A'.repeat(45)],
+  RATE_LIMIT_PER_SECOND: ['0', '1000001', '-5', '1.5', 'fast'],
+  RATE_LIMIT_BURST: ['0', '10000001', '-5', '1.5'],
+  LOG_LEVEL: ['loud', 'INFO', 'info '],
+  ALLOW_PRIVATE_TARGETS: ['yes', '1', 'TRUE', 'false '],
+}
+
+test('a wrong setting is named, with its limits and never with its value', () => {
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const message = complaint({ [name]: value })
+      expect.soft(message.startsWith(`${name} `), `${name}: ${message}`).toBe(true)
+      expect.soft(message.split('\n').length, message).toBe(1)
+      expect.soft(message.length > 5 && value.length > 3 && message.includes(value), message).toBe(false)
+      expect.soft(message).not.toContain('hunter2')
+    }
+  }
+})
+
+test('all that is wrong is told at once, a line each', () => {
+  const lines = complaint({ PORT: 'x', LOG_LEVEL: 'x', MASTER_KEY: 'x' }).split('\n')
+  expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(['LOG_LEVEL', 'MASTER_KEY', 'PORT'])
+})
+
+test('production does not start without both keys, and says which is missing', () => {
+  const { API_KEY, MASTER_KEY } = production
+  const missing = (environment: Environment) => complaint({ NODE_ENV: 'production', ...environment })
+  expect(missing({ API_KEY })).toBe('MASTER_KEY must be set when NODE_ENV is production')
+  expect(missing({ MASTER_KEY })).toBe('API_KEY must be set when NODE_ENV is production')
+  expect(missing({ API_KEY: '' }).split('\n')).toHaveLength(2)
+})
+
+test('an API key in base64 is as long as it looks: its padding counts', () => {
+  const key = `${'A'.repeat(30)}==`
+  expect.soft(complaint({ API_KEY: `${'A'.repeat(512)}=` })).toContain('API_KEY')
+  expect.soft(readConfig({ API_KEY: key }).api_key).toBe(key)
+})
+
+test('a master key is exactly 32 bytes, in hex or base64', () => {
+  const hex = bytes.toString('hex')
+  expect(keyBytes(hex)).toEqual(bytes)
+  for (const text of ['', '0x', `${hex}0`, `0x0x${hex.slice(4)}`, ` ${hex}`, `${bytes.toString('base64')}=`]) {
+    expect.soft(keyBytes(text), text).toBeUndefined()
+  }
+})

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { TestService } from './service.ts'
+
+/** Every form in which a secret might be written down by mistake. */
+const formsOf = (secret: Uint8Array): Buffer[] => {
+  const bytes = Buffer.from(secret)
+  const hex = bytes.toString('hex')
+  // Unpadded, and without the last characters, which depend on what follows.
+  const base64 = bytes.toString('base64').slice(0, -4)
+  return [
+    bytes,
+    ...[hex, hex.toUpperCase(), base64, bytes.toString('base64url').slice(0, -4)].map((text) => Buffer.from(text)),
+  ]
+}
+
+/**
+ * Fails when the secret stands in any file of the data folder (the database, its log) or in any line of the service's log.
+ * `witness`: what must stand in the database, so that the search is known to look at the right bytes.
+ */
+export function expectKept({ data_dir, logged }: TestService, secret: Uint8Array, witness: string): void {
+  const files = readdirSync(data_dir).map((name) => [name, readFileSync(join(data_dir, name))] as const)
+  expect(Buffer.concat(files.map(([, bytes]) => bytes)).includes(witness), `${witness} is in the database`).toBe(true)
+  const log = Buffer.from(logged.join(''))
+  for (const form of formsOf(secret)) {
+    for (const [name, bytes] of files) expect(bytes.includes(form), `the secret is in ${name}`).toBe(false)
+    expect(log.includes(form), 'the secret is in the log').toBe(false)
+  }
+}
