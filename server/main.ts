@@ -56,7 +56,7 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Service): 
     `  API key  ${key}`,
   ]
   if (demo) {
-    const token = api_key_file ? `$(cat ${near(api_key_file)})` : '$API_KEY'
+    const token = api_key_file ? `$(cat ${quoted(near(api_key_file))})` : '$API_KEY'
     lines.push(
       '  Sign something with the relayer `demo`:',
       `    curl -s ${url}/api/v1/relayers/demo/sign \\`,
@@ -66,3 +66,6 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Service): 
   }
   return `${lines.join('\n')}\n`
 }
+
+/** For a shell. */
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

@@ -13,9 +13,7 @@ type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> =
 /** The query parameters that have a default in the contract (a test holds the list to it): those are always there. */
 type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds'
 type Query<Id extends OperationId> = WithDefaults<Parameter<Id, 'query'>>
-type WithDefaults<T> = [T] extends [never]
-  ? never
-  : Omit<T, Defaulted> & Required<Pick<T, Extract<keyof T, Defaulted>>>
+type WithDefaults<T> = [T] extends [never] ? never : Omit<T, Defaulted> & Required<Pick<T, Extract<keyof T, Defaulted>>>
 
 type Body<Id extends OperationId> = operations[Id] extends { requestBody: { content: { 'application/json': infer B } } }
   ? B
