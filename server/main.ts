@@ -68,4 +68,6 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Service): 
 }
 
 /** For a shell. */
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}

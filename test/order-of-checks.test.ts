@@ -88,7 +88,7 @@ test('then the route, then the shape, then what it names', async () => {
     missing('no absolute path', (token) => rawRequest('OPTIONS *', [bearer(token)]), 'Not Found'),
     refused('one method', '/api/v1/relayers/demo/sign', 'GET', 'POST'),
     refused('one method of an unknown relayer', '/api/v1/relayers/none/sign', 'DELETE', 'POST'),
-    refused('a list', '/api/v1/relayers/demo/transactions', 'PATCH', 'GET, HEAD'),
+    refused('a list', '/api/v1/relayers/demo/transactions', 'PATCH', 'GET, HEAD, POST'),
     refused('an open path', '/api/v1/health', 'POST', 'GET, HEAD'),
     {
       name: 'a wrong shape of an unknown relayer',

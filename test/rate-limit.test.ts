@@ -146,7 +146,7 @@ describe('the API', () => {
 
   test('signing and listing transactions share a limit; 429 says how long', async () => {
     const clock = { now_ms: 5_000 }
-    const { raw } = await startTestService(slow, { now: () => clock.now_ms })
+    const { raw } = await startTestService(slow, { elapsed: () => clock.now_ms })
     const requests = [
       () => raw(sign, post('{"message":""}')),
       () => raw('/api/v1/relayers/demo/sign-typed-data', post('{}')),
@@ -177,7 +177,7 @@ describe('the API', () => {
   })
 
   test('nothing else is limited, and a request without its token takes nothing', async () => {
-    const { raw } = await startTestService({ ...slow, RATE_LIMIT_BURST: '1' }, { now: () => 0 })
+    const { raw } = await startTestService({ ...slow, RATE_LIMIT_BURST: '1' }, { elapsed: () => 0 })
     for (let again = 0; again < 5; again += 1) {
       expect((await raw(sign, { ...post('{"message":""}'), headers: {} })).status).toBe(401)
       expect((await raw('/api/v1/health')).status).toBe(200)

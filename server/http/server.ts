@@ -28,7 +28,7 @@ export interface HttpServer {
 /** Listens. Throws when the address cannot be had. */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<HttpServer> {
   let closing = false
-  const serve = (request: IncomingMessage & { url?: string }, response: ServerResponse) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (!isWellFormed(request)) return refuse(response, 400)
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
