@@ -56,7 +56,7 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Service): 
     `  API key  ${key}`,
   ]
   if (demo) {
-    const token = api_key_file ? `$(cat ${near(api_key_file)})` : '$API_KEY'
+    const token = api_key_file ? `$(cat ${quoted(near(api_key_file))})` : '$API_KEY'
     lines.push(
       '  Sign something with the relayer `demo`:',
       `    curl -s ${url}/api/v1/relayers/demo/sign \\`,
@@ -65,4 +65,9 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Service): 
     )
   }
   return `${lines.join('\n')}\n`
+}
+
+/** For a shell. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

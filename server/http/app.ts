@@ -57,7 +57,9 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
     if (response.headersSent) return void response.destroy()
     const broken = operation?.checkResponse(failure.status, failure.body)
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
-    send(response, failure.status, failure.headers, failure.body)
+    // What is left of a body that nobody will read goes with its connection.
+    const unread = !response.req.complete && hasBody(response.req)
+    send(response, failure.status, unread ? { ...failure.headers, Connection: 'close' } : failure.headers, failure.body)
   }
 
   for (const file of reference) app.get(file.path, file.serve)
@@ -98,6 +100,9 @@ async function readParts(operation: Operation, request: Request) {
   operation.checkRequest(parts, mediaType)
   return parts
 }
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /** Writes the answer once, with its length. */
 function send(response: Response, status: number, headers: Record<string, string>, body: unknown) {

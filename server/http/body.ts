@@ -10,6 +10,10 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
   const refuse = (path: string, message: string) =>
     new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
 
+  const transfer = request.headers['transfer-encoding']
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    throw refuse('/headers/transfer-encoding', 'must be chunked')
+  }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw refuse('/headers/content-encoding', 'must be identity')
   }
@@ -51,12 +55,23 @@ export function parseJson(text: string, amounts: ReadonlySet<string>): unknown {
     const source = context?.source
     return typeof value === 'number' && amounts.has(key) && String(value) !== source ? source : value
   }
+  let value: unknown
   try {
-    return needsCare.test(text) ? JSON.parse(text, careful) : JSON.parse(text)
+    value = needsCare.test(text) ? JSON.parse(text, careful) : JSON.parse(text)
   } catch (error) {
     if (error instanceof ApiError) throw error
     throw badRequest('/body', 'must be JSON')
   }
+  if (isDeeper(value, max_depth)) throw badRequest('/body', `must not be nested more than ${max_depth} deep`)
+  return value
+}
+
+/** JSON.stringify and others recurse; the parser does not. */
+const max_depth = 64
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1))
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {

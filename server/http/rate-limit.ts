@@ -15,6 +15,8 @@ const max_callers = 10_000
 export function createRateLimit(perSecond: number, burst: number, now: () => number): RateLimit {
   const interval_ms = 1_000 / perSecond
   const tolerance_ms = interval_ms * burst
+  // Sums of fractions of a millisecond: without room for their rounding a burst is one request short now and then.
+  const rounding_ms = interval_ms / 1_000
   const window_s = Math.ceil(tolerance_ms / 1_000)
   const policy = `"default";q=${burst};w=${window_s}`
   const emptyAt = new Map<string, number>()
@@ -24,7 +26,7 @@ export function createRateLimit(perSecond: number, burst: number, now: () => num
       const time = now()
       const empty = Math.max(emptyAt.get(caller_id) ?? 0, time) + interval_ms
       const room_ms = time + tolerance_ms - empty
-      if (room_ms < 0) {
+      if (room_ms < -rounding_ms) {
         const wait_s = Math.ceil(-room_ms / 1_000)
         throw new ApiError('too_many_requests', 'Too Many Requests', [], {
           'Retry-After': String(wait_s),
@@ -35,7 +37,7 @@ export function createRateLimit(perSecond: number, burst: number, now: () => num
       // A caller that is not in the map has an empty bucket, so forgetting the idle ones changes nothing for them.
       if (emptyAt.size >= max_callers) for (const [id, at] of emptyAt) if (at <= time) emptyAt.delete(id)
       emptyAt.set(caller_id, empty)
-      const remaining = Math.floor(room_ms / interval_ms)
+      const remaining = Math.max(0, Math.floor((room_ms + rounding_ms) / interval_ms))
       return {
         RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
         'RateLimit-Policy': policy,

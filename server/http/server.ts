@@ -1,4 +1,11 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
 /** Node's own defaults let a slow client hold a socket for minutes. */
@@ -21,12 +28,20 @@ export interface HttpServer {
 /** Listens. Throws when the address cannot be had. */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<HttpServer> {
   let closing = false
-  const server = createServer(limits, (request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (!isWellFormed(request)) return refuse(response, 400)
     if (closing) response.setHeader('Connection', 'close')
-    listener(request, response)
-  })
+    listener(request, response as never)
+  }
+  const server = createServer({ ...limits, requireHostHeader: false }, serve)
   server.maxConnections = max_connections
   server.on('clientError', answerClientError)
+  server.on('checkExpectation', (_request, response) => refuse(response, 417))
+  server.on('checkContinue', (request, response) => {
+    // The body is asked for when somebody begins to read it, which is after the token was checked.
+    request.once('resume', () => response.headersSent || response.writeContinue())
+    serve(request, response)
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -55,6 +70,17 @@ function closeGracefully(server: Server): Promise<void> {
   })
 }
 
+/** What Node itself would refuse without a body, or pass on although no URL has it. */
+const isWellFormed = ({ headers, httpVersion, url = '' }: IncomingMessage): boolean =>
+  (headers.host !== undefined || httpVersion === '1.0') && !/[#\\]/.test(url)
+
+function refuse(response: ServerResponse, status: 400 | 417) {
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
+  response.end(failureBody(status))
+}
+
+const failureBody = (status: number) => JSON.stringify({ success: false, data: null, message: STATUS_CODES[status] })
+
 /** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -62,7 +88,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket) {
     return
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const body = JSON.stringify({ success: false, data: null, message: STATUS_CODES[status] })
+  const body = failureBody(status)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,

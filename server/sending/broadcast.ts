@@ -29,6 +29,8 @@ const verdictOf: Record<string, Verdict> = {
   rejected: 'hopeless',
 }
 
+const not_taken = 'A node does not take it yet'
+
 /** A batch's worth: a node that gets several batches at once may see later nonces first. */
 const max_at_once = 100
 
@@ -50,12 +52,15 @@ export async function broadcast(
   for (const [index, { row, attempt }] of wanted.entries()) {
     const error = errors[index]
     const move = (set: Move['set']) => result.moves.push({ key: row.key, revision: row.revision, set })
+    // Why a transaction was withdrawn is told to the end, whatever becomes of the withdrawal meanwhile.
+    const told = (status_reason: string | null) => (row.intent === 'send' ? { status_reason } : {})
     const taken = () => {
-      if (row.status === 'sent') move({ status: 'submitted', sent_at: row.sent_at ?? sent_at })
+      if (row.status === 'sent') move({ status: 'submitted', sent_at: row.sent_at ?? sent_at, ...told(null) })
+      else if (row.status_reason?.startsWith(not_taken)) move(told(null))
     }
     const wait = (reason: string) => {
       result.again = true
-      if (row.status_reason !== reason) move({ status_reason: reason })
+      if (row.intent === 'send' && row.status_reason !== reason) move({ status_reason: reason })
     }
 
     if (!error) {
@@ -77,21 +82,20 @@ export async function broadcast(
           result.again = true
           move({
             reprice_at: 0,
-            status_reason: 'A node has another transaction with this nonce; a higher price is tried',
+            ...told('A node has another transaction with this nonce; a higher price is tried'),
           })
         }
         break
       case 'cheap':
         result.again = true
-        if (row.status === 'sent')
-          move({ reprice_at: 0, status_reason: 'Waits: the price is below what the chain asks' })
+        if (row.status === 'sent') move({ reprice_at: 0, ...told('Waits: the price is below what the chain asks') })
         break
       case 'hopeless':
         result.hopeless.push({ row, reason: `A node refused it: ${error.message}`.slice(0, 1_000) })
         break
       case 'later':
         if (kindOf(error) === 'unreachable') result.again = true
-        else wait(`A node does not take it yet: ${error.message}`.slice(0, 1_000))
+        else wait(`${not_taken}: ${error.message}`.slice(0, 1_000))
         break
     }
   }

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { exchange, json } from './support/raw-http.ts'
+import { bad, type Case, expectRefused, get, missing, planted, withBody } from './support/refusals.ts'
+import { startTestService } from './support/service.ts'
+
+const max_body_bytes = 1024 * 1024
+
+const post = (body: string | Buffer, headers?: string[]) => withBody('POST /api/v1/notifications', body, headers)
+const untyped = (name: string, send: Case['send'], at: string): Case => ({ ...bad(name, send, at), status: 415 })
+
+test('bodies that are no JSON, or not what the contract asks for', async () => {
+  const url = 'https://example.com/'
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  await expectRefused(await startTestService(), [
+    bad('nothing', post(''), '/body'),
+    bad('cut off', post(`{"url":"${url}"`), '/body'),
+    bad('two documents', post(`{"url":"${url}"}{}`), '/body'),
+    bad('single quotes', post(`{'url':'${url}'}`), '/body'),
+    bad('null', post('null'), '/body'),
+    bad('a list', post(`[{"url":"${url}"}]`), '/body'),
+    bad('a text', post(`"${url}"`), '/body'),
+    bad('a number', post('1'), '/body'),
+    bad('a missing field', post('{"id":"a"}'), '/body/url'),
+    bad('a wrong type', post('{"url":1}'), '/body/url'),
+    bad('null for a text', post('{"url":null}'), '/body/url'),
+    bad('an unknown field', post(`{"url":"${url}","extra":1}`), '/body/extra'),
+    bad('__proto__', post(`{"url":"${url}","__proto__":{"id":"a"}}`), '/body/__proto__'),
+    bad('__proto__ alone', post(`{"__proto__":{"url":"${url}"}}`), '/body/url'),
+    bad(
+      'an integer past 2^53 for a text',
+      post(`{"url":"${url}","signing_key":12345678901234567890}`),
+      '/body/signing_key',
+    ),
+    bad('an integer past 2^53 for an id', post(`{"url":"${url}","id":9007199254740993}`), '/body/id'),
+    bad('a lone surrogate', post(`{"url":"${url}","signing_key":"\\ud800"}`), '/body'),
+    bad('a lone surrogate in a name', post(`{"url":"${url}","\\udfff":1}`), '/body'),
+    bad('bytes that are no UTF-8', post(Buffer.from(`{"url":"${url}","signing_key":"\xff"}`, 'latin1')), '/body'),
+    bad('UTF-16', post(Buffer.from(`{"url":"${url}"}`, 'utf16le')), '/body'),
+    bad('an id with a slash', post(`{"url":"${url}","id":"a/b"}`), '/body/id'),
+    bad('an id of two dots', post(`{"url":"${url}","id":".."}`), '/body/id'),
+    bad('an id that is too long', post(`{"url":"${url}","id":"${'x'.repeat(129)}"}`), '/body/id'),
+    bad('a URL with a password', post('{"url":"https://u:p@example.com/"}'), '/body/url'),
+    bad('another scheme', post('{"url":"ftp://example.com/"}'), '/body/url'),
+    bad(
+      'a key of 31 bytes',
+      withBody('POST /api/v1/signers', `{"type":"plain","config":{"key":"${planted}"}}`),
+      '/body/config/key',
+    ),
+    bad(
+      'arrays a hundred thousand deep in a keystore',
+      withBody('POST /api/v1/signers', `{"type":"keystore","config":{"keystore":{"a":${deep}},"passphrase":""}}`),
+      '/body',
+    ),
+  ])
+})
+
+test('bodies of the wrong size, type or encoding', async () => {
+  const body = '{"url":"https://example.com/"}'
+  const large = Buffer.alloc(max_body_bytes + 1, ' ')
+  const chunked = Buffer.from(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`)
+  const length = `Content-Length: ${body.length}`
+  const tooLarge = (name: string, send: Case['send']): Case => ({ ...bad(name, send, '/body'), status: 413 })
+  const ofType = (type: string) => post(body, [`Content-Type: ${type}`, length])
+  await expectRefused(await startTestService(), [
+    tooLarge('too large, and says so', post(large)),
+    tooLarge(
+      'too large, and nothing of it sent yet',
+      post('', ['Content-Type: application/json', 'Content-Length: 999999999']),
+    ),
+    tooLarge('too large, in chunks', post(chunked, ['Content-Type: application/json', 'Transfer-Encoding: chunked'])),
+    untyped('no type', post(body, [length]), '/headers/content-type'),
+    untyped('an empty type', ofType(''), '/headers/content-type'),
+    untyped('a form', ofType('application/x-www-form-urlencoded'), '/headers/content-type'),
+    untyped('nearly JSON', ofType('application/jsonx'), '/headers/content-type'),
+    untyped('a merge patch where none is taken', ofType('application/merge-patch+json'), '/headers/content-type'),
+    untyped('latin1', ofType('application/json; charset=latin1'), '/headers/content-type'),
+    untyped('gzip', post(body, [...json(body), 'Content-Encoding: gzip']), '/headers/content-encoding'),
+  ])
+})
+
+test('a body of exactly 1 MiB is read', async () => {
+  const { url, api_key } = await startTestService()
+  const body = `{"message":"${'x'.repeat(max_body_bytes - 14)}"}`
+  const answer = await exchange(url, withBody('POST /api/v1/relayers/demo/sign', body)(api_key))
+  expect(answer.status).toBe(200)
+})
+
+test('queries and ids', async () => {
+  const list = (query: string) => get(`/api/v1/notifications?${query}`)
+  const relayer = (id: string) => get(`/api/v1/relayers/${id}`)
+  await expectRefused(await startTestService(), [
+    ...['page=1&page=2', 'page=', 'page', 'page=-1', 'page=%2B1', 'page=1.0', 'page=1e2', 'page=0x10'].map((query) =>
+      bad(query, list(query), '/query/page'),
+    ),
+    ...['9007199254740992', '99999999999999999999', '1%00', '%D9%A3', 'NaN'].map((value) =>
+      bad(`per_page=${value}`, list(`per_page=${value}`), '/query/per_page'),
+    ),
+    bad('an unknown name', list('pages=1'), '/query/pages'),
+    bad('a name with brackets', list('page[]=1'), '/query/page[]'),
+    bad('__proto__', list('__proto__=1'), '/query/__proto__'),
+    ...['%00', 'demo%00', 'a%0Ab', '%7f', '%C2%85', 'x'.repeat(129)].map((id) =>
+      bad(id, relayer(id), '/path/relayer_id'),
+    ),
+    ...['%zz', '%', '%ff', '%C0%80', '%ed%a0%80'].map((id) => bad(id, relayer(id), '/path')),
+    missing('%2F', relayer('a%2Fb'), 'Relayer with ID a/b not found'),
+    missing('..', relayer('..'), 'Relayer with ID .. not found'),
+    missing('__proto__', relayer('__proto__'), 'Relayer with ID __proto__ not found'),
+    missing('128 characters', relayer('x'.repeat(128)), `Relayer with ID ${'x'.repeat(128)} not found`),
+    missing('of another kind', get('/api/v1/notifications/demo'), 'Notification not found'),
+    missing('to sign with', withBody('POST /api/v1/relayers/none/sign', '{"message":""}'), 'Not found'),
+  ])
+})

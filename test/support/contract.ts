@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+
+/** A JSON schema, as far as the tests read one. */
+export type Schema = Record<string, unknown>
+
+export interface Parameter {
+  name: string
+  in: string
+  required?: boolean
+  schema: Schema
+}
+
+export interface ContractOperation {
+  id: string
+  method: string
+  path: string
+  parameters: Parameter[]
+  /** The schema of its body by media type; empty when it takes none. */
+  bodies: Record<string, Schema>
+  /** The contract's own example bodies. */
+  examples: unknown[]
+  guarded: boolean
+  /** The statuses it declares, beside `default`. */
+  statuses: number[]
+}
+
+interface RawOperation {
+  operationId: string
+  security?: unknown[]
+  parameters?: (Parameter | { $ref: string })[]
+  requestBody?: { content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
+  responses: Record<string, { $ref: string } | RawResponse>
+}
+
+interface RawResponse {
+  headers?: Record<string, { $ref: string } | { required?: boolean; schema: Schema }>
+  content: Record<string, unknown>
+}
+
+interface Document {
+  paths: Record<string, Record<string, RawOperation> & { parameters?: RawOperation['parameters'] }>
+  webhooks?: unknown
+}
+
+const file = join(import.meta.dirname, '..', '..', 'generated', 'openapi.json')
+
+/** Read again here, since the server takes its own copy over and changes it. */
+export const contract: Document = JSON.parse(readFileSync(file, 'utf8'))
+
+export function resolve<T>(value: T | { $ref: string }): T {
+  if (typeof value !== 'object' || value === null || !('$ref' in value)) return value as T
+  const names = value.$ref.replace(/^#\//, '').split('/')
+  const found = names.reduce<unknown>((at, name) => (at as Record<string, unknown>)?.[unescaped(name)], contract)
+  if (found === undefined) throw new Error(`The contract has no ${value.$ref}`)
+  return resolve(found as T)
+}
+
+const unescaped = (name: string) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
+const escaped = (name: string) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+export const operations: ContractOperation[] = Object.entries(contract.paths).flatMap(([path, item]) =>
+  ['get', 'put', 'post', 'patch', 'delete'].flatMap((method) => {
+    const raw = item[method]
+    if (!raw) return []
+    const contents = Object.entries(raw.requestBody?.content ?? {})
+    return {
+      id: raw.operationId,
+      method: method.toUpperCase(),
+      path,
+      parameters: [...(item.parameters ?? []), ...(raw.parameters ?? [])].map((parameter) =>
+        resolve<Parameter>(parameter),
+      ),
+      bodies: Object.fromEntries(contents.map(([type, { schema }]) => [type, schema])),
+      examples: contents.flatMap(([, { examples }]) => Object.values(examples ?? {}).map(({ value }) => value)),
+      guarded: raw.security?.length !== 0,
+      statuses: Object.keys(raw.responses).map(Number).filter(Number.isInteger),
+    }
+  }),
+)
+
+export const parametersIn = ({ parameters }: ContractOperation, place: 'path' | 'query'): Parameter[] =>
+  parameters.filter((parameter) => parameter.in === place)
+
+/** The operation that a request line belongs to, found without the server's help; static segments win. */
+export function operationOf(method: string, target: string): ContractOperation | undefined {
+  const path = target.replace(/[?#].*$/s, '').replace(/\/$/, '')
+  return routes.find((route) => route.method === method && route.pattern.test(path))?.operation
+}
+
+const routes = operations
+  .map((operation) => {
+    const bare = operation.path.replace(/\/$/, '').replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
+    const pattern = new RegExp(`^${bare.replaceAll(/\{\w+\}/g, '[^/]+')}$`, 's')
+    return { operation, method: operation.method, pattern }
+  })
+  .sort((a, b) => Number(a.operation.path.includes('{')) - Number(b.operation.path.includes('{')))
+
+/** A second opinion on what the contract says: Ajv's draft 2020 on the published document, nothing of the server's. */
+const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
+addFormats.default(ajv)
+ajv.addSchema(contract as never, 'contract')
+const checks = new Map<string, ValidateFunction>()
+
+function check(pointer: string, value: unknown): string | undefined {
+  const known = checks.get(pointer) ?? ajv.compile({ $ref: `contract#${pointer}` })
+  checks.set(pointer, known)
+  return known(value) ? undefined : ajv.errorsText(known.errors)
+}
+
+/** What is wrong with a request body; undefined when it is what the contract asks for. */
+export function requestFault(operation: ContractOperation, mediaType: string, body: unknown): string | undefined {
+  const method = operation.method.toLowerCase()
+  return check(`/paths/${escaped(operation.path)}/${method}/requestBody/content/${escaped(mediaType)}/schema`, body)
+}
+
+/** What is wrong with a query: a name that the contract lacks, one given twice, a value that is not of its kind. */
+export function queryFault(operation: ContractOperation, target: string): string | undefined {
+  const given = [...new URLSearchParams(/\?([^#]*)/s.exec(target)?.[1])]
+  for (const [name, value] of given) {
+    const parameter = parametersIn(operation, 'query').find((known) => known.name === name)
+    if (!parameter) return `query ${name} is unknown`
+    if (given.filter(([other]) => other === name).length > 1) return `query ${name} is given twice`
+    const { type, minimum = -Infinity, maximum = Infinity, enum: values } = resolve<Schema>(parameter.schema)
+    const number = type === 'integer' && /^\d+$/.test(value) ? BigInt(value) : undefined
+    if (type === 'integer' && (number === undefined || number < Number(minimum) || number > Number(maximum))) {
+      return `query ${name} is ${value}`
+    }
+    if (Array.isArray(values) && !values.includes(value)) return `query ${name} is ${value}`
+  }
+  return undefined
+}
+
+/** What is wrong with an answer; `operation` undefined: no operation was meant, so it has to be a failure. */
+export function responseFault(
+  operation: ContractOperation | undefined,
+  status: number,
+  headers: Record<string, unknown>,
+  body: unknown,
+): string | undefined {
+  if (!operation) return check('/components/schemas/Failure', body)
+  const raw = contract.paths[operation.path]?.[operation.method.toLowerCase()] as RawOperation
+  const key = String(status) in raw.responses ? String(status) : 'default'
+  const declared = raw.responses[key] as RawOperation['responses'][string]
+  const pointer =
+    '$ref' in declared
+      ? declared.$ref.slice(1)
+      : `/paths/${escaped(operation.path)}/${operation.method.toLowerCase()}/responses/${key}`
+  for (const [name, header] of Object.entries(resolve<RawResponse>(declared).headers ?? {})) {
+    if (resolve<{ required?: boolean }>(header).required && headers[name.toLowerCase()] === undefined)
+      return `no ${name} header`
+  }
+  return check(`${pointer}/content/application~1json/schema`, body)
+}

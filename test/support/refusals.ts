@@ -1,0 +1,81 @@
+import { expect } from 'vitest'
+import { responseFault } from './contract.ts'
+import { exchange, json, type RawAnswer, rawRequest } from './raw-http.ts'
+import type { TestService } from './service.ts'
+
+/** A secret that a case may send, and that no answer and no log line may hold. */
+export const planted = 'b1'.repeat(31)
+
+export interface Case {
+  name: string
+  send: (token: string) => Buffer | string
+  status: number
+  message: string
+  /** Where the first of its details says that it was wrong; absent when it has none. */
+  at?: string
+  header?: [name: string, value: string]
+}
+
+export const bearer = (token: string) => `Authorization: Bearer ${token}`
+
+export const get = (path: string) => (token: string) => rawRequest(`GET ${path}`, [bearer(token)])
+
+export const withBody =
+  (line: string, body: string | Buffer, headers = json(body)) =>
+  (token: string) =>
+    rawRequest(line, [bearer(token), ...headers], body)
+
+export const bad = (name: string, send: Case['send'], at: string): Case => ({
+  name,
+  send,
+  status: 400,
+  message: 'Bad Request',
+  at,
+})
+
+export const missing = (name: string, send: Case['send'], message: string): Case => ({
+  name,
+  send,
+  status: 404,
+  message,
+})
+
+/** Each case is refused as it says, in the shape of every failure; nothing is written and no secret is told. */
+export async function expectRefused(service: TestService, cases: Case[]): Promise<void> {
+  const before = await everything(service)
+  for (const { name, send, status, message, at, header } of cases) {
+    const answer = await exchange(service.url, send(service.api_key))
+    const { details, ...body } = parse(answer)
+    expect.soft({ status: answer.status, ...body }, name).toEqual({ status, success: false, data: null, message })
+    expect.soft(details?.[0]?.path, name).toBe(at)
+    expect.soft(faultOf(answer), name).toBe(undefined)
+    if (header) expect.soft(answer.headers[header[0]], name).toBe(header[1])
+    expect.soft(answer.text, name).not.toMatch(/\n\s+at |node_modules|\.ts\b/)
+    expect.soft(answer.text, name).not.toContain(planted)
+  }
+  expect.soft(await everything(service), 'what is stored').toEqual(before)
+  expect.soft(service.logged.filter((line) => /a request failed|breaks the contract/.test(line))).toEqual([])
+  const log = service.logged.join('')
+  expect(log).not.toContain(service.api_key)
+  expect(log).not.toContain(planted)
+}
+
+function parse({ text }: RawAnswer): { details?: { path: string }[] } {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+const faultOf = ({ status, headers, text }: RawAnswer) =>
+  /^application\/json/.test(headers['content-type'] ?? '')
+    ? responseFault(undefined, status, headers, JSON.parse(text))
+    : 'is not JSON'
+
+const everything = async ({ client }: TestService) => [
+  await client.get('/api/v1/networks'),
+  await client.get('/api/v1/signers'),
+  await client.get('/api/v1/relayers'),
+  await client.get('/api/v1/notifications'),
+]

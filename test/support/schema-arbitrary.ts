@@ -1,0 +1,120 @@
+import fc, { type Arbitrary } from 'fast-check'
+import { resolve, type Schema } from './contract.ts'
+import { kinds, mutate, mutation } from './mutation.ts'
+
+export interface Hints {
+  /** What a property of this name holds, where a schema cannot say it (an id that exists, a secret to look for later). */
+  properties: Record<string, Arbitrary<unknown>>
+  /** Schemas to take one time in fifty where the contract offers a choice. */
+  rare: string[]
+}
+
+export interface SchemaArbitrary {
+  /** Values that the schema accepts. */
+  valid(schema: Schema, name?: string): Arbitrary<unknown>
+  /** A valid value with one to three things wrong (or, now and then, still right). */
+  broken(schema: Schema): Arbitrary<unknown>
+}
+
+export function schemaArbitrary({ properties, rare }: Hints): SchemaArbitrary {
+  const known = new Map<unknown, Arbitrary<unknown>>()
+
+  function valid(schema: Schema, name = ''): Arbitrary<unknown> {
+    const hint = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (hint) return fc.oneof({ weight: 9, arbitrary: hint }, { weight: 1, arbitrary: build(schema) })
+    return build(schema)
+  }
+
+  function build(reference: Schema): Arbitrary<unknown> {
+    const schema = resolve<Schema>(reference)
+    const made = known.get(schema) ?? create(schema)
+    known.set(schema, made)
+    return made
+  }
+
+  function create(schema: Schema): Arbitrary<unknown> {
+    if ('const' in schema) return fc.constant(schema.const)
+    if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
+    const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
+    if (choices) return fc.oneof(...choices.map((choice) => ({ weight: weightOf(choice), arbitrary: build(choice) })))
+    const types = [schema.type].flat() as string[]
+    return fc.oneof(...types.map((type) => ({ weight: type === 'null' ? 1 : 3, arbitrary: ofType(type, schema) })))
+  }
+
+  const weightOf = ({ $ref }: Schema) => (rare.some((name) => String($ref).endsWith(`/${name}`)) ? 1 : 50)
+
+  function ofType(type: string, schema: Schema): Arbitrary<unknown> {
+    switch (type) {
+      case 'null':
+        return fc.constant(null)
+      case 'boolean':
+        return fc.boolean()
+      case 'integer':
+      case 'number':
+        return numbers(schema)
+      case 'string':
+        return strings(schema)
+      case 'array':
+        return arrays(schema)
+      case 'object':
+        return objects(schema)
+    }
+    // A contract that says more than this file reads must not be half tested in silence.
+    throw new Error(`schemaArbitrary reads no such schema: ${JSON.stringify(schema).slice(0, 200)}`)
+  }
+
+  function arrays({ items, minItems = 0, maxItems = 1_000 }: Schema) {
+    const bounds = { minLength: minItems as number, maxLength: Math.min(maxItems as number, 4) }
+    return fc.array(valid(items as Schema), bounds)
+  }
+
+  function objects(schema: Schema): Arbitrary<unknown> {
+    const { properties: named = {}, required = [], additionalProperties = true, maxProperties = 20 } = schema
+    if (additionalProperties !== false) {
+      if (Object.keys(named as object).length > 0)
+        throw new Error('schemaArbitrary knows open objects without properties')
+      return fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), {
+        maxKeys: Math.min(maxProperties as number, 5),
+      })
+    }
+    const members = Object.entries(named as Record<string, Schema>).map(([name, schema]) => [name, valid(schema, name)])
+    return fc.record(Object.fromEntries(members), { requiredKeys: required as never[], noNullPrototype: true })
+  }
+
+  return {
+    valid,
+    broken: (schema) =>
+      fc
+        .tuple(valid(schema), fc.array(mutation(...kinds), { maxLength: 2 }), mutation(...kinds, 'stretch'))
+        .map(([value, first, last]) => [...first, last].reduce(mutate, structuredClone(value))),
+  }
+}
+
+function numbers({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Schema) {
+  const [min, max] = [minimum as number, maximum as number]
+  const bounds = [min, max, min + 1, max - 1].filter((bound) => bound >= min && bound <= max)
+  return fc.oneof(
+    fc.integer({ min, max }),
+    fc.integer({ min, max: Math.min(max, min + 99) }),
+    fc.constantFrom(...bounds),
+  )
+}
+
+function strings({ pattern, format, minLength = 0, maxLength = 100 }: Schema): Arbitrary<string> {
+  const [min, max] = [minLength as number, maxLength as number]
+  const expression = pattern === undefined ? /^/ : new RegExp(pattern as string, 'u')
+  const fits = (text: string) => text.length >= min && text.length <= max && expression.test(text)
+  if (format === 'uri') return fc.webUrl({ withQueryParameters: true, withFragments: true }).filter(fits)
+  if (format === 'date-time')
+    return fc
+      .date({ noInvalidDate: true })
+      .map((date) => date.toISOString())
+      .filter(fits)
+  if (format !== undefined) throw new Error(`schemaArbitrary knows no format ${format}`)
+  if (pattern === undefined) {
+    const bounds = { minLength: min, maxLength: max, size: 'small' } as const
+    return fc.oneof(fc.string({ unit: 'grapheme', ...bounds }), fc.string({ unit: 'binary', ...bounds })).filter(fits)
+  }
+  // fast-check writes no look-aheads: they are left out here, and what they forbid is filtered out after.
+  return fc.stringMatching(new RegExp((pattern as string).replaceAll(/\(\?![^()]*\)/g, ''))).filter(fits)
+}
