@@ -1,0 +1,121 @@
+import type { Event } from '../generated/openapi.ts'
+
+export type { Event } from '../generated/openapi.ts'
+
+/** Why a delivery is not to be believed. */
+export class WebhookError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'WebhookError'
+  }
+}
+
+export interface VerifyOptions {
+  /** How far `webhook-timestamp` may be from now, in seconds. Default 300. */
+  tolerance_s?: number
+  /** Milliseconds of the epoch. */
+  now?: number
+}
+
+/** Bytes in memory of their own, which is what WebCrypto takes. */
+type Bytes = Uint8Array<ArrayBuffer>
+
+type HeaderSource = Headers | Record<string, string | string[] | undefined>
+
+const prefix = 'whsec_'
+const default_tolerance_s = 300
+const max_signatures = 20
+
+/**
+ * Verifies a delivery by its Standard Webhooks 1.0.0 signature and gives its event. `body`: the bytes as they came, before any
+ * parsing. `signingKey`: the text that was given as `signing_key`. Throws WebhookError. An event can come more than once: keep its
+ * `id`, and use `sequence` to order and to see holes.
+ */
+export async function verifyWebhook(
+  signingKey: string,
+  headers: HeaderSource,
+  body: string | Uint8Array,
+  { tolerance_s = default_tolerance_s, now = Date.now() }: VerifyOptions = {},
+): Promise<Event> {
+  const id = headerOf(headers, 'webhook-id')
+  const timestamp = headerOf(headers, 'webhook-timestamp')
+  const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, max_signatures)
+  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp is no time')
+  if (Math.abs(now / 1_000 - Number(timestamp)) > tolerance_s)
+    throw new WebhookError('webhook-timestamp is too far from now')
+
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
+  const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes)
+  for (const key of candidateKeys(signingKey)) {
+    for (const signature of signatures) if (await isSignature(key, signature, signed)) return parse(bytes)
+  }
+  throw new WebhookError('webhook-signature is not right')
+}
+
+/** The headers that the service puts on a delivery, for tests of a receiver. `timestamp`: seconds of the epoch. */
+export async function signWebhook(
+  signingKey: string,
+  id: string,
+  body: string,
+  timestamp: number = Math.floor(Date.now() / 1_000),
+): Promise<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature' | 'x-signature', string>> {
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+  const signatures: string[] = []
+  for (const key of candidateKeys(signingKey)) signatures.push(`v1,${await hmac(key, signed)}`)
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+    'x-signature': await hmac(new TextEncoder().encode(signingKey), new TextEncoder().encode(body)),
+  }
+}
+
+function headerOf(headers: HeaderSource, name: string): string {
+  const found =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  if (typeof found !== 'string' || found === '') throw new WebhookError(`${name} is missing`)
+  return found
+}
+
+/** The ways to read a signing key, as the service has them. */
+function candidateKeys(key: string): Bytes[] {
+  const isPrefixed = key.startsWith(prefix)
+  const text = isPrefixed ? key.slice(prefix.length) : key
+  const decoded = fromBase64(text)
+  if (decoded && isPrefixed) return [decoded]
+  const plain = new TextEncoder().encode(key)
+  return decoded ? [decoded, plain] : [plain]
+}
+
+async function isSignature(key: Bytes, signature: string, signed: Bytes): Promise<boolean> {
+  const bytes = signature.startsWith('v1,') ? fromBase64(signature.slice(3)) : undefined
+  if (!bytes) return false
+  // WebCrypto compares in constant time.
+  return crypto.subtle.verify('HMAC', await importKey(key), bytes, signed)
+}
+
+async function hmac(key: Bytes, text: Bytes): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(key), text))
+  return btoa(String.fromCharCode(...bytes))
+}
+
+const importKey = (key: Bytes) =>
+  crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+
+function fromBase64(text: string): Bytes | undefined {
+  if (text.length === 0 || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
+function concat(a: Bytes, b: Bytes): Bytes {
+  const both = new Uint8Array(a.length + b.length)
+  both.set(a)
+  both.set(b, a.length)
+  return both
+}
+
+function parse(bytes: Bytes): Event {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Event
+}
