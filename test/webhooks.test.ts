@@ -1,41 +1,172 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { verifyWebhook } from '../client/webhook.ts'
 import { testChain } from './support/chain.ts'
-import { startTestService } from './support/service.ts'
+import { hold, startReceiver } from './support/receiver.ts'
+import { startTestService, type TestService } from './support/service.ts'
 
-test('each state of a transaction is delivered', async () => {
-  const got: { headers: object; body: string }[] = []
-  const receiver = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk) => {
-      body += chunk
-    })
-    request.on('end', () => {
-      got.push({ headers: request.headers, body })
-      response.writeHead(204).end()
-    })
-  })
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void receiver.close())
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+const demo = { path: { relayer_id: 'demo' } }
+const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+/** A second of the schedule takes a millisecond. */
+const fast = { WEBHOOK_TIME_SCALE: '0.001' }
+
+async function reportTo(service: TestService, url: string, id = 'hook') {
+  await service.client.post('/api/v1/notifications', { body: { id, url, signing_key } })
+  await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: id } })
+  return { path: { notification_id: id } }
+}
+
+const pause = (service: TestService, paused: boolean) =>
+  service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
+
+test('each state of a transaction is delivered once, in order, signed, without holes', async () => {
   const chain = await testChain({ blockTime_s: 0.3 })
-  const { client, logged } = await startTestService()
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } })
-  await client.post('/api/v1/notifications', { body: { id: 'n', url, signing_key: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' } })
-  const path = { relayer_id: 'demo' }
-  const relayer = await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { notification_id: 'n' } })
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const { client } = service
+  const path = { network_id: 'evm:local' }
+  await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  await reportTo(service, receiver.url)
+  const relayer = await client.get('/api/v1/relayers/{relayer_id}', demo)
   await chain.setBalance(relayer.data.address, 10n ** 20n)
-  await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-    path,
-    query: { wait: 'confirmed', wait_seconds: 10 },
-    body: { to: chain.accounts[0]?.address ?? '', value: '1000' },
+  const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+    ...demo,
+    query: { wait: 'confirmed' },
+    body: { to: relayer.data.address, value: '1' },
   })
-  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { paused: true } })
-  await expect.poll(() => got.length).toBe(6)
-  console.error(got.map(({ body }) => body.slice(0, 300)), got[0]?.headers, logged.slice(-5))
-  const health = await client.get('/api/v1/notifications/{notification_id}/health', { path: { notification_id: 'n' } })
-  const list = await client.get('/api/v1/notifications/{notification_id}/deliveries', { path: { notification_id: 'n' } })
-  const sent = await client.post('/api/v1/notifications/{notification_id}/test', { path: { notification_id: 'n' } })
-  console.error(health.data, list.data[0], sent.data)
+
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(5)
+  const payloads = receiver.got.map(({ event }) => event.payload as { status: string })
+  expect(payloads.map(({ status }) => status)).toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
+  expect(receiver.got.map(({ event }) => event.sequence)).toEqual([1, 2, 3, 4, 5])
+  expect(payloads.at(-1)).toEqual({ payload_type: 'transaction', ...data })
+  for (const { headers, body, event } of receiver.got) {
+    expect(await verifyWebhook(signing_key, headers, body)).toEqual(event)
+    expect(headers['webhook-id']).toBe(event.id)
+  }
+})
+
+test('a pause, and its end, are told', async () => {
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  await reportTo(service, receiver.url)
+  await pause(service, true)
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(2)
+  expect(receiver.got.map(({ event }) => event)).toMatchObject([
+    {
+      event: 'relayer_state_update',
+      payload: { payload_type: 'relayer_disabled', relayer: { id: 'demo', paused: true } },
+    },
+    { event: 'relayer_state_update', payload: { payload_type: 'relayer_enabled', retry_count: 0 } },
+  ])
+})
+
+test('a failure is tried again with the same id and bytes, and nothing of the same relayer overtakes it', async () => {
+  let failures = 4
+  const receiver = await startReceiver((_, response) => {
+    failures -= 1
+    if (failures >= 0) response.writeHead(failures % 2 ? 500 : 302, { Location: '/elsewhere' }).end('no')
+  })
+  const service = await startTestService({ ...fast, WEBHOOK_TIME_SCALE: '0.00001' })
+  const hook = await reportTo(service, receiver.url)
+  await pause(service, true)
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(6)
+  const first = receiver.got.slice(0, 5)
+  expect(new Set(first.map(({ body }) => body)).size).toBe(1)
+  expect(new Set(first.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(receiver.got.map(({ event }) => event.sequence)).toEqual([1, 1, 1, 1, 1, 2])
+
+  const read = () => service.client.get('/api/v1/notifications/{notification_id}/deliveries', hook)
+  await expect.poll(async () => (await read()).data.map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  const attempts = (await read()).data[1]?.attempts ?? []
+  expect(attempts.map(({ status }) => status)).toEqual([500, 302, 500, 302, 204])
+  expect(attempts[1]).toMatchObject({ error: 'A redirect is not followed', answer: 'no' })
+})
+
+test('410 disables; an update of the url enables, and what failed is delivered again', async () => {
+  let gone = true
+  const receiver = await startReceiver((_, response) => void (gone && response.writeHead(410).end()))
+  const service = await startTestService()
+  const hook = await reportTo(service, receiver.url)
+  const { client } = service
+  const health = async () => (await client.get('/api/v1/notifications/{notification_id}/health', hook)).data
+  await pause(service, true)
+  await expect.poll(async () => (await health()).status, { timeout: 10_000 }).toBe('disabled')
+  await pause(service, false)
+  expect(await health()).toMatchObject({ failed: 2, pending: 0, disabled_reason: expect.stringContaining('410') })
+  const since = { since: '2020-01-01T00:00:00Z' }
+  const again = () => client.post('/api/v1/notifications/{notification_id}/redeliver', { ...hook, body: since })
+  await expect(again()).rejects.toMatchObject({ status: 409 })
+
+  gone = false
+  await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
+  expect((await again()).data).toEqual({ redelivered: 2 })
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 1, 2])
+  expect(receiver.got[0]?.body).toBe(receiver.got[1]?.body)
+
+  const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
+  const path = { ...hook.path, delivery_id: latest?.id ?? '' }
+  await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(4)
+  const unknown = { ...hook.path, delivery_id: 'nothing' }
+  await expect(
+    client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path: unknown }),
+  ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
+})
+
+test('one target that never answers delays no other', async () => {
+  const hole = await startReceiver((_, response) => hold(response))
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  await reportTo(service, hole.url, 'hole')
+  await pause(service, true)
+  await expect.poll(() => hole.got.length, { timeout: 10_000 }).toBe(1)
+  await reportTo(service, receiver.url, 'well')
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(1)
+})
+
+test('a replaced signing key goes on signing beside the new one; a removed one does not', async () => {
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const hook = await reportTo(service, receiver.url)
+  const send = async () => {
+    const { data } = await service.client.post('/api/v1/notifications/{notification_id}/test', hook)
+    expect(data).toMatchObject({ number: 1, status: 204, error: null })
+    const { headers, body } = receiver.got.at(-1) as (typeof receiver.got)[number]
+    return { headers, body }
+  }
+  const change = (key: string) =>
+    service.client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { signing_key: key } })
+  await change('another key')
+  const both = await send()
+  await verifyWebhook('another key', both.headers, both.body)
+  await verifyWebhook(signing_key, both.headers, both.body)
+  await change('')
+  const none = await send()
+  expect(none.headers['webhook-signature'] ?? none.headers['x-signature']).toBeUndefined()
+})
+
+test('events can be followed as a stream, and taken up again where it ended', async () => {
+  const service = await startTestService()
+  await pause(service, true)
+  await pause(service, false)
+  const follow = async (last: string, count: number) => {
+    const headers = { Authorization: `Bearer ${service.api_key}`, 'Last-Event-ID': last }
+    const response = await service.raw('/api/v1/relayers/demo/events', { headers })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const ids: number[] = []
+    let text = ''
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString('utf8')
+      ids.splice(0, ids.length, ...[...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id)))
+      if (ids.length >= count) break
+    }
+    return ids
+  }
+  expect(await follow('0', 2)).toEqual([1, 2])
+  const waiting = follow('2', 1)
+  await pause(service, true)
+  expect(await waiting).toEqual([3])
 })

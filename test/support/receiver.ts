@@ -1,0 +1,45 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { Event } from '../../generated/openapi.ts'
+
+export interface Delivered {
+  headers: IncomingHttpHeaders
+  body: string
+  event: Event
+}
+
+export interface Receiver {
+  url: string
+  /** What came, in order, whatever was answered. */
+  got: Delivered[]
+}
+
+/** A webhook's target. `answer` decides what each delivery hears; 204 when it does nothing. */
+export async function startReceiver(
+  answer: (delivered: Delivered, response: ServerResponse) => void = () => undefined,
+): Promise<Receiver> {
+  const got: Delivered[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8')
+      const delivered = { headers: request.headers, body, event: JSON.parse(body) }
+      got.push(delivered)
+      answer(delivered, response)
+      if (!response.writableEnded && !response.headersSent && response.listenerCount('hold') === 0) {
+        response.writeHead(204).end()
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got }
+}
+
+/** Leaves a delivery without an answer, for ever. */
+export const hold = (response: ServerResponse) => void response.on('hold', () => undefined)
