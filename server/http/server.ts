@@ -18,6 +18,8 @@ const limits = {
 }
 const max_connections = 10_000
 const grace_ms = 8_000
+/** How long a connection on which no request has begun is kept when the service ends. */
+const quiet_ms = 1_000
 
 export interface HttpServer {
   port: number
@@ -28,13 +30,21 @@ export interface HttpServer {
 /** Listens. Throws when the address cannot be had. */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<HttpServer> {
   let closing = false
+  const sockets = new Set<Socket>()
+  const busy = new Set<Socket>()
   const serve = (request: IncomingMessage, response: ServerResponse) => {
+    busy.add(request.socket)
+    response.once('close', () => busy.delete(request.socket))
     if (!isWellFormed(request)) return refuse(response, 400)
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
   }
   const server = createServer({ ...limits, requireHostHeader: false }, serve)
   server.maxConnections = max_connections
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.on('clientError', answerClientError)
   server.on('checkExpectation', (_request, response) => refuse(response, 417))
   server.on('checkContinue', (request, response) => {
@@ -51,20 +61,23 @@ export async function listen(listener: RequestListener, host: string, port: numb
     port: (server.address() as AddressInfo).port,
     close() {
       closing = true
-      return closeGracefully(server)
+      return closeGracefully(server, () => [...sockets].filter((socket) => !busy.has(socket)))
     },
   }
 }
 
-function closeGracefully(server: Server): Promise<void> {
+function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeIdleConnections()
     // A kept-alive socket goes on being served until it is idle once; a half-open one never is.
     const idle = setInterval(() => server.closeIdleConnections(), 100)
+    // Node counts a connection on which nothing was asked, or not all of it, as one that is being served.
+    const cut = setTimeout(() => quiet().forEach((socket) => void socket.destroy()), quiet_ms)
     const end = setTimeout(() => server.closeAllConnections(), grace_ms)
     server.once('close', () => {
       clearInterval(idle)
+      clearTimeout(cut)
       clearTimeout(end)
     })
   })
