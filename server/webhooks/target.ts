@@ -1,4 +1,4 @@
-import { type LookupAddress, lookup } from 'node:dns'
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
@@ -69,10 +69,10 @@ export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
  * the very address that was checked. Undefined where any address may be. (A literal address is never looked up: it is checked
  * by its text.)
  */
-export function createLookup(allowPrivateTargets: boolean): LookupFunction | undefined {
+export function createLookup(allowPrivateTargets: boolean, resolve: Resolve = lookup): LookupFunction | undefined {
   if (allowPrivateTargets) return undefined
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const refused = error ?? forbiddenAmong(addresses)
       if (refused) callback(refused, [])
       else if (options.all) callback(null, addresses)
@@ -80,6 +80,13 @@ export function createLookup(allowPrivateTargets: boolean): LookupFunction | und
     })
   }
 }
+
+/** As node:dns has it. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
 
 /** One private address among several is enough to refuse the name: a retry might reach it. */
 function forbiddenAmong(addresses: LookupAddress[]): Error | null {

@@ -1,0 +1,136 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSendAttempt } from '../server/webhooks/attempt.ts'
+import { createLookup, createTargetCheck, isPrivateAddress } from '../server/webhooks/target.ts'
+
+async function listen(listener: RequestListener) {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const anywhere = createSendAttempt({ checkTarget: createTargetCheck(true), lookup: undefined })
+const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
+  createSendAttempt({ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve) })
+
+test('an answer without end is cut after 16 KiB, and shown by its beginning', async () => {
+  let written = 0
+  const port = await listen((_, response) => {
+    const chunk = Buffer.alloc(65_536, 'x')
+    const more = () => {
+      while (!response.destroyed && response.write(chunk)) written += chunk.length
+    }
+    response.on('drain', more)
+    more()
+  })
+  const result = await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')
+  expect(result).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(1_000) })
+  // What the kernel holds between the two, and not a gigabyte.
+  expect(written).toBeLessThan(64 * 1024 * 1024)
+})
+
+test('a compressed bomb stays as small as it was sent', async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+  const port = await listen((_, response) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb))
+  const before = process.memoryUsage().rss
+  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200, answer: null })
+  expect(process.memoryUsage().rss - before).toBeLessThan(20 * 1024 * 1024)
+})
+
+test('an answer of a byte a second ends after 15 s', { timeout: 40_000 }, async () => {
+  const port = await listen((_, response) => {
+    const drip = setInterval(() => response.write('x'), 1_000)
+    response.on('close', () => clearInterval(drip))
+  })
+  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({
+    status: null,
+    error: 'No answer within 15 s',
+  })
+})
+
+test('a redirect is a failure, and nobody goes where it points', async () => {
+  let touched = 0
+  const canary = await listen((_, response) => {
+    touched += 1
+    response.end()
+  })
+  const port = await listen((_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${canary}/` }).end())
+  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({
+    status: 307,
+    error: 'A redirect is not followed',
+  })
+  expect(touched).toBe(0)
+})
+
+test.each([
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f000001',
+  '0177.0.0.1',
+  '0x7f.1',
+  'localhost',
+  'LOCALHOST.',
+  'a.localhost',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '0.0.0.0',
+  '[::]',
+  '①②⑦.0.0.1',
+  'user@127.0.0.1',
+  'example.com@127.0.0.1',
+])('in production %s is not called', async (host) => {
+  let touched = 0
+  const canary = await listen((_, response) => {
+    touched += 1
+    response.end()
+  })
+  const result = await publicOnly()(`http://${host}:${canary}/`, {}, '{}')
+  expect(result).toMatchObject({ status: null, error: expect.stringMatching(/public|password/) })
+  expect(touched).toBe(0)
+})
+
+test('a name that means a private address, even beside public ones, is not called in a thousand tries', async () => {
+  let touched = 0
+  const canary = await listen((_, response) => {
+    touched += 1
+    response.end()
+  })
+  const privates = ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', '169.254.169.254', 'fe80::1', 'fc00::1']
+  let tries = 0
+  const send = publicOnly((_host, _options, answer) => {
+    tries += 1
+    const address = privates[tries % privates.length] as string
+    const addresses = tries % 2 ? [address] : ['93.184.215.14', address]
+    answer(
+      null,
+      addresses.map((one) => ({ address: one, family: one.includes(':') ? 6 : 4 })),
+    )
+  })
+  for (let count = 0; count < 1_000; count += 1) {
+    expect((await send(`http://rebinding.example.com:${canary}/`, {}, '{}')).error).toMatch(/private/)
+  }
+  expect(tries).toBe(1_000)
+  expect(touched).toBe(0)
+})
+
+test('whatever a lookup gives for use was checked', () => {
+  const lookup = createLookup(false, (_host, _options, answer) => {
+    const address = `${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 256)}.1.1`
+    answer(null, [{ address, family: 4 }])
+  })
+  for (let count = 0; count < 1_000; count += 1) {
+    lookup?.('example.com', {}, (error, address) => {
+      if (!error) expect(isPrivateAddress(address as string)).toBe(false)
+    })
+  }
+})
