@@ -35,7 +35,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
   const lanes = new Map<number, Lane>()
   const stopping = new AbortController()
   let seen = version()
-  let foundAt = 0
+  let foundAt = Number.NEGATIVE_INFINITY
 
   const wake = (key: number) => {
     if (stopping.signal.aborted || !claim()) return
@@ -71,9 +71,11 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
 
   const look = async () => {
     const current = version()
-    if (current === seen && Date.now() - foundAt < find_ms) return
+    // Not by the wall clock, which may be set back.
+    const time = performance.now()
+    if (current === seen && time - foundAt < find_ms) return
     seen = current
-    foundAt = Date.now()
+    foundAt = time
     for (const key of await find()) wake(key)
   }
   let looking = Promise.resolve()

@@ -69,14 +69,18 @@ export function createSubmit(parts: SubmitParts): Submit {
         wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
       ])
       // A relayer that was stopped goes on when its chain is the right one again.
-      if (relayer.system_disabled && !(await nonces.follow(relayer, reach.chain, latest))) throw disabled(relayer)
+      if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
       checkFunds(relayer, balance, BigInt(wanted.value) + BigInt(estimate) * fees.most(prices))
       return { gas_limit: estimate, prices, latest, market }
     } catch (error) {
+      const wrong = parts.wrongChain(error)
+      if (wrong !== undefined) await nonces.disableWrongChain(relayer, wrong)
       throw told(error, parts)
     }
   }
+
+  const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
 
   async function estimateGas({ address, policies }: RelayerRow, { chain }: Reach, wanted: Wanted): Promise<number> {
     if (policies.gas_limit_estimation === false) {
