@@ -39,13 +39,11 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
 
   const wake = (key: number) => {
     if (stopping.signal.aborted || !claim()) return
-    let lane = lanes.get(key)
-    if (!lane) {
-      lane = createLane()
-      lanes.set(key, lane)
-      void follow(key, lane)
-    }
-    lane.wake()
+    const lane = lanes.get(key)
+    if (lane) return lane.wake()
+    const created = createLane()
+    lanes.set(key, created)
+    void follow(key, created)
   }
 
   async function follow(key: number, lane: Lane): Promise<void> {

@@ -5,7 +5,10 @@ import { startTestService } from './support/service.ts'
 test('a transaction reaches the chain and is confirmed', async () => {
   const chain = await testChain({ blockTime_s: 0.3 })
   const { client, logged } = await startTestService()
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } })
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [chain.url] },
+  })
   const path = { relayer_id: 'demo' }
   const relayer = await client.get('/api/v1/relayers/{relayer_id}', { path })
   await chain.setBalance(relayer.data.address, 10n ** 20n)
