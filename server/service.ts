@@ -137,7 +137,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
       waitUntil: waiting.until,
       hurry,
       reach: chains.reach,
-      nonceState: nonces.state,
+      nonceState: async (relayer, latest) => {
+        const reach = await chains.reach(relayer)
+        return nonces.state(relayer, reach?.chain ?? { blockHash: async () => undefined }, latest)
+      },
       async heal(relayer) {
         await healAccount(relayer)
         hurry(relayer.key, true)

@@ -37,17 +37,15 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
   const lanes = new Map<number, Lane>()
   const stopping = new AbortController()
   let seen = version()
-  let foundAt = 0
+  let foundAt = Number.NEGATIVE_INFINITY
 
   const wake = (key: number) => {
     if (stopping.signal.aborted || !claim()) return
-    let lane = lanes.get(key)
-    if (!lane) {
-      lane = createLane()
-      lanes.set(key, lane)
-      void follow(key, lane)
-    }
-    lane.wake()
+    const lane = lanes.get(key)
+    if (lane) return lane.wake()
+    const created = createLane()
+    lanes.set(key, created)
+    void follow(key, created)
   }
 
   async function follow(key: number, lane: Lane): Promise<void> {
@@ -74,9 +72,11 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
   let isLooking = false
   const look = async (force: boolean) => {
     const current = version()
-    if (!force && current === seen && Date.now() - foundAt < find_ms) return
+    // Not by the wall clock, which may be set back.
+    const time = performance.now()
+    if (!force && current === seen && time - foundAt < find_ms) return
     seen = current
-    foundAt = Date.now()
+    foundAt = time
     for (const key of await find()) wake(key)
   }
   let looking = Promise.resolve()

@@ -105,7 +105,10 @@ test('a signal ends the wait, and leaves no timer behind', async () => {
 
 test('whoever waits as long as the service says is let through', async () => {
   let now_ms = 0
-  const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' }, { elapsed: () => now_ms })
+  const service = await startTestService(
+    { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },
+    { elapsed: () => now_ms },
+  )
   let refusals = 0
   const client = clientOf(service, async (request) => {
     const response = await fetch(request)

@@ -36,7 +36,8 @@ describe.each(keys)('%s', (_kind, key, given) => {
   })
 
   test('the library svix takes it', () => {
-    expect(new SvixWebhook(given).verify(body, headers)).toEqual(JSON.parse(body))
+    expect(() => new SvixWebhook(given).verify(body, headers)).not.toThrow()
+    expect(() => new SvixWebhook(given).verify(`${body} `, headers)).toThrow()
   })
 
   test('our own client takes it, and signs the same', async () => {

@@ -1,5 +1,5 @@
 import type { Post } from './post.ts'
-import type { RpcErrorObject } from './rpc-error.ts'
+import { classifyRpcError, type RpcErrorObject } from './rpc-error.ts'
 
 export interface RpcCall {
   method: string
@@ -52,6 +52,7 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
     } catch (error) {
       verified = false
       failures += 1
+      if (!(error instanceof Throttled)) endpoint.throttled = false
       if (failures >= failures_before_rest) {
         const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms)
         endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
@@ -78,6 +79,10 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
         const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
         return calls.map((_, id) => readAnswer(byId.get(id)))
       }
+      const refused = readAnswer(answer)
+      if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
+        throw new Error(`It is at its limit: ${refused.error.message}`)
+      }
       // Some nodes refuse batches with one error for all; from here on they are asked one by one.
       batches = false
     }
@@ -91,7 +96,7 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
     if (status === 429) {
       endpoint.throttled = true
       endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s)
-      throw new Error('It answers 429')
+      throw new Throttled('It answers 429')
     }
     // Nodes answer JSON-RPC errors with 4xx and 5xx too: what counts is whether the body is JSON-RPC.
     let answer: unknown
@@ -107,6 +112,9 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
 
   return endpoint
 }
+
+/** It asked to be left alone. */
+class Throttled extends Error {}
 
 const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
 

@@ -3,6 +3,7 @@ import { ApiError, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
+import { readTime } from './values.ts'
 
 export interface DeliveryParts {
   store: Store
@@ -58,7 +59,7 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
 
     async redeliverFailed({ path, body }) {
       const key = await find(path.notification_id)
-      const redelivered = await store.redeliverFailed(key, new Date(body.since).toISOString())
+      const redelivered = await store.redeliverFailed(key, readTime(body.since, '/body/since'))
       if (redelivered === 'disabled') throw disabled()
       wakeDeliverer(key)
       return single({ redelivered })

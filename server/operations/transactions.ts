@@ -1,8 +1,9 @@
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
-import { badRequest, conflict, notFound } from '../errors.ts'
+import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
 import { page } from './page.ts'
+import { readTime } from './values.ts'
 
 export interface TransactionParts {
   store: Store
@@ -72,8 +73,8 @@ export function transactions(parts: TransactionParts): Transactions {
     async listTransactions({ path, query }) {
       const { key } = await find(path.relayer_id)
       const filter: TransactionFilter = { status: query.status }
-      if (query.created_after) filter.created_after = new Date(query.created_after).toISOString()
-      if (query.created_before) filter.created_before = new Date(query.created_before).toISOString()
+      if (query.created_after) filter.created_after = readTime(query.created_after, '/query/created_after')
+      if (query.created_before) filter.created_before = readTime(query.created_before, '/query/created_before')
       return page(
         query,
         (slice) => store.listTransactions(key, slice, filter),
@@ -104,7 +105,7 @@ export function transactions(parts: TransactionParts): Transactions {
       const withdrawn = await store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request')
       if (withdrawn === 'missing') throw notFound(`Transaction with ID ${path.transaction_id} not found`)
       if ('refused' in withdrawn) {
-        throw conflict('/path/transaction_id', `The transaction is ${stateOf(withdrawn.refused)}`)
+        throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
       }
       hurry(key)
       return single(show(withdrawn))

@@ -20,3 +20,10 @@ export function readAddress(input: string, path: string): string {
     throw badRequest(path, 'has a wrong checksum (EIP-55)')
   }
 }
+
+/** RFC 3339 in UTC with milliseconds. The contract's format lets leap seconds and other times pass that no clock here can tell. */
+export function readTime(input: string, path: string): string {
+  const ms = Date.parse(input)
+  if (Number.isNaN(ms)) throw badRequest(path, 'is no time that this service can tell')
+  return new Date(ms).toISOString()
+}

@@ -1,6 +1,6 @@
 import type { AmountInput, SendTransactionRequest } from '../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
-import { readAddress, readAmount } from './values.ts'
+import { readAddress, readAmount, readTime } from './values.ts'
 
 /** Reads a request into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
 export function readWanted(body: SendTransactionRequest) {
@@ -27,7 +27,7 @@ export function readWanted(body: SendTransactionRequest) {
     value: readAmount(body.value, '/body/value'),
     gas_limit: body.gas_limit ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
-    valid_until: body.valid_until == null ? null : new Date(body.valid_until).toISOString(),
+    valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Reach, SendingParts } from './parts.ts'
 
 const max_gaps = 100
 const max_holders = 2_000
+const max_compared = 10_000
 const restarted = 'The chain began anew'
 
 export interface NonceState {
@@ -22,6 +23,11 @@ export interface Nonces {
    * relayer is disabled, with the reason, and nothing may be sent.
    */
   follow(relayer: RelayerRow, chain: Chain, latest: number): Promise<boolean>
+  /**
+   * As `follow`, before a nonce is taken: looks closer only the first time, where the account's count has gone back, and while
+   * the relayer is disabled.
+   */
+  compare(relayer: RelayerRow, chain: Chain, latest: number): Promise<boolean>
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
   /**
    * What the chain waits for and nobody sends: a nonce that no transaction holds gets a transfer of nothing; that of one that
@@ -39,13 +45,14 @@ export interface Nonces {
     row: TransactionRow,
     head: number,
   ): Promise<boolean>
-  state(relayer: RelayerRow, latest: number | undefined): Promise<NonceState>
+  state(relayer: RelayerRow, chain: Pick<Chain, 'blockHash'>, latest: number | undefined): Promise<NonceState>
 }
 
 export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' | 'makeId' | 'now'>): Nonces {
   const started_at = new Date(now()).toISOString()
+  const compared = new Map<number, { latest: number; isSame: Promise<boolean> }>()
 
-  return {
+  const nonces: Nonces = {
     async follow(relayer, chain, latest) {
       const { chain_id, address } = relayer
       const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
@@ -61,6 +68,19 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       if (relayer.system_disabled) await setDisabled(relayer, null)
       if (latest > next_nonce) await store.raiseNonce(chain_id, address, latest)
       return true
+    },
+
+    async compare(relayer, chain, latest) {
+      const before = compared.get(relayer.key)
+      if (before && latest >= before.latest && !relayer.system_disabled) {
+        before.latest = latest
+        return before.isSame
+      }
+      if (compared.size >= max_compared) compared.clear()
+      const isSame = nonces.follow(relayer, chain, latest)
+      compared.set(relayer.key, { latest, isSame })
+      isSame.catch(() => compared.delete(relayer.key))
+      return isSame
     },
 
     disableWrongChain: (relayer, chain_id) =>
@@ -122,8 +142,8 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       return true
     },
 
-    async state(relayer, latest) {
-      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+    async state(relayer, chain, latest) {
+      const { next_nonce, genesis_hash } = await store.getAccount(relayer.chain_id, relayer.address)
       const base = { next_nonce, chain_latest: latest ?? null, gaps: [] as number[] }
       if (relayer.disabled_reason?.startsWith(restarted)) {
         return { ...base, status: 'chain_restarted', explanation: relayer.disabled_reason }
@@ -133,6 +153,13 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
           ...base,
           status: 'unreachable',
           explanation: 'No node of the network answers: what is accepted waits.',
+        }
+      }
+      // An account at rest has no lane that would have seen it.
+      if (latest < (await store.settledNonce(relayer.chain_id, relayer.address))) {
+        const genesis = await chain.blockHash(0).catch(() => undefined)
+        if (genesis !== undefined && genesis_hash !== null && genesis !== genesis_hash) {
+          return { ...base, status: 'chain_restarted', explanation: explainRestart(next_nonce, latest) }
         }
       }
       if (latest > next_nonce) {
@@ -150,6 +177,7 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       return { ...base, status: 'in_step', explanation }
     },
   }
+  return nonces
 
   async function gapsOf({ chain_id, address }: RelayerRow, latest: number): Promise<number[]> {
     const { next_nonce } = await store.getAccount(chain_id, address)

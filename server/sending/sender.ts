@@ -181,7 +181,10 @@ export function createSender(parts: SenderParts): Sender {
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
     const signed: (SignedMove | Move)[] = []
     for (const { row, step } of decided) {
-      if (step.do === 'sign') signed.push(await sign(lane.held, lane.reach, row, step.purpose, step.slow))
+      // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
+      const held = await parts.findSigner(row.relayer_id)
+      if (!held || held.relayer.paused) break
+      if (step.do === 'sign') signed.push(await sign(held, lane.reach, row, step.purpose, step.slow))
     }
     const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))
     const durable = signed.flatMap((one, index): Broadcast[] => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
-import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
+import { ApiError, badRequest, notFound } from '../errors.ts'
 import type { RelayerRow, TransactionRow } from '../store/store.ts'
 import type { Nonces } from './nonces.ts'
 import {
@@ -43,6 +43,7 @@ export interface Accepted {
 const default_tier: Tier = 'average'
 const estimate_percent = 110
 const transfer_gas = 21_000
+const creation_gas = 32_000
 
 /** POST's half of sending: all that can fail cheaply, and then one commit that takes the nonce. */
 export function createSubmit(parts: SubmitParts): Submit {
@@ -51,8 +52,14 @@ export function createSubmit(parts: SubmitParts): Submit {
   async function find(relayer_id: string): Promise<HeldRelayer> {
     const held = await parts.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
-    if (held.relayer.paused) throw new ApiError('forbidden', 'Relayer paused')
     return held
+  }
+
+  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<TransactionRow> {
+    const row = await store.getTransaction(relayer.key, transaction_id)
+    if (!row) throw notFound(`Transaction with ID ${transaction_id} not found`)
+    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    return row
   }
 
   async function reachOf(relayer: RelayerRow): Promise<Reach> {
@@ -71,14 +78,18 @@ export function createSubmit(parts: SubmitParts): Submit {
         wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
       ])
       // A relayer that was stopped goes on when its chain is the right one again.
-      if (relayer.system_disabled && !(await nonces.follow(relayer, reach.chain, latest))) throw disabled(relayer)
+      if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
       checkFunds(relayer, balance, BigInt(wanted.value) + BigInt(estimate) * fees.most(prices))
       return { gas_limit: estimate, prices, latest, market }
     } catch (error) {
+      const wrong = parts.wrongChain(error)
+      if (wrong !== undefined) await nonces.disableWrongChain(relayer, wrong)
       throw told(error, parts)
     }
   }
+
+  const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
 
   async function estimateGas({ address, policies }: RelayerRow, { chain }: Reach, wanted: Wanted): Promise<number> {
     if (policies.gas_limit_estimation === false) {
@@ -117,13 +128,16 @@ export function createSubmit(parts: SubmitParts): Submit {
     async send(relayer_id, body, idempotency) {
       const held = await find(relayer_id)
       const { relayer } = held
+      // What was accepted once is answered again, whatever has become of the relayer since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body) }
       if (once) {
         const replayed = await store.replay(once.caller, relayer.key, once.key, once.body_hash)
         if (replayed) return accepted(replayed)
       }
+      checkPause(relayer)
       const wanted = readWanted(body)
       checkTime(wanted, now())
+      checkGas(wanted)
       checkPolicies(relayer, wanted)
       const reach = await reachOf(relayer)
       const { gas_limit, prices, latest } = await prepare(held, reach, wanted)
@@ -155,17 +169,18 @@ export function createSubmit(parts: SubmitParts): Submit {
     async replace(relayer_id, transaction_id, body) {
       const held = await find(relayer_id)
       const { relayer } = held
+      checkPause(relayer)
+      await findOpen(relayer, transaction_id)
       const wanted = readWanted(body)
       checkTime(wanted, now())
+      checkGas(wanted)
       checkPolicies(relayer, wanted)
       const reach = await reachOf(relayer)
       const { gas_limit, prices, market } = await prepare(held, reach, wanted)
 
       // The sender may move the row meanwhile; what it moved is read again.
       for (;;) {
-        const row = await store.getTransaction(relayer.key, transaction_id)
-        if (!row) throw notFound(`Transaction with ID ${transaction_id} not found`)
-        if (!isOpen(row)) throw conflict('/path/transaction_id', `The transaction is ${stateOf(row)}`)
+        const row = await findOpen(relayer, transaction_id)
         const tier = wanted.tier ?? row.speed?.tier ?? default_tier
         const last = (await store.attempts(row.key)).at(-1)
         const before = row.status === 'pending' ? undefined : last && pricesOf(last)
@@ -235,11 +250,26 @@ function accepted(creation: Awaited<ReturnType<SendingParts['store']['createTran
       throw new ApiError('unprocessable', 'Unprocessable Content', [
         { path: '/headers/idempotency-key', message: 'was used with another body' },
       ])
+    case 'relayer_gone':
+      throw notFound('Not Found')
     case 'held':
       throw new Error('The next nonce is held already')
     default:
       return creation
   }
+}
+
+function checkPause({ paused }: RelayerRow) {
+  if (paused) throw new ApiError('forbidden', 'Relayer paused')
+}
+
+/** The gas that a transaction costs before anything is executed (Yellow Paper, appendix G; EIP-2028). */
+function checkGas({ to, data, gas_limit }: Wanted) {
+  const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
+  const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
+  const least = transfer_gas + (to === null ? creation_gas : 0) + 4 * zeros + 16 * (bytes.length - zeros)
+  if (gas_limit !== null && gas_limit < least)
+    throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 
 function checkTime({ valid_until }: Wanted, now: number) {

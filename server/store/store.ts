@@ -269,6 +269,8 @@ export type Creation =
   | { outcome: 'mismatch' }
   /** The nonce that was asked for is taken. */
   | { outcome: 'held' }
+  /** The relayer was deleted meanwhile. */
+  | { outcome: 'relayer_gone' }
 
 /** What was signed once: durable before a node sees it. */
 export interface Attempt {

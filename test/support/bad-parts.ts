@@ -90,7 +90,48 @@ const contentTypes = fc.constantFrom<string | string[]>(
   ['application/json', 'text/plain'],
 )
 
-export const badHeader: Fault = fc.oneof(
+export function badHeader(operation: ContractOperation): Fault {
+  const declared = parametersIn(operation, 'header').map(({ name }) =>
+    badValues.map((value): Partial<Parts> => ({ headers: { [name]: value } })),
+  )
+  return fc.oneof(
+    { weight: 6, arbitrary: badCommonHeader },
+    ...declared.map((arbitrary) => ({ weight: 12, arbitrary })),
+  )
+}
+
+/** Of a header that the contract declares. */
+const badValues = fc.oneof(
+  fc.constantFrom<string | string[]>(
+    ...[
+      '',
+      ' ',
+      '"',
+      '""',
+      '" "',
+      '"a',
+      'a"',
+      '"a"b"',
+      'a b',
+      'a,b',
+      'a, b',
+      '"a", "b"',
+      'a\\b',
+      '"a\\"b"',
+      'a\tb',
+      '\xe9',
+    ],
+    ...[254, 255, 256, 8_000].map((length) => 'x'.repeat(length)),
+    ...[253, 254].map((length) => `"${'x'.repeat(length)}"`),
+    ...[
+      ['a', 'a'],
+      ['a', 'b'],
+    ],
+  ),
+  fc.string({ maxLength: 20 }),
+)
+
+const badCommonHeader: Fault = fc.oneof(
   contentTypes.map((type): Partial<Parts> => ({ headers: { 'Content-Type': type } })),
   fc
     .constantFrom('gzip', 'br', 'deflate', 'identity', 'IDENTITY', 'gzip, gzip', 'x', '')

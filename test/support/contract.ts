@@ -11,6 +11,8 @@ export interface Parameter {
   in: string
   required?: boolean
   schema: Schema
+  /** Where the contract has its schema. */
+  pointer: string
 }
 
 export interface ContractOperation {
@@ -27,10 +29,12 @@ export interface ContractOperation {
   statuses: number[]
 }
 
+type RawParameter = Omit<Parameter, 'pointer'> | { $ref: string }
+
 interface RawOperation {
   operationId: string
   security?: unknown[]
-  parameters?: (Parameter | { $ref: string })[]
+  parameters?: RawParameter[]
   requestBody?: { content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
   responses: Record<string, { $ref: string } | RawResponse>
 }
@@ -61,6 +65,12 @@ export function resolve<T>(value: T | { $ref: string }): T {
 const unescaped = (name: string) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
 const escaped = (name: string) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
 
+const parametersAt = (pointer: string, parameters: RawParameter[] = []): Parameter[] =>
+  parameters.map((parameter, index) => ({
+    ...resolve<Omit<Parameter, 'pointer'>>(parameter),
+    pointer: `${'$ref' in parameter ? parameter.$ref.slice(1) : `${pointer}/parameters/${index}`}/schema`,
+  }))
+
 export const operations: ContractOperation[] = Object.entries(contract.paths).flatMap(([path, item]) =>
   ['get', 'put', 'post', 'patch', 'delete'].flatMap((method) => {
     const raw = item[method]
@@ -70,9 +80,10 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
       id: raw.operationId,
       method: method.toUpperCase(),
       path,
-      parameters: [...(item.parameters ?? []), ...(raw.parameters ?? [])].map((parameter) =>
-        resolve<Parameter>(parameter),
-      ),
+      parameters: [
+        ...parametersAt(`/paths/${escaped(path)}`, item.parameters),
+        ...parametersAt(`/paths/${escaped(path)}/${method}`, raw.parameters),
+      ],
       bodies: Object.fromEntries(contents.map(([type, { schema }]) => [type, schema])),
       examples: contents.flatMap(([, { examples }]) => Object.values(examples ?? {}).map(({ value }) => value)),
       guarded: raw.security?.length !== 0,
@@ -81,22 +92,31 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
   }),
 )
 
-export const parametersIn = ({ parameters }: ContractOperation, place: 'path' | 'query'): Parameter[] =>
+export const parametersIn = ({ parameters }: ContractOperation, place: 'path' | 'query' | 'header'): Parameter[] =>
   parameters.filter((parameter) => parameter.in === place)
 
 /** The operation that a request line belongs to, found without the server's help; static segments win. */
 export function operationOf(method: string, target: string): ContractOperation | undefined {
-  const path = target.replace(/[?#].*$/s, '').replace(/\/$/, '')
-  return routes.find((route) => route.method === method && route.pattern.test(path))?.operation
+  const path = barePath(target)
+  return routes.find(({ operation, pattern }) => operation.method === method && pattern.test(path))?.operation
 }
+
+/** What stands in a request line for the parameters of its operation's path, decoded. */
+export function idsIn(operation: ContractOperation, target: string): string[] {
+  const route = routes.find((known) => known.operation === operation)
+  return (route?.pattern.exec(barePath(target)) ?? []).slice(1).map(decodeURIComponent)
+}
+
+const barePath = (target: string) => target.replace(/[?#].*$/s, '').replace(/\/$/, '')
+
+const parameterCount = ({ path }: ContractOperation) => path.split('{').length
 
 const routes = operations
   .map((operation) => {
     const bare = operation.path.replace(/\/$/, '').replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
-    const pattern = new RegExp(`^${bare.replaceAll(/\{\w+\}/g, '[^/]+')}$`, 's')
-    return { operation, method: operation.method, pattern }
+    return { operation, pattern: new RegExp(`^${bare.replaceAll(/\{\w+\}/g, '([^/]+)')}$`, 's') }
   })
-  .sort((a, b) => Number(a.operation.path.includes('{')) - Number(b.operation.path.includes('{')))
+  .sort((a, b) => parameterCount(a.operation) - parameterCount(b.operation))
 
 /** A second opinion on what the contract says: Ajv's draft 2020 on the published document, nothing of the server's. */
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
@@ -116,21 +136,44 @@ export function requestFault(operation: ContractOperation, mediaType: string, bo
   return check(`/paths/${escaped(operation.path)}/${method}/requestBody/content/${escaped(mediaType)}/schema`, body)
 }
 
-/** What is wrong with a query: a name that the contract lacks, one given twice, a value that is not of its kind. */
-export function queryFault(operation: ContractOperation, target: string): string | undefined {
-  const given = [...new URLSearchParams(/\?([^#]*)/s.exec(target)?.[1])]
-  for (const [name, value] of given) {
+/** What is wrong with what a request says beside its body; undefined when nothing is. */
+export function parameterFault(
+  operation: ContractOperation,
+  target: string,
+  headers: Record<string, string | string[]>,
+): string | undefined {
+  const ids = idsIn(operation, target)
+  const faults = [
+    ...parametersIn(operation, 'path').map((parameter, index) => valueFault(parameter, ids[index])),
+    ...parametersIn(operation, 'header').map((parameter) => {
+      const given = headers[parameter.name]
+      // As HTTP has it: of several headers one list, and no space around it.
+      return given === undefined ? undefined : valueFault(parameter, [given].flat().join(', ').trim())
+    }),
+  ]
+  return faults.find((fault) => fault !== undefined) ?? queryFault(operation, target)
+}
+
+/** A name that the contract lacks, one given twice that is no list, a value that is not of its kind. */
+function queryFault(operation: ContractOperation, target: string): string | undefined {
+  const given = new URLSearchParams(/\?([^#]*)/s.exec(target)?.[1])
+  for (const name of given.keys()) {
     const parameter = parametersIn(operation, 'query').find((known) => known.name === name)
     if (!parameter) return `query ${name} is unknown`
-    if (given.filter(([other]) => other === name).length > 1) return `query ${name} is given twice`
-    const { type, minimum = -Infinity, maximum = Infinity, enum: values } = resolve<Schema>(parameter.schema)
-    const number = type === 'integer' && /^\d+$/.test(value) ? BigInt(value) : undefined
-    if (type === 'integer' && (number === undefined || number < Number(minimum) || number > Number(maximum))) {
-      return `query ${name} is ${value}`
-    }
-    if (Array.isArray(values) && !values.includes(value)) return `query ${name} is ${value}`
+    const { type } = resolve<Schema>(parameter.schema)
+    const values = given.getAll(name)
+    if (type !== 'array' && values.length > 1) return `query ${name} is given twice`
+    if (type === 'integer' && !/^\d+$/.test(String(values))) return `query ${name} is ${values}`
+    const value = type === 'integer' ? Number(values[0]) : values[0]
+    const fault = valueFault(parameter, type === 'array' ? values : value)
+    if (fault !== undefined) return fault
   }
   return undefined
+}
+
+function valueFault({ name, in: place, pointer }: Parameter, value: unknown): string | undefined {
+  const fault = check(pointer, value)
+  return fault === undefined ? undefined : `${place} ${name} is ${value}: ${fault}`
 }
 
 /** What is wrong with an answer; `operation` undefined: no operation was meant, so it has to be a failure. */

@@ -1,48 +1,90 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { type ContractOperation, operations } from './contract.ts'
+import { type ContractOperation, idsIn, operations } from './contract.ts'
 
-const max_remembered = 200
+const max_remembered = 100
+/** Of what belongs to something, every other time one of these is taken: a transaction is open for a moment only. */
+const newest = 5
 
-/** The ids that the service has answered with, by the noun of their path parameter: `relayer` for `{relayer_id}`. */
+/** The ids that the service has answered with, by the path parameter that they stand for. */
 export interface Remembered {
-  /** An id that exists, or did so a moment ago; `demo` while none is known. Undefined when the contract has no such noun. */
-  idOf(parameter: string): Arbitrary<string> | undefined
   /** The parameters whose ids are remembered: `relayer_id` and the like. */
   parameters: string[]
+  /** An id that exists, or did so a moment ago; `demo` while none is known. */
+  idOf(parameter: string): Arbitrary<string>
+  /** Ids that belong together, for the parameters of the operation's path; undefined where nothing is remembered. */
+  idsOf(operation: ContractOperation): Arbitrary<(string | undefined)[]>
   /** Learns from a success which ids there are and which are gone. */
   learn(operation: ContractOperation, target: string, data: unknown): void
+  /** What was not found is gone: of two answers the older may have been heard last. */
+  forget(operation: ContractOperation, target: string): void
 }
 
 export function rememberIds(): Remembered {
-  const idsByCollection = new Map<string, string[]>()
-  const idsByParameter = new Map<string, string[]>()
+  const nouns = new Map<string, Noun>()
+  const nounByCollection = new Map<string, Noun>()
   for (const { path } of operations) {
     const [, collection, parameter] = /^(.*)\/\{(\w+)\}$/.exec(path) ?? []
-    if (collection === undefined || parameter === undefined || idsByCollection.has(collection)) continue
-    const ids: string[] = []
-    idsByCollection.set(collection, ids)
-    idsByParameter.set(parameter, ids)
+    if (collection === undefined || parameter === undefined) continue
+    if (!operations.some((other) => bare(other.path) === collection)) continue
+    const noun = nouns.get(parameter) ?? { names: namesIn(path), chains: [] }
+    nouns.set(parameter, noun)
+    nounByCollection.set(collection, noun)
   }
 
+  const chainOf = (parameter: string): Arbitrary<string[]> =>
+    fc.tuple(fc.nat(), fc.boolean()).map(([index, isNew]) => {
+      const { names = [], chains = [] } = nouns.get(parameter) ?? {}
+      const some = isNew && names.length > 1 ? chains.slice(-newest) : chains
+      return some[index % some.length] ?? []
+    })
+
   return {
-    parameters: [...idsByParameter.keys()],
-    idOf(parameter) {
-      const ids = idsByParameter.get(parameter)
-      return ids && fc.nat().map((index) => ids[index % ids.length] ?? 'demo')
+    parameters: [...nouns.keys()],
+    idOf: (parameter) => chainOf(parameter).map((chain) => chain.at(-1) ?? 'demo'),
+    idsOf({ path }) {
+      const names = namesIn(path)
+      const last = names.findLast((name) => nouns.has(name))
+      if (last === undefined) return fc.constant([])
+      return chainOf(last).map((chain) =>
+        names.map((name, index) => chain[index] ?? (nouns.has(name) ? 'demo' : undefined)),
+      )
     },
-    learn({ method, path }, target, data) {
-      const gone = method === 'DELETE' ? idsByCollection.get(path.replace(/\/\{\w+\}$/, '')) : undefined
-      if (gone) {
-        const id = decodeURIComponent(target.replace(/\/?(?:[?#].*)?$/s, '').replace(/^.*\//s, ''))
-        gone.splice(0, gone.length, ...gone.filter((other) => other !== id))
+    learn(operation, target, data) {
+      const { method, path } = operation
+      const ids = idsIn(operation, target)
+      const items = [data].flat().filter(hasId)
+      const [, deleted] = (method === 'DELETE' && items.length === 0 && /\/\{(\w+)\}$/.exec(path)) || []
+      if (deleted !== undefined) {
+        // And with it what belongs to it.
+        const at = ids.length - 1
+        for (const noun of nouns.values()) {
+          if (noun.names[at] === deleted) noun.chains = noun.chains.filter((chain) => chain[at] !== ids[at])
+        }
         return
       }
-      const ids = idsByCollection.get(path.replace(/\/$/, ''))
-      for (const item of ids ? [data].flat() : []) {
-        const { id } = item as { id?: unknown }
-        if (typeof id === 'string' && !ids?.includes(id)) ids?.push(id)
-      }
-      if (ids && ids.length > max_remembered) ids.splice(1, ids.length - max_remembered)
+      const { chains } = nounByCollection.get(bare(path)) ?? {}
+      // What is new is worth more than what a list has.
+      if (!chains || (method === 'GET' && chains.length >= max_remembered)) return
+      for (const { id } of items) if (!chains.some((chain) => chain.at(-1) === id)) chains.push([...ids, id])
+      if (chains.length > max_remembered) chains.splice(1, chains.length - max_remembered)
+    },
+    forget(operation, target) {
+      const noun = nouns.get(namesIn(operation.path).at(-1) ?? '')
+      const ids = idsIn(operation, target).join('/')
+      if (noun) noun.chains = noun.chains.filter((chain) => chain.join('/') !== ids)
     },
   }
 }
+
+interface Noun {
+  /** The parameters of its path, its own the last. */
+  names: string[]
+  /** Its ids, each with those of what it belongs to before it: a transaction's is [relayer_id, transaction_id]. */
+  chains: string[][]
+}
+
+const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+
+const bare = (path: string) => path.replace(/\/$/, '')
+
+const hasId = (item: unknown): item is { id: string } => typeof (item as { id?: unknown } | null)?.id === 'string'

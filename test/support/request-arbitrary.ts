@@ -20,7 +20,10 @@ export interface World {
 export function requestArbitrary(operation: ContractOperation, world: World): Arbitrary<TestRequest> {
   const good = goodParts(operation, world)
   const broken = fc.tuple(good, fc.oneof(...faults(operation, world))).map(([whole, fault]) => exchange(whole, fault))
-  const everything = [badPath(operation), badSearch(operation), badHeader, badBody(operation, world.schemas), badMethod]
+  const everything = [
+    ...[badPath(operation), badSearch(operation), badHeader(operation)],
+    ...[badBody(operation, world.schemas), badMethod],
+  ]
   const absurd = fc
     .tuple(good, ...everything.map(often))
     .map(([whole, ...parts]) => parts.reduce<Parts>(exchange, whole))
@@ -47,7 +50,7 @@ function faults(operation: ContractOperation, { schemas, token }: World) {
     { weight: 2, arbitrary: badBody(operation, schemas) },
     { weight: parametersIn(operation, 'path').length * 3, arbitrary: badPath(operation) },
     { weight: parametersIn(operation, 'query').length * 3 + 1, arbitrary: badSearch(operation) },
-    { weight: 3, arbitrary: badHeader },
+    { weight: parametersIn(operation, 'header').length * 6 + 3, arbitrary: badHeader(operation) },
     { weight: 2, arbitrary: badToken(token) },
     { weight: 1, arbitrary: badMethod },
   ]
@@ -55,42 +58,55 @@ function faults(operation: ContractOperation, { schemas, token }: World) {
 
 function goodParts(operation: ContractOperation, world: World): Arbitrary<Parts> {
   const { schemas, token } = world
-  const authorization = { Authorization: `Bearer ${token}` }
-  const names = parametersIn(operation, 'query').map(({ name, schema }) => [name, schemas.valid(schema)] as const)
   const base = {
     path: goodPath(operation, world),
-    search: fc
-      .record<Record<string, unknown>>(Object.fromEntries(names), { requiredKeys: [] })
-      .map((values) => new URLSearchParams(values as Record<string, string>).toString()),
+    search: goodParameters(operation, 'query', schemas).map((values) => searchOf(values)),
     method: fc.constant(operation.method),
     authorized: fc.constant(true),
   }
+  const declared = goodParameters(operation, 'header', schemas) as Arbitrary<Record<string, string>>
+  const headers = declared.map((values) => ({ ...values, Authorization: `Bearer ${token}` }))
   const entries = Object.entries(operation.bodies)
-  if (entries.length === 0) return fc.record({ ...base, headers: fc.constant(authorization) })
+  if (entries.length === 0) return fc.record({ ...base, headers })
 
-  const examples =
-    operation.examples.length > 0 ? [{ weight: 1, arbitrary: fc.constantFrom(...operation.examples) }] : []
+  const examples = operation.examples.map((example) => ({ weight: 3, arbitrary: schemas.example(example) }))
   const withBody = entries.map(([mediaType, schema]) => {
     const charset = fc.constantFrom('', '; charset=utf-8', ';charset="UTF-8"')
-    const headers = charset.map((parameter) => ({ ...authorization, 'Content-Type': `${mediaType}${parameter}` }))
-    const body = fc.oneof({ weight: 19, arbitrary: schemas.valid(schema) }, ...examples).map(toJson)
-    return fc.record({ ...base, headers, body })
+    const typed = fc
+      .tuple(headers, charset)
+      .map(([others, parameter]) => ({ ...others, 'Content-Type': `${mediaType}${parameter}` }))
+    const body = fc.oneof({ weight: 17, arbitrary: schemas.valid(schema) }, ...examples).map(toJson)
+    return fc.record({ ...base, headers: typed, body })
   })
   return fc.oneof(...withBody)
 }
 
+function goodParameters(operation: ContractOperation, place: 'query' | 'header', schemas: SchemaArbitrary) {
+  const values = parametersIn(operation, place).map(({ name, schema }) => [name, schemas.valid(schema, name)] as const)
+  const requiredKeys = values.map(([name]) => name).filter(schemas.isFixed)
+  return fc.record<Record<string, unknown>>(Object.fromEntries(values), { requiredKeys, noNullPrototype: true })
+}
+
+/** A list is its name once for each value. */
+function searchOf(values: Record<string, unknown>): string {
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  )
+  return new URLSearchParams(pairs).toString()
+}
+
 /** Ids that exist most of the time, or nothing but 404 would be tested. */
 function goodPath(operation: ContractOperation, { schemas, remembered }: World): Arbitrary<string> {
-  const ids = parametersIn(operation, 'path').map(({ name, schema }): Arbitrary<string> => {
-    const invented = (schemas.valid(schema) as Arbitrary<string>).map(encodeURIComponent)
-    const id = remembered.idOf(name)
-    if (!id) return invented
-    const [raw, encoded] = [id, id.map(encodeURIComponent)]
-    return fc.oneof(
-      { weight: 6, arbitrary: raw },
-      { weight: 2, arbitrary: encoded },
-      { weight: 1, arbitrary: invented },
-    )
-  })
-  return fc.tuple(fc.tuple(...ids), fc.boolean()).map(([given, slash]) => pathOf(operation, given, slash))
+  const invented = fc.tuple(
+    ...parametersIn(operation, 'path').map(({ name, schema }) => schemas.valid(schema, name) as Arbitrary<string>),
+  )
+  const given = fc
+    .tuple(remembered.idsOf(operation), invented, fc.nat(8))
+    .map(([known, others, luck]) => others.map((other, index) => (luck === 0 ? other : (known[index] ?? other))))
+  // An id of the contract's own may stand in a path as it is, and any character may be encoded.
+  const written = fc.tuple(given, fc.nat(3)).map(([ids, how]) => ids.map((id) => encode(id, how === 0)))
+  return fc.tuple(written, fc.boolean()).map(([ids, slash]) => pathOf(operation, ids, slash))
 }
+
+const encode = (id: string, wholly: boolean): string =>
+  wholly || !/^[\w\-.~!$&'()*+,;=:@]+$/.test(id) ? encodeURIComponent(id) : id

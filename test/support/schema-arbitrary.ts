@@ -5,6 +5,8 @@ import { kinds, mutate, mutation } from './mutation.ts'
 export interface Hints {
   /** What a property of this name holds, where a schema cannot say it (an id that exists, a secret to look for later). */
   properties: Record<string, Arbitrary<unknown>>
+  /** The same for what must never hold anything else: an address that is called, a time that is waited. */
+  always: Record<string, Arbitrary<unknown>>
   /** Schemas to take one time in fifty where the contract offers a choice. */
   rare: string[]
 }
@@ -14,12 +16,20 @@ export interface SchemaArbitrary {
   valid(schema: Schema, name?: string): Arbitrary<unknown>
   /** A valid value with one to three things wrong (or, now and then, still right). */
   broken(schema: Schema): Arbitrary<unknown>
+  /** The body of an example, with what must not be anything else in its place. */
+  example(body: unknown): Arbitrary<unknown>
+  /** Whether a parameter of this name is never left out: its default would be something else. */
+  isFixed(name: string): boolean
 }
 
-export function schemaArbitrary({ properties, rare }: Hints): SchemaArbitrary {
+export function schemaArbitrary({ properties, always, rare }: Hints): SchemaArbitrary {
   const known = new Map<unknown, Arbitrary<unknown>>()
 
+  const fixed = (name: string) => (Object.hasOwn(always, name) ? always[name] : undefined)
+
   function valid(schema: Schema, name = ''): Arbitrary<unknown> {
+    const only = fixed(name)
+    if (only) return only
     const hint = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (hint) return fc.oneof({ weight: 9, arbitrary: hint }, { weight: 1, arbitrary: build(schema) })
     return build(schema)
@@ -65,7 +75,7 @@ export function schemaArbitrary({ properties, rare }: Hints): SchemaArbitrary {
 
   function arrays({ items, minItems = 0, maxItems = 1_000 }: Schema) {
     const bounds = { minLength: minItems as number, maxLength: Math.min(maxItems as number, 4) }
-    return fc.array(valid(items as Schema), bounds)
+    return fc.array(items ? valid(items as Schema) : fc.jsonValue({ maxDepth: 1 }), bounds)
   }
 
   function objects(schema: Schema): Arbitrary<unknown> {
@@ -83,6 +93,14 @@ export function schemaArbitrary({ properties, rare }: Hints): SchemaArbitrary {
 
   return {
     valid,
+    isFixed: (name) => fixed(name) !== undefined,
+    example: (body) =>
+      fc.record(
+        Object.fromEntries(
+          Object.entries(body as object).map(([name, value]) => [name, fixed(name) ?? fc.constant(value)]),
+        ),
+        { noNullPrototype: true },
+      ),
     broken: (schema) =>
       fc
         .tuple(valid(schema), fc.array(mutation(...kinds), { maxLength: 2 }), mutation(...kinds, 'stretch'))
@@ -104,12 +122,8 @@ function strings({ pattern, format, minLength = 0, maxLength = 100 }: Schema): A
   const [min, max] = [minLength as number, maxLength as number]
   const expression = pattern === undefined ? /^/ : new RegExp(pattern as string, 'u')
   const fits = (text: string) => text.length >= min && text.length <= max && expression.test(text)
-  if (format === 'uri') return fc.webUrl({ withQueryParameters: true, withFragments: true }).filter(fits)
-  if (format === 'date-time')
-    return fc
-      .date({ noInvalidDate: true })
-      .map((date) => date.toISOString())
-      .filter(fits)
+  if (format === 'uri') return urls.filter(fits)
+  if (format === 'date-time') return fc.oneof({ weight: 3, arbitrary: times }, { weight: 1, arbitrary: oddTimes })
   if (format !== undefined) throw new Error(`schemaArbitrary knows no format ${format}`)
   if (pattern === undefined) {
     const bounds = { minLength: min, maxLength: max, size: 'small' } as const
@@ -118,3 +132,30 @@ function strings({ pattern, format, minLength = 0, maxLength = 100 }: Schema): A
   // fast-check writes no look-aheads: they are left out here, and what they forbid is filtered out after.
   return fc.stringMatching(new RegExp((pattern as string).replaceAll(/\(\?![^()]*\)/g, ''))).filter(fits)
 }
+
+/** No name under `.invalid` means anything (RFC 6761): should one be called, nobody is. */
+const urls = fc
+  .webUrl({ withQueryParameters: true, withFragments: true })
+  .map((url) => url.replace(/^\w+:\/\/[^/?#]+/, (origin) => `${origin}.invalid`))
+
+const times = fc
+  .date({ min: new Date('1970-01-01T00:00:00Z'), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true })
+  .map((date) => date.toISOString())
+
+/** Leap seconds and other corners of RFC 3339; the last two are not of it, though Ajv takes them for it. */
+const oddTimes = fc.constantFrom(
+  '2016-12-31T23:59:60Z',
+  '2016-12-31T15:59:60-08:00',
+  '2026-01-01t00:00:00z',
+  '2026-01-01 00:00:00Z',
+  '2026-01-01T00:00:00.1Z',
+  '2026-01-01T00:00:00.123456789012345Z',
+  '2026-01-01T00:00:00+23:59',
+  '2026-01-01T00:00:00-00:00',
+  '2024-02-29T23:59:59Z',
+  '0000-01-01T00:00:00Z',
+  '0000-01-01T00:00:00+23:59',
+  '9999-12-31T23:59:59-23:59',
+  '2026-01-01T00:00:00+01',
+  '2026-01-01T00:00:00+0130',
+)

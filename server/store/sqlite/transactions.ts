@@ -115,11 +115,14 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       .pluck(),
   )
 
+  const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
+
   const create = ({ idempotency, nonce_floor, ...wanted }: NewTransaction): Creation => {
     const { relayer_key, chain_id, from } = wanted
     const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
 
+    if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
     const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
     if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
     if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)

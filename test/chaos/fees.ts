@@ -1,0 +1,63 @@
+import { readLedger, type SignedFees } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { until } from '../support/until.ts'
+import type { Outcome } from './outcome.ts'
+
+/** Longer than the tier `average` waits for a block before it pays more. */
+const patience_ms = 130_000
+const spike = 10n
+const gwei = 10n ** 9n
+const base_fee = gwei
+/** Above what is paid before the spike, and below its base fee. */
+export const cap = 5n * gwei
+
+/**
+ * While as many are pending the base fee grows tenfold, and stays there until all have paid more and are mined. Where the
+ * account has a cap it stays until each has said that it waits, and as many again were accepted; then it falls.
+ */
+export async function feeSpike(rig: Rig, account: Account, count: number, capped: boolean): Promise<Outcome> {
+  const { chain, clock, database_file } = rig
+  const mineAt = async (wei: bigint) => {
+    await chain.setBaseFee(wei)
+    await chain.mine()
+  }
+  const wait = () => {
+    clock.ahead_ms += patience_ms
+    return mineAt(base_fee * spike)
+  }
+
+  await mineAt(base_fee)
+  await account.send(count)
+  const flying = async () => (await account.transactions()).filter(({ status }) => status === 'submitted').length
+  await until('the node has all', async () => (await flying()) === count)
+  await wait()
+  if (capped) {
+    const waiting = async () =>
+      (await account.transactions()).filter(({ status_reason }) => isAtCap(status_reason)).length
+    await until('each says that the cap makes it wait', async () => (await waiting()) === count, wait)
+    await account.send(count)
+    await until('what is behind them does too', async () => (await waiting()) === 2 * count, wait)
+    await account.finished(() => mineAt(base_fee))
+  } else {
+    await account.finished(wait)
+  }
+
+  const fees = [...readLedger(database_file).fees.values()]
+  const bumps = fees.flatMap(bumpsOf)
+  return {
+    score: await account.score(),
+    faults: {
+      too_small_bumps: bumps.filter(([before, after]) => !isEnough(before, after)).length,
+      above_cap: capped ? fees.flat().filter(({ most }) => most > cap).length : 0,
+    },
+    seen: { bumps: bumps.length },
+  }
+}
+
+const isAtCap = (reason: string | null) => reason?.includes('gas_price_cap') ?? false
+
+const bumpsOf = (signed: SignedFees[]) =>
+  signed.slice(1).map((after, index) => [signed[index] ?? after, after] as const)
+
+const isEnough = (before: SignedFees, after: SignedFees) =>
+  after.most * 10n >= before.most * 11n && after.tip * 10n >= before.tip * 11n

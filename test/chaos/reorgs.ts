@@ -1,0 +1,35 @@
+import { readLedger, takenBack } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { until } from '../support/until.ts'
+import type { Outcome } from './outcome.ts'
+
+export const confirmations = 12
+const max_depth = 10
+const a_round = 3
+
+/**
+ * Reorganizations of depth 1 to 10, one after the other, while transactions flow: on a chain that makes no blocks by itself,
+ * in a network that asks for 12 confirmations.
+ */
+export async function reorgs({ chain, database_file }: Rig, account: Account, times: number): Promise<Outcome> {
+  await chain.mine(max_depth)
+  for (let round = 0; round < times; round += 1) {
+    await account.send(a_round)
+    await chain.mine()
+    await until(
+      'the round is in a block',
+      async () => (await account.transactions())[0]?.status === 'mined',
+      chain.mine,
+    )
+    await chain.reorg((round % max_depth) + 1)
+  }
+  await account.finished(chain.mine)
+
+  const ledger = readLedger(database_file)
+  const told = [...ledger.states.values()].map((states) => states.join(' '))
+  return {
+    score: await account.score(),
+    faults: { taken_back: takenBack(ledger) },
+    seen: { returned: told.filter((states) => states.includes('mined submitted mined')).length },
+  }
+}

@@ -1,0 +1,119 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { type RelayerClient, RelayerError, type Transaction } from '../../client/index.ts'
+
+/** Those who submit: each submission under a key of its own, again and again until its 201 is heard. */
+export interface Clients {
+  /** From now on one of the clients takes care of the submission. */
+  submit(index: number): void
+  /** The first 201 that was heard, by submission. */
+  accepted: Map<number, Transaction>
+  tally: Tally
+  /** No further attempts; resolves when none is under way. */
+  stop(): Promise<void>
+}
+
+export interface Tally {
+  /** Attempts that were not the first one of their submission. */
+  retries: number
+  /** The connection was refused. */
+  refused: number
+  /** The connection broke, or no answer came in time. */
+  broken: number
+  /** 503: the service itself asks to try later. */
+  unavailable: number
+  /** Failures that a service in order does not answer with, whatever was killed: a line each. */
+  wrong: string[]
+  /** Submissions that were given two different first answers. */
+  contradictions: number
+}
+
+const at_once = 16
+const retry_ms = 150
+const answer_deadline_ms = 20_000
+const impatience_ms = 15
+/** Nobody lives there. */
+const receiver = `0x${'c0ffee'.padStart(40, '0')}`
+
+export const keyOf = (index: number): string => `submission-${index}`
+/** Distinct, so that no two submissions can have the same bytes. */
+export const amountOf = (index: number): string => `${index + 1}`
+
+export function createClients(
+  client: RelayerClient,
+  relayer_id: string,
+  impatient: { has(index: number): boolean },
+): Clients {
+  const accepted = new Map<number, Transaction>()
+  const tally: Tally = { retries: 0, refused: 0, broken: 0, unavailable: 0, wrong: [], contradictions: 0 }
+  const queue: number[] = []
+  const working = new Set<Promise<void>>()
+  let stopping = false
+
+  const pump = () => {
+    while (!stopping && working.size < at_once && queue.length > 0) {
+      const work = carry(queue.shift() as number).finally(() => {
+        working.delete(work)
+        pump()
+      })
+      working.add(work)
+    }
+  }
+
+  async function carry(index: number): Promise<void> {
+    for (let attempt = 0; !stopping && !accepted.has(index); attempt += 1) {
+      if (attempt > 0) {
+        tally.retries += 1
+        await pause(retry_ms)
+      }
+      const asked = [ask(index)]
+      if (impatient.has(index)) {
+        // As a client does that gives up on an answer which is still being worked on.
+        await pause(impatience_ms)
+        tally.retries += 1
+        asked.push(ask(index))
+      }
+      await Promise.all(asked)
+    }
+  }
+
+  async function ask(index: number): Promise<void> {
+    try {
+      const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+        path: { relayer_id },
+        header: { 'Idempotency-Key': keyOf(index) },
+        body: { to: receiver, value: amountOf(index), speed: 'average' },
+        signal: AbortSignal.timeout(answer_deadline_ms),
+      })
+      const first = accepted.get(index) ?? data
+      accepted.set(index, first)
+      if (!isDeepStrictEqual(first, data)) tally.contradictions += 1
+    } catch (error) {
+      count(error)
+    }
+  }
+
+  function count(error: unknown): void {
+    if (error instanceof RelayerError) {
+      if (error.status === 503) tally.unavailable += 1
+      else tally.wrong.push(`${error.status} ${error.message} ${JSON.stringify(error.details)}`)
+      return
+    }
+    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+    if (code === 'ECONNREFUSED') tally.refused += 1
+    else tally.broken += 1
+  }
+
+  return {
+    submit(index) {
+      queue.push(index)
+      pump()
+    },
+    accepted,
+    tally,
+    async stop() {
+      stopping = true
+      await Promise.all(working)
+    },
+  }
+}

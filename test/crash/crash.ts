@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { startAnvil } from '../support/anvil.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { createClients, type Tally } from './clients.ts'
+import { readChain, readList, readStore } from './evidence.ts'
+import { judge, type Verdict } from './judge.ts'
+import { createPlan, type Life, type PlanOptions, type Release } from './plan.ts'
+import type { FaultName } from './seeded-faults.ts'
+import { createVictim } from './victim.ts'
+
+export interface CrashOptions extends PlanOptions {
+  /** A mistake to make the service with; absent: the service as it is. */
+  fault?: FaultName | undefined
+  /** How long nothing may change at the end before it is taken for all that comes. */
+  patience_ms: number
+  /** Called after each kill with the number of kills so far. */
+  killed?: (kills: number) => void
+}
+
+export interface CrashResult {
+  options: CrashOptions
+  kills: { start: number; work: number }
+  tally: Tally
+  /** What the service logged as errors, each once. */
+  logged: string[]
+  verdict: Verdict
+  duration_ms: number
+}
+
+const blockTime_s = 0.5
+/** More than one, so that kills come between `mined` and `confirmed` too. */
+const confirmations = 2
+const balance = 10n ** 24n
+const look_ms = 100
+const relayer_id = 'victim'
+
+/**
+ * Submits through HTTP to a service that is killed again and again, lets its last process finish, and compares what it
+ * promised with what the chain and its database have.
+ */
+export async function runCrash(options: CrashOptions): Promise<CrashResult> {
+  const began = performance.now()
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-crash-'))
+  const chain = await startAnvil({ blockTime_s })
+  const proxy = await startFaultProxy(chain.url)
+  const victim = await createVictim(folder, options.fault)
+  const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
+  const { lives, afterwards, impatient } = createPlan(options)
+  const clients = createClients(client, relayer_id, impatient)
+
+  try {
+    await victim.start()
+    await victim.ready()
+    const address = await makeRelayer(client, proxy.url)
+    await chain.setBalance(address, balance)
+
+    for (const [index, life] of lives.entries()) {
+      const { answer_delay_ms: duration_ms } = life
+      const methods = ['eth_sendRawTransaction']
+      await proxy.setFault({ kind: 'slow', duration_ms, methods, probability: 0.5, seed: options.seed + index })
+      if (life.during === 'work') await victim.ready()
+      release(life.releases, clients.submit)
+      await pause(life.kill_after_ms)
+      await victim.kill()
+      options.killed?.(index + 1)
+      await victim.start()
+    }
+    await victim.ready()
+    await proxy.setFault(undefined)
+    release(afterwards, clients.submit)
+
+    await settled(() => clients.accepted.size, options)
+    await clients.stop()
+    await settled(() => countConfirmed(client), options)
+    const listed = await readList(client, relayer_id)
+    const hashes = listed.flatMap(({ hash }) => hash ?? [])
+    const onChain = await readChain(chain, address, hashes)
+    // The last end is like the others: what is on the disk then is all there is.
+    await victim.kill()
+    const store = readStore(victim.database_file, address)
+
+    const { tally, accepted } = clients
+    const logged = victim.errors()
+    const { submissions } = options
+    return {
+      options,
+      kills: { start: countOf(lives, 'start'), work: countOf(lives, 'work') },
+      tally,
+      logged: [...new Set(logged)],
+      verdict: judge({ submissions, accepted, tally, logged, listed, chain: onChain, store }),
+      duration_ms: performance.now() - began,
+    }
+  } finally {
+    void clients.stop()
+    await victim.kill().catch(() => {})
+    await proxy.stop()
+    await chain.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** With a fresh key, whose nonces begin at 0. */
+async function makeRelayer(client: RelayerClient, rpc_url: string): Promise<string> {
+  const network = { name: 'crash', network_type: 'evm' } as const
+  await client.post('/api/v1/networks', {
+    body: {
+      ...network,
+      chain_id: 31_337,
+      rpc_urls: [rpc_url],
+      required_confirmations: confirmations,
+      average_blocktime_ms: blockTime_s * 1_000,
+    },
+  })
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const { data: relayer } = await client.post('/api/v1/relayers', {
+    body: {
+      id: relayer_id,
+      name: 'Victim',
+      network: network.name,
+      network_type: network.network_type,
+      paused: false,
+      signer_id: signer.id,
+    },
+  })
+  return relayer.address
+}
+
+function release(releases: Release[], submit: (index: number) => void): void {
+  for (const { index, after_ms } of releases) setTimeout(submit, after_ms, index)
+}
+
+/** Until the number has come to that of all submissions, or has stood still for too long. */
+async function settled(
+  read: () => number | Promise<number>,
+  { submissions, patience_ms }: Pick<CrashOptions, 'submissions' | 'patience_ms'>,
+): Promise<void> {
+  let [last, since] = [-1, performance.now()]
+  for (;;) {
+    const count = await read()
+    if (count === submissions) return
+    if (count !== last) [last, since] = [count, performance.now()]
+    if (performance.now() - since > patience_ms) return
+    await pause(look_ms)
+  }
+}
+
+async function countConfirmed(client: RelayerClient): Promise<number> {
+  const { pagination } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
+    path: { relayer_id },
+    query: { status: ['confirmed'], per_page: 0 },
+  })
+  return pagination.total_items
+}
+
+const countOf = (lives: Life[], wanted: Life['during']): number =>
+  lives.filter(({ during }) => during === wanted).length

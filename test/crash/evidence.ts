@@ -1,0 +1,106 @@
+import Database from 'better-sqlite3'
+import type { RelayerClient, Transaction } from '../../client/index.ts'
+import type { Anvil } from '../support/anvil.ts'
+
+/** What the chain has of an account, from its first block to its last. */
+export interface ChainEvidence {
+  transactions: { hash: string; nonce: number; value: string }[]
+  /** The hashes that have a receipt of success. */
+  receipts: string[]
+}
+
+/** What is in the database that the last kill left behind. */
+export interface StoreEvidence {
+  /** What SQLite finds wrong with the file; empty when nothing. */
+  damage: string[]
+  next_nonce: number
+  /** Of everything that was ever signed. */
+  hashes: string[]
+  /** By idempotency key: what is answered to it. */
+  answers: Map<string, Transaction>
+  /** In their order. */
+  events: { relayer_key: number; sequence: number; payload: Transaction }[]
+}
+
+const at_once = 25
+const per_page = 1_000
+
+export async function readChain(chain: Anvil, address: string, hashes: string[]): Promise<ChainEvidence> {
+  const head = Number(await chain.rpc('eth_blockNumber'))
+  const numbers = Array.from({ length: head + 1 }, (_, number) => number)
+  const blocks = await inTurns(numbers, (number) =>
+    chain.rpc<{ transactions: RawTransaction[] }>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true]),
+  )
+  const receipts = await inTurns(hashes, (hash) =>
+    chain.rpc<{ transactionHash: string; status: string } | null>('eth_getTransactionReceipt', [hash]),
+  )
+  return {
+    transactions: blocks
+      .flatMap(({ transactions }) => transactions)
+      .filter(({ from }) => from.toLowerCase() === address)
+      .map(({ hash, nonce, value }) => ({ hash, nonce: Number(nonce), value: BigInt(value).toString() })),
+    receipts: receipts.flatMap((receipt) => (receipt?.status === '0x1' ? [receipt.transactionHash] : [])),
+  }
+}
+
+/** Page by page, as it comes: a repeat is not hidden. */
+export async function readList(client: RelayerClient, relayer_id: string): Promise<Transaction[]> {
+  const listed: Transaction[] = []
+  for (let page = 1; ; page += 1) {
+    const answer = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
+      path: { relayer_id },
+      query: { page, per_page },
+    })
+    listed.push(...answer.data)
+    if (page * per_page >= answer.pagination.total_items) return listed
+  }
+}
+
+/** Reads the file itself: what a webhook will be told has no operation to ask for it. */
+export function readStore(file: string, address: string): StoreEvidence {
+  const db = new Database(file)
+  try {
+    const column = <T>(sql: string, ...values: unknown[]) =>
+      db
+        .prepare<unknown[], T>(sql)
+        .pluck()
+        .all(...values)
+    const integrity = column<string>('PRAGMA integrity_check').filter((line) => line !== 'ok')
+    const foreign = db.prepare<[], { table: string }>('PRAGMA foreign_key_check').all()
+    const answers = db
+      .prepare<[], { key: string; answer: string }>('SELECT idempotency_key AS key, answer FROM idempotency')
+      .all()
+    const events = db
+      .prepare<[], { relayer_key: number; sequence: number; body: string }>(
+        'SELECT relayer_key, sequence, body FROM events ORDER BY relayer_key, sequence',
+      )
+      .all()
+    return {
+      damage: [...integrity, ...foreign.map(({ table }) => `${table} refers to what is not there`)],
+      next_nonce: column<number>('SELECT next_nonce FROM accounts WHERE address = ?', address)[0] ?? 0,
+      hashes: column<string>('SELECT hash FROM attempts'),
+      answers: new Map(answers.map(({ key, answer }) => [key, JSON.parse(answer) as Transaction])),
+      events: events.map(({ body, ...event }) => {
+        const { payload_type: _, ...shown } = JSON.parse(body).payload
+        return { ...event, payload: shown as Transaction }
+      }),
+    }
+  } finally {
+    db.close()
+  }
+}
+
+interface RawTransaction {
+  hash: string
+  from: string
+  nonce: string
+  value: string
+}
+
+async function inTurns<In, Out>(inputs: In[], ask: (input: In) => Promise<Out>): Promise<Out[]> {
+  const outputs: Out[] = []
+  for (let from = 0; from < inputs.length; from += at_once) {
+    outputs.push(...(await Promise.all(inputs.slice(from, from + at_once).map(ask))))
+  }
+  return outputs
+}

@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Transaction } from '../../client/index.ts'
+import { amountOf, keyOf, type Tally } from './clients.ts'
+import type { ChainEvidence, StoreEvidence } from './evidence.ts'
+
+/** What is counted against the service: each is 0 for one that keeps its promise. */
+export interface Verdict {
+  /** Submissions that were never answered 201. */
+  unaccepted: number
+  /** Accepted ids that are not in the list exactly once, and listed ones that nobody was told of. */
+  unlisted: number
+  /** Listed, and not `confirmed`. */
+  unconfirmed: number
+  /** Submissions that are not on the chain. */
+  lost: number
+  /** Transactions on the chain beyond a submission's first, or of no submission at all. */
+  twice: number
+  /** Nonces from 0 up that the chain or the list lacks. */
+  gaps: number
+  /** Transactions without a receipt of success that no other has. */
+  receipts: number
+  /** Transactions on the chain whose bytes the store does not have. */
+  unrecorded: number
+  /** Transactions, and sequences, whose events are not the whole story in its order. */
+  events: number
+  /** First answers that are not the same wherever they are found, answers that must not be, and errors in the log. */
+  answers: number
+  /** By how much the store's next nonce is off. */
+  counter: number
+  /** What SQLite finds wrong with the file. */
+  database: number
+}
+
+export type ColumnName = keyof Verdict
+
+export interface Evidence {
+  submissions: number
+  accepted: Map<number, Transaction>
+  tally: Tally
+  logged: string[]
+  listed: Transaction[]
+  chain: ChainEvidence
+  store: StoreEvidence
+}
+
+/** A kill may come between a node's taking it and our writing so: then it is next seen in a block. */
+const path = /^pending sent (submitted )?mined confirmed$/
+
+export function judge(evidence: Evidence): Verdict {
+  const { submissions, accepted, tally, logged, listed, chain, store } = evidence
+  const indexes = Array.from({ length: submissions }, (_, index) => index)
+  const onChain = countBy(chain.transactions, ({ value }) => value)
+  const inList = countBy(listed, ({ id }) => id)
+  const heard = new Set([...accepted.values()].map(({ id }) => id))
+  const chainNonces = new Set(chain.transactions.map(({ nonce }) => nonce))
+  const listNonces = new Set(listed.map(({ nonce }) => nonce))
+  const receipts = new Set(chain.receipts)
+  const recorded = new Set(store.hashes)
+  const lost = indexes.filter((index) => !onChain.has(amountOf(index))).length
+
+  return {
+    unaccepted: submissions - accepted.size,
+    unlisted: [...heard].filter((id) => inList.get(id) !== 1).length + listed.filter(({ id }) => !heard.has(id)).length,
+    unconfirmed: listed.filter(({ status }) => status !== 'confirmed').length,
+    lost,
+    twice: chain.transactions.length - (submissions - lost),
+    gaps: indexes.filter((nonce) => !chainNonces.has(nonce) || !listNonces.has(nonce)).length,
+    receipts: submissions - new Set(listed.flatMap(({ hash }) => (hash && receipts.has(hash) ? [hash] : []))).size,
+    unrecorded: chain.transactions.filter(({ hash }) => !recorded.has(hash)).length,
+    events: wrongEvents(listed, store) + wrongSequences(store),
+    answers: tally.contradictions + tally.wrong.length + logged.length + wrongAnswers(accepted, store),
+    counter: Math.abs(store.next_nonce - submissions),
+    database: store.damage.length,
+  }
+}
+
+/** The first event is what the first answer said, the last one what the list says, and between them is the whole way. */
+function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence): number {
+  const told = Map.groupBy(events, ({ payload }) => payload.id)
+  const promised = new Map([...answers.values()].map((answer) => [answer.id, answer]))
+  const isWhole = (transaction: Transaction) => {
+    const payloads = (told.get(transaction.id) ?? []).map(({ payload }) => payload)
+    const states = payloads.map(({ status }) => status).join(' ')
+    const isFramed =
+      isDeepStrictEqual(payloads[0], promised.get(transaction.id)) && isDeepStrictEqual(payloads.at(-1), transaction)
+    return path.test(states) && isFramed
+  }
+  return listed.filter((transaction) => !isWhole(transaction)).length
+}
+
+function wrongSequences({ events }: StoreEvidence): number {
+  return [...Map.groupBy(events, ({ relayer_key }) => relayer_key).values()]
+    .map((own) => own.filter(({ sequence }, index) => sequence !== index + 1).length)
+    .reduce((sum, wrong) => sum + wrong, 0)
+}
+
+const wrongAnswers = (accepted: Map<number, Transaction>, { answers }: StoreEvidence): number =>
+  [...accepted].filter(([index, heard]) => !isDeepStrictEqual(answers.get(keyOf(index)), heard)).length
+
+function countBy<T, K>(items: T[], by: (item: T) => K): Map<K, number> {
+  const counts = new Map<K, number>()
+  for (const item of items) counts.set(by(item), (counts.get(by(item)) ?? 0) + 1)
+  return counts
+}

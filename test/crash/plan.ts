@@ -1,0 +1,77 @@
+/** What a run does and when, drawn from its seed before it begins. */
+export interface Plan {
+  /** One a kill: the life of a service process from its start to its end. */
+  lives: Life[]
+  /** What clients begin with when the last process is ready: what a kill has left in its way shows then. */
+  afterwards: Release[]
+  /** The submissions whose client does not wait for the first answer before it asks again. */
+  impatient: ReadonlySet<number>
+}
+
+export interface Life {
+  /** `start`: killed while it starts; `work`: killed when it has been ready for a while. */
+  during: 'start' | 'work'
+  /** From the start, or from the moment that it was ready. */
+  kill_after_ms: number
+  /** How long the node's answers to eth_sendRawTransaction are held back: the bytes are out, and nobody knows it yet. */
+  answer_delay_ms: number
+  /** The submissions that clients begin with in this life, each so long after its beginning. */
+  releases: Release[]
+}
+
+/** Of a submission, to a client. */
+export interface Release {
+  index: number
+  after_ms: number
+}
+
+export interface PlanOptions {
+  kills: number
+  submissions: number
+  seed: number
+}
+
+const start_probability = 0.1
+/** A start takes a second or three, so most of these moments lie within it. */
+const max_start_ms = 1_500
+const max_work_ms = 600
+const max_answer_delay_ms = 150
+const impatient_probability = 0.15
+const afterwards_share = 0.05
+
+export function createPlan({ kills, submissions, seed }: PlanOptions): Plan {
+  const random = randomFrom(seed)
+  const between = (from: number, to: number) => Math.floor(from + random() * (to - from))
+
+  const lives = Array.from({ length: kills }, (_, life): Life => {
+    // The first life has been ready since the relayer was made.
+    const during = life > 0 && random() < start_probability ? 'start' : 'work'
+    return {
+      during,
+      kill_after_ms: between(0, during === 'start' ? max_start_ms : max_work_ms),
+      answer_delay_ms: between(0, max_answer_delay_ms),
+      releases: [],
+    }
+  })
+  const afterwards: Release[] = []
+  const during = Math.floor(submissions * (1 - afterwards_share))
+  for (let index = 0; index < submissions; index += 1) {
+    const releases = index < during ? lives[Math.floor((index * kills) / during)]?.releases : afterwards
+    // Spread over the life, so that whenever it ends something has only just begun; the rest meets a dead service.
+    releases?.push({ index, after_ms: between(0, max_work_ms / 2) })
+  }
+  const impatient = new Set(Array.from({ length: submissions }, (_, index) => index))
+  for (const index of impatient) if (random() >= impatient_probability) impatient.delete(index)
+  return { lives, afterwards, impatient }
+}
+
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

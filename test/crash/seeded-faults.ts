@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ColumnName } from './judge.ts'
+
+/**
+ * Mistakes that a service like this one is known for. The harness must see each of them, or its clean scoreboard says nothing.
+ */
+export interface SeededFault {
+  /** From the project's folder. */
+  file: string
+  /** What it says there now, exactly once. */
+  text: string
+  /** What it says instead. */
+  instead: string
+  /** The columns of the scoreboard that may catch it; anything else that is wrong was not its doing. */
+  caught_by: ColumnName[]
+}
+
+export const seededFaults = {
+  /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
+  'nonce-in-memory': {
+    file: 'server/store/sqlite/transactions.ts',
+    text: 'createTransaction: inOneCommit(write, create),',
+    instead: `createTransaction: ((commit) => {
+      const nonces = new Map()
+      return async (transaction: NewTransaction) => {
+        if (transaction.nonce !== undefined) return commit(transaction)
+        const account = transaction.chain_id + transaction.from
+        const nonce = nonces.get(account) ?? transaction.nonce_floor
+        nonces.set(account, nonce + 1)
+        return commit({ ...transaction, nonce })
+      }
+    })(inOneCommit(write, create)),`,
+    caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
+  },
+  /** A node has the signed bytes before the database does. */
+  'broadcast-before-commit': {
+    file: 'server/sending/sender.ts',
+    text: `const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))`,
+    instead: `await lane.reach.chain.send(signed.flatMap((one) => ('move' in one ? [one.raw] : [])))
+    const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))`,
+    caught_by: ['unrecorded', 'events'],
+  },
+  /** The event has a database transaction of its own, a little later. */
+  'event-outside': {
+    file: 'server/store/sqlite/events.ts',
+    text: 'write(row.relayer_key,',
+    instead: 'void setTimeout(write, 50, row.relayer_key,',
+    caught_by: ['events'],
+  },
+} satisfies Record<string, SeededFault>
+
+export type FaultName = keyof typeof seededFaults
+
+export const isFaultName = (name: string): name is FaultName => Object.hasOwn(seededFaults, name)
+
+export const pathOf = ({ file }: SeededFault): string => join(import.meta.dirname, '..', '..', file)
+
+/** The source with the fault in it. Throws when it no longer says what the fault is about, so that none rots unseen. */
+export function seed(fault: SeededFault, source: string): string {
+  const parts = source.split(fault.text)
+  if (parts.length !== 2) throw new Error(`${fault.file} says ${parts.length - 1} times, not once: ${fault.text}`)
+  return parts.join(fault.instead)
+}
+
+/** Throws when the fault cannot be seeded. */
+export const checkFault = (fault: SeededFault): void => void seed(fault, readFileSync(pathOf(fault), 'utf8'))

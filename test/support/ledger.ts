@@ -1,0 +1,141 @@
+import Database from 'better-sqlite3'
+import type { Transaction } from '../../client/index.ts'
+import type { Anvil } from './anvil.ts'
+
+/** A transaction of the account, as the chain has it. */
+export interface Mined {
+  hash: string
+  nonce: number
+  value: bigint
+  block_number: number
+}
+
+/** What came of what was accepted, by what the chain itself says. Each accepted transaction must have a value of its own. */
+export interface Score {
+  accepted: number
+  /** Accepted, neither canceled nor expired nor failed, and in no block. */
+  lost: number
+  /** In more than one block, under whatever nonce; and what was withdrawn, and is in a block all the same. */
+  twice: number
+  /** Nonces below the account's next one that are not on chain, and the other way round. */
+  gaps: number
+  /** The most that any nonce has on chain. */
+  hashes_per_nonce: number
+  /** Rows that say otherwise than the chain, and transactions on chain of which no row says anything. */
+  contradictions: number
+  /** Rows that have not ended. */
+  unfinished: number
+}
+
+/** How a score is when all is well. */
+export const clean = (accepted: number): Score => ({
+  accepted,
+  ...{ lost: 0, twice: 0, gaps: 0, hashes_per_nonce: 1, contradictions: 0, unfinished: 0 },
+})
+
+/** Every transaction of the account, by a walk through all blocks. */
+export async function minedBy(chain: Anvil, address: string): Promise<Mined[]> {
+  const height = Number(await chain.rpc<string>('eth_blockNumber'))
+  const mined: Mined[] = []
+  for (let number = 0; number <= height; number += 1) {
+    const block = await chain.rpc<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
+    for (const { hash, from, nonce, value } of block.transactions) {
+      if (from.toLowerCase() !== address) continue
+      mined.push({ hash, nonce: Number(nonce), value: BigInt(value), block_number: number })
+    }
+  }
+  return mined
+}
+
+interface Block {
+  transactions: { hash: string; from: string; nonce: string; value: string }[]
+}
+
+const withdrawn: ReadonlySet<string> = new Set(['canceled', 'expired', 'failed'])
+
+/**
+ * `accepted`: the values that were answered 201. `rows`: what the service says now. `next_nonce`: what it would give next.
+ * `foreign`: the hashes of what the test itself sent with the account's key.
+ */
+export function scoreOf(
+  mined: Mined[],
+  accepted: Iterable<string>,
+  rows: Transaction[],
+  next_nonce: number,
+  foreign: ReadonlySet<string> = new Set(),
+): Score {
+  const rowByValue = new Map(rows.map((row) => [row.value, row]))
+  const byValue = Map.groupBy(mined, ({ value }) => `${value}`)
+  const byNonce = Map.groupBy(mined, ({ nonce }) => nonce)
+  const score = clean(0)
+  score.hashes_per_nonce = Math.max(0, ...byNonce.values().map((same) => new Set(same.map(({ hash }) => hash)).size))
+
+  for (const value of accepted) {
+    score.accepted += 1
+    const times = byValue.get(value)?.length ?? 0
+    const isWithdrawn = withdrawn.has(rowByValue.get(value)?.status ?? '')
+    if (times === 0 && !isWithdrawn) score.lost += 1
+    if (times > (isWithdrawn ? 0 : 1)) score.twice += 1
+  }
+  const highest = Math.max(next_nonce, ...mined.map(({ nonce }) => nonce + 1))
+  for (let nonce = 0; nonce < highest; nonce += 1) if (nonce >= next_nonce || !byNonce.has(nonce)) score.gaps += 1
+
+  const known = new Map(rows.map((row) => [row.nonce, row.hash]))
+  for (const { nonce, hash } of mined) if (known.get(nonce) !== hash && !foreign.has(hash)) score.contradictions += 1
+  const hashes = new Set(mined.map(({ hash }) => hash))
+  for (const { status, hash } of rows) {
+    if (status === 'confirmed' && !hashes.has(hash ?? '')) score.contradictions += 1
+    if (!withdrawn.has(status) && status !== 'confirmed') score.unfinished += 1
+  }
+  return score
+}
+
+/** What only the database knows, read while the service may be running. */
+export function readLedger(database_file: string) {
+  const db = new Database(database_file, { readonly: true })
+  const all = <T>(sql: string) => db.prepare<[], T>(sql).all()
+  const events = all<{ id: string; status: string }>(`
+    SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events ORDER BY key`)
+  const attempts = all<Attempt>(`
+    SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas
+    FROM attempts JOIN transactions ON transactions.key = transaction_key ORDER BY transaction_key, number`)
+  db.close()
+  return {
+    /** By transaction: the states that were told, in order. */
+    states: new Map(
+      Map.groupBy(events, ({ id }) => id)
+        .entries()
+        .map(([id, told]) => [id, told.map(toStatus)]),
+    ),
+    /** By transaction: the fees of all that was signed for it, in order. */
+    fees: new Map(
+      Map.groupBy(attempts, ({ id }) => id)
+        .entries()
+        .map(([id, made]) => [id, made.map(toFees)]),
+    ),
+  }
+}
+
+interface Attempt {
+  id: string
+  max_fee_per_gas: string
+  max_priority_fee_per_gas: string
+}
+
+export interface SignedFees {
+  most: bigint
+  tip: bigint
+}
+
+const toStatus = ({ status }: { status: string }) => status
+
+const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas }: Attempt): SignedFees => ({
+  most: BigInt(max_fee_per_gas),
+  tip: BigInt(max_priority_fee_per_gas),
+})
+
+const ends: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+/** How many transactions were told to have ended, and then something else. */
+export const takenBack = ({ states }: ReturnType<typeof readLedger>): number =>
+  [...states.values()].filter((told) => told.slice(0, -1).some((status) => ends.has(status))).length

@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pino from 'pino'
+import {
+  createRelayerClient,
+  type RelayerClient,
+  RelayerError,
+  type RelayerPoliciesInput,
+  type SendTransactionRequest,
+  type Transaction,
+} from '../../client/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { startService } from '../../server/service.ts'
+import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+import { minedBy, type Score, scoreOf } from './ledger.ts'
+import { until } from './until.ts'
+
+export interface RigOptions {
+  chain?: AnvilOptions
+  /** Required by the network. Default 1. */
+  confirmations?: number
+}
+
+/** A chain, a fault proxy in front of it, and a service that reaches it through the proxy; outside of vitest too. */
+export interface Rig {
+  chain: Anvil
+  proxy: FaultProxy
+  /** Added to the wall clock of the service. */
+  clock: { ahead_ms: number }
+  /** Of the service that runs now. */
+  client(): RelayerClient
+  database_file: string
+  /** A relayer with funds, of its own; `key`: a private key, absent: a fresh one; `rpc_urls`: its own nodes. */
+  addAccount(options?: { key?: string; policies?: RelayerPoliciesInput; rpc_urls?: string[] }): Promise<Account>
+  /** Stops the service, and starts it again on what `meanwhile` made of its data. */
+  restart(meanwhile?: () => unknown): Promise<void>
+  stop(): Promise<void>
+}
+
+/** One relayer, and what was accepted for it. */
+export interface Account {
+  relayer_id: string
+  address: string
+  /** Sends as many at once, each with a value that no other one has; tries until they are accepted. In the order of nonces. */
+  send(count: number, body?: Partial<SendTransactionRequest>): Promise<Transaction[]>
+  /** The newest first. */
+  transactions(): Promise<Transaction[]>
+  /** How many transactions of the account are in the chain. */
+  latest(): Promise<number>
+  /** Until nothing is unfinished; `between`: done after each look, for instance making a block. */
+  finished(between?: () => unknown): Promise<void>
+  /** Once all is finished: what came of it. */
+  score(foreign?: ReadonlySet<string>): Promise<Score>
+}
+
+const api_key = 'rig'.repeat(11)
+const receiver = `0x${'5a'.repeat(20)}`
+const balance = 10n ** 24n
+const again_ms = 50
+const max_at_once = 500
+
+export async function startRig({ chain: options = {}, confirmations = 1 }: RigOptions = {}): Promise<Rig> {
+  const chain = await startAnvil(options)
+  const proxy = await startFaultProxy(chain.url)
+  const data_dir = mkdtempSync(join(tmpdir(), 'relayer-rig-'))
+  const clock = { ahead_ms: 0 }
+  let values = 0
+  let service = await start()
+  let client = connect()
+
+  function start() {
+    const config = readConfig({ PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' })
+    return startService(config, {
+      now: () => Date.now() + clock.ahead_ms,
+      logger: pino({ level: process.env.RIG_LOG ?? 'silent' }, pino.destination({ dest: '/tmp/rig.log', sync: true })),
+    })
+  }
+
+  function connect() {
+    return createRelayerClient({ baseUrl: service.url, token: api_key })
+  }
+
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [proxy.url], required_confirmations: confirmations, average_blocktime_ms: 500 },
+  })
+
+  /** Tries again under the same key when it is told that the chain cannot be reached. */
+  async function sendOne(
+    relayer_id: string,
+    body: Partial<SendTransactionRequest>,
+    value: string,
+  ): Promise<Transaction> {
+    const input = {
+      path: { relayer_id },
+      header: { 'Idempotency-Key': `rig-${value}` },
+      body: { to: receiver, ...body, value },
+    }
+    let accepted: Transaction | undefined
+    await until(`transaction ${value} is accepted`, async () => {
+      try {
+        accepted = (await client.post('/api/v1/relayers/{relayer_id}/transactions', input)).data
+        return true
+      } catch (error) {
+        if (!(error instanceof RelayerError) || error.status !== 503) throw error
+        await pause(again_ms)
+        return false
+      }
+    })
+    return accepted as Transaction
+  }
+
+  return {
+    chain,
+    proxy,
+    clock,
+    client: () => client,
+    database_file: join(data_dir, 'relayer.sqlite'),
+
+    async addAccount({ key, policies = {}, rpc_urls = [] } = {}) {
+      const config =
+        key === undefined ? ({ type: 'generated' } as const) : ({ type: 'plain', config: { key } } as const)
+      const { data: signer } = await client.post('/api/v1/signers', { body: config })
+      const network = { network: 'local', network_type: 'evm' } as const
+      const { data: relayer } = await client.post('/api/v1/relayers', {
+        body: { name: 'rig', ...network, paused: false, signer_id: signer.id, policies, custom_rpc_urls: rpc_urls },
+      })
+      await chain.setBalance(relayer.address, balance)
+      return account(relayer.id, relayer.address)
+    },
+
+    async restart(meanwhile) {
+      await service.close()
+      await meanwhile?.()
+      service = await start()
+      client = connect()
+    },
+
+    async stop() {
+      await service.close()
+      await proxy.stop()
+      await chain.stop()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+
+  function account(relayer_id: string, address: string): Account {
+    const path = { relayer_id }
+    const accepted: string[] = []
+
+    const transactions = () =>
+      Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path, query: { per_page: 1_000 } }))
+
+    return {
+      relayer_id,
+      address,
+      transactions,
+      async send(count, body = {}) {
+        const sent: Transaction[] = []
+        while (sent.length < count) {
+          const batch = Array.from({ length: Math.min(max_at_once, count - sent.length) }, () => `${++values}`)
+          sent.push(...(await Promise.all(batch.map((value) => sendOne(relayer_id, body, value)))))
+        }
+        accepted.push(...sent.map(({ value }) => value))
+        return sent.sort((a, b) => Number(a.nonce) - Number(b.nonce))
+      },
+      latest: async () => Number(await chain.rpc<string>('eth_getTransactionCount', [address, 'latest'])),
+      finished: (between) =>
+        until(
+          'nothing is unfinished',
+          async () => {
+            const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
+            return data.pending_transactions_count === 0
+          },
+          between,
+        ),
+      async score(foreign) {
+        const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
+        return scoreOf(await minedBy(chain, address), accepted, await transactions(), nonce.next_nonce, foreign)
+      },
+    }
+  }
+}
