@@ -110,3 +110,72 @@ test('queries and ids', async () => {
     missing('to sign with', withBody('POST /api/v1/relayers/none/sign', '{"message":""}'), 'Not found'),
   ])
 })
+
+const unknown = 'Relayer with ID none not found'
+const relayer = '/api/v1/relayers/demo'
+const transactions = `${relayer}/transactions`
+
+test('what is wrong with a transaction, a question or a time', async () => {
+  const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+  const send = (name: string, members: string, at: string) =>
+    bad(name, withBody(`POST ${transactions}`, `{"to":"${to}",${members}}`), at)
+  const keyed = (name: string, ...lines: string[]) => {
+    const body = `{"to":"${to}","value":"1"}`
+    const headers = [...json(body), ...lines.map((line) => `Idempotency-Key: ${line}`)]
+    return bad(name, withBody(`POST ${transactions}`, body, headers), '/headers/idempotency-key')
+  }
+  const list = (query: string, name: string) => bad(query, get(`${transactions}/?${query}`), `/query/${name}`)
+  const ask = (name: string, body: string, at: string) => bad(name, withBody(`POST ${relayer}/rpc`, body), at)
+  const sign = (name: string, hex: string) =>
+    bad(
+      name,
+      withBody(`POST ${relayer}/sign-transaction`, `{"unsigned_transaction":"${hex}"}`),
+      '/body/unsigned_transaction',
+    )
+  await expectRefused(await startTestService(), [
+    send('a value that is no number', '"value":"0x10"', '/body/value'),
+    send('a value of true', '"value":true', '/body/value'),
+    send('a value of 79 digits', `"value":${'9'.repeat(79)}`, '/body/value'),
+    send('a price below nothing', '"value":"1","gas_price":-1', '/body/gas_price'),
+    send('a fraction of gas', '"value":"1","gas_limit":21000.5', '/body/gas_limit'),
+    send('a time in words', '"value":"1","valid_until":"tomorrow"', '/body/valid_until'),
+    send('a leap second', '"value":"1","valid_until":"2016-12-31T23:59:60Z"', '/body/valid_until'),
+    send('a nonce of its own', '"value":"1","nonce":7', '/body/nonce'),
+    bad('no transaction', withBody(`POST ${transactions}`, '[]'), '/body'),
+    keyed('an empty key', ''),
+    keyed('an empty key in quotes', '""'),
+    keyed('an open quote', '"a'),
+    keyed('a space', 'a b'),
+    keyed('a list', 'a, b'),
+    keyed('a key twice', 'a', 'a'),
+    keyed('a key beyond ASCII', '\xe9'),
+    keyed('a key of 256 characters', 'x'.repeat(256)),
+    ...['status=lost', 'status=', 'status=pending&status=lost', 'status=pending,sent'].map((query) =>
+      list(query, query.startsWith('status=pending&') ? 'status/1' : query === 'status=' ? 'status' : 'status/0'),
+    ),
+    list(Array.from({ length: 9 }, () => 'status=sent').join('&'), 'status'),
+    ...['yesterday', '2026-01-01', '2026-01-01T00:00:00', '2026-02-30T00:00:00Z', '2016-12-31T23:59:60Z'].map((time) =>
+      list(`created_after=${time}`, 'created_after'),
+    ),
+    list('created_before=2026-01-01T00:00:00Z&created_before=2026-01-01T00:00:00Z', 'created_before'),
+    bad('wait=forever', withBody(`POST ${transactions}?wait=forever`, '{"value":"1"}'), '/query/wait'),
+    bad('wait_seconds=61', withBody(`POST ${transactions}?wait_seconds=61`, '{"value":"1"}'), '/query/wait_seconds'),
+    ...['x', '-1', '1e2', '0x1', '%20', '1'.repeat(17)].map((nonce) =>
+      bad(`nonce ${nonce}`, get(`${transactions}/by-nonce/${nonce}`), '/path/nonce'),
+    ),
+    bad('%00 in the id of a transaction', get(`${transactions}/%00`), '/path/transaction_id'),
+    ask('a method that writes', '{"method":"eth_sendRawTransaction","params":["0x00"]}', '/body/method'),
+    ask('a method of the node', '{"method":"anvil_setBalance"}', '/body/method'),
+    ask('params by name', '{"method":"eth_call","params":{}}', '/body/params'),
+    ask('too many params', `{"method":"eth_call","params":[${'0,'.repeat(10)}0]}`, '/body/params'),
+    ask('a batch', '[{"method":"eth_chainId"}]', '/body'),
+    ask('params 65 deep', `{"method":"eth_call","params":${'['.repeat(65)}${']'.repeat(65)}}`, '/body'),
+    sign('no bytes', '0x'),
+    sign('half a byte', '0x021'),
+    sign('no transaction', '0x00'),
+    sign('a type that is not signed here', `0x03${'c0'.repeat(4)}`),
+    missing('an unknown transaction', get(`${transactions}/none`), 'Transaction with ID none not found'),
+    missing('a nonce that is not used', get(`${transactions}/by-nonce/7`), 'Transaction with nonce 7 not found'),
+    missing('a transaction of nobody', get('/api/v1/relayers/none/transactions/none'), unknown),
+  ])
+})

@@ -64,7 +64,7 @@ test('valid_until passes before it is signed, and its nonce is the highest: it e
     [null, 'expired'],
     [0, 'confirmed'],
   ])
-  expect(await account.score()).toEqual(clean(3))
+  expect(await account.score()).toEqual({ ...clean(3), withdrawn: 1 })
 })
 
 test('valid_until passes before it is signed, and a nonce comes after it: the nonce is used up, and then it expires', async () => {
@@ -100,5 +100,5 @@ async function expireOnChain(rig: Rig, account: Account, expiring: Transaction |
   await account.finished(rig.chain.mine)
   expect(await find(account, expiring)).toMatchObject({ status: 'expired', nonce: 1, confirmed_at: null })
   expect((await minedBy(rig.chain, account.address)).find(({ nonce }) => nonce === 1)?.value).toBe(0n)
-  expect(await account.score()).toEqual(clean(4))
+  expect(await account.score()).toEqual({ ...clean(4), withdrawn: 1 })
 }

@@ -120,45 +120,49 @@ test('two services with one database: what both accept is signed once and mined 
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
   const DATA_DIR = temporaryFolder()
-  const services = [await startTestService({ DATA_DIR }), await startTestService({ DATA_DIR })] as const
-  const [first, second] = services
+  const [first, second] = [await startTestService({ DATA_DIR }), await startTestService({ DATA_DIR })]
   const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [proxy.url] } }
   await first.client.patch('/api/v1/networks/{network_id}', network)
   const { data: relayer } = await second.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
   await chain.setBalance(relayer.address, 10n ** 20n)
-  const sendAll = (by: readonly TestService[], indexes: number[]) =>
+  const db = new Database(join(DATA_DIR, 'relayer.sqlite'), { readonly: true })
+  onTestFinished(() => void db.close())
+  const owner = db.prepare<[], string>('SELECT owner FROM leases').pluck()
+
+  const sendAll = (by: TestService[], indexes: number[]) =>
     Promise.all(indexes.map((index) => send(by[index % by.length] as TestService, index, relayer.address)))
-  const list = async () =>
+  const list = async ({ client }: TestService) =>
     (
-      await Array.fromAsync(second.client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
+      await Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
     ).reverse()
-  const become = (status: string, count: number) =>
+  const become = (status: string, count: number, by = second) =>
     expect
-      .poll(async () => (await list()).map((one) => one.status), { timeout: 20_000 })
+      .poll(async () => (await list(by)).map((one) => one.status), { timeout: 20_000 })
       .toEqual(Array(count).fill(status))
 
-  const accepted = await sendAll(services, upTo(10))
-  expect(new Set(accepted.map(({ nonce }) => nonce))).toEqual(new Set(upTo(10)))
+  // Whoever accepts the first takes the lease for it.
+  await sendAll([first], [0])
+  const ownerOfFirst = owner.get()
+  const accepted = await sendAll([second, first], upTo(10).slice(1))
+  expect(new Set(accepted.map(({ nonce }) => nonce))).toEqual(new Set(upTo(10).slice(1)))
   await become('submitted', 10)
   expect(proxy.counts().eth_sendRawTransaction).toBe(10)
   await chain.mine()
   await become('confirmed', 10)
 
   // The one that sends goes away with ten that are on their way, and lets go of its lease.
-  await sendAll(services, upTo(20).slice(10))
-  const db = new Database(join(DATA_DIR, 'relayer.sqlite'), { readonly: true })
-  onTestFinished(() => void db.close())
-  const owner = db.prepare<[], string>('SELECT owner FROM leases').pluck()
+  await sendAll([first, second], upTo(20).slice(10))
   const before = owner.get()
-  await first.close()
   expect(before).toEqual(expect.any(String))
+  const [leaving, staying] = before === ownerOfFirst ? [first, second] : [second, first]
+  await leaving.close()
   expect(owner.get()).not.toBe(before)
-  await sendAll([second], upTo(25).slice(20))
+  await sendAll([staying], upTo(25).slice(20))
   await expect.poll(() => chain.rpc('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0xf' })
   await chain.mine()
-  await become('confirmed', 25)
+  await become('confirmed', 25, staying)
 
-  const all = await list()
+  const all = await list(staying)
   expect(all.map(({ nonce }) => nonce)).toEqual(upTo(25))
   expect(new Set(all.map(({ value }) => value)).size).toBe(25)
   expect(Number(await chain.rpc('eth_getTransactionCount', [relayer.address, 'latest']))).toBe(25)

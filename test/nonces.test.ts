@@ -127,6 +127,24 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   expect(await account.score(foreign)).toEqual(clean(13))
 })
 
+test('what nobody can tell the fate of, because the node remembers too little, holds up nothing behind it', async () => {
+  const rig = await testRig({ chain: { noMining: true, args: ['--prune-history', '1'] } })
+  const account = await rig.addAccount()
+  await account.send(120)
+  await account.finished(rig.chain.mine)
+  await rig.chain.mine(5)
+  await rig.restart(() =>
+    edit(
+      rig.database_file,
+      'DELETE FROM attempts',
+      "UPDATE transactions SET status = 'pending', hash = NULL, block_number = NULL, block_hash = NULL",
+    ),
+  )
+  await account.send(3)
+  await until('what is new is mined', async () => (await account.latest()) === 123, rig.chain.mine)
+  expect(await account.score()).toMatchObject({ accepted: 123, lost: 0, twice: 0, gaps: 0 })
+})
+
 test.each([
   ['at rest', 0],
   ['under traffic', 3],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { type ContractOperation, operations } from './support/contract.ts'
 import { exchange, json, rawRequest } from './support/raw-http.ts'
-import { bearer, type Case, expectRefused, get, missing, withBody } from './support/refusals.ts'
+import { bad, bearer, type Case, expectRefused, get, missing, withBody } from './support/refusals.ts'
 import { startTestService } from './support/service.ts'
 
 const sign = 'POST /api/v1/relayers/demo/sign'
@@ -68,6 +69,36 @@ test('the token is looked at before everything else', async () => {
     unauthorized('a path that is no URI', () => rawRequest('GET /api/v1/relayers/%zz')),
     unauthorized('a path that only looks open', () => rawRequest('GET /api/v1/relayers/demo?/api/v1/health')),
     unauthorized('an unknown query', () => rawRequest('GET /api/v1/relayers?extra=1')),
+  ])
+})
+
+test('the token is looked at before the body, in every operation that asks for one', async () => {
+  await expectRefused(
+    await startTestService(),
+    operations
+      .filter(({ guarded }) => guarded)
+      .map(({ id, method, path }) => unauthorized(id, () => rawRequest(`${method} ${ofNobody(path)}`, json('{'), '{'))),
+  )
+})
+
+/** What it asks for, where it can be told from the contract's own examples. */
+const bodyOf = ({ examples }: ContractOperation) => (examples.length > 0 ? JSON.stringify(examples[0]) : '')
+
+const ofNobody = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'nonce' ? '0' : 'none'))
+
+test('in every operation of a relayer its shape comes before its existence', async () => {
+  const ofRelayers = operations.filter(({ path }) => path.includes('{relayer_id}'))
+  const line = ({ method, path }: ContractOperation) => `${method} ${ofNobody(path)}`
+  const message = ({ id }: ContractOperation) => (id === 'signMessage' ? 'Not found' : 'Relayer with ID none not found')
+  await expectRefused(await startTestService(), [
+    ...ofRelayers
+      .filter(({ bodies }) => Object.keys(bodies).length > 0)
+      .map((operation) => bad(operation.id, withBody(line(operation), '[]'), '/body')),
+    ...ofRelayers.map((operation) => {
+      const body = bodyOf(operation)
+      const headers = body === '' ? [] : json(body)
+      return missing(operation.id, withBody(line(operation), body, headers), message(operation))
+    }),
   ])
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../server/errors.ts'
 import { createRateLimit } from '../server/http/rate-limit.ts'
-import { operations, responseFault } from './support/contract.ts'
+import { type ContractOperation, operations, responseFault } from './support/contract.ts'
 import { startTestService } from './support/service.ts'
 
 /** A limit on a clock that stands still until it is moved. */
@@ -140,34 +140,45 @@ describe('the algorithm', () => {
 })
 
 describe('the API', () => {
-  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '3' }
+  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' }
   const sign = '/api/v1/relayers/demo/sign'
   const post = (body: string) => ({ method: 'POST', body })
+  const limited = operations.filter(({ statuses }) => statuses.includes(429))
+  const others = operations.filter((operation) => operation.guarded && !limited.includes(operation))
+  /** To nothing that exists, and without what is asked for: it changes nothing. */
+  const failing = ({ method, path, bodies }: ContractOperation): [path: string, init: RequestInit] => [
+    path.replaceAll(/\{\w+\}/g, 'none'),
+    Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },
+  ]
 
-  test('signing and listing transactions share a limit; 429 says how long', async () => {
+  test('signing, sending and listing transactions share a limit; 429 says how long', async () => {
+    expect(limited.map(({ id }) => id).sort()).toEqual([
+      'listTransactions',
+      'sendTransaction',
+      'signMessage',
+      'signTransaction',
+      'signTypedData',
+    ])
     const clock = { now_ms: 5_000 }
     const { raw } = await startTestService(slow, { elapsed: () => clock.now_ms })
-    const requests = [
-      () => raw(sign, post('{"message":""}')),
-      () => raw('/api/v1/relayers/demo/sign-typed-data', post('{}')),
-      () => raw('/api/v1/relayers/none/transactions'),
-    ]
+    const first = await raw(sign, post('{"message":""}'))
+    expect(first.status).toBe(200)
+    expect(first.headers.get('RateLimit')).toBe('"default";r=4;t=1')
+    expect(first.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=5')
     // Requests that fail count as well: only then is guessing limited.
-    const answers = []
-    for (const request of requests) answers.push(await request())
-    expect(answers.map(({ status }) => status)).toEqual([200, 400, 404])
-    expect(answers[0]?.headers.get('RateLimit')).toBe('"default";r=2;t=1')
-    expect(answers[0]?.headers.get('RateLimit-Policy')).toBe('"default";q=3;w=3')
+    for (const operation of limited.slice(1)) {
+      const { status } = await raw(...failing(operation))
+      expect({ id: operation.id, status }).toEqual({ id: operation.id, status: operation.method === 'GET' ? 404 : 400 })
+    }
 
-    for (const [index, request] of requests.entries()) {
-      const answer = await request()
+    for (const operation of limited) {
+      const answer = await raw(...failing(operation))
       const body = await answer.json()
-      expect({ index, status: answer.status }).toEqual({ index, status: 429 })
+      expect({ id: operation.id, status: answer.status }).toEqual({ id: operation.id, status: 429 })
       expect(body).toEqual({ success: false, data: null, message: 'Too Many Requests' })
       expect(answer.headers.get('Retry-After')).toBe('1')
       expect(answer.headers.get('RateLimit')).toBe('"default";r=0;t=1')
-      expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=3;w=3')
-      const operation = operations.find(({ id }) => id === 'signMessage')
+      expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=5')
       expect(responseFault(operation, 429, Object.fromEntries(answer.headers), body)).toBe(undefined)
     }
 
@@ -178,12 +189,12 @@ describe('the API', () => {
 
   test('nothing else is limited, and a request without its token takes nothing', async () => {
     const { raw } = await startTestService({ ...slow, RATE_LIMIT_BURST: '1' }, { elapsed: () => 0 })
-    for (let again = 0; again < 5; again += 1) {
+    for (let again = 0; again < 3; again += 1) {
       expect((await raw(sign, { ...post('{"message":""}'), headers: {} })).status).toBe(401)
       expect((await raw('/api/v1/health')).status).toBe(200)
-      for (const path of ['networks', 'signers', 'relayers', 'notifications', 'relayers/demo']) {
-        const answer = await raw(`/api/v1/${path}`)
-        expect({ path, status: answer.status }).toEqual({ path, status: 200 })
+      for (const operation of others) {
+        const answer = await raw(...failing(operation))
+        expect({ id: operation.id, limited: answer.status === 429 }).toEqual({ id: operation.id, limited: false })
         expect(answer.headers.get('RateLimit')).toBe(null)
       }
     }

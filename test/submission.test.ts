@@ -184,9 +184,12 @@ test('what is accepted is what is mined: amounts to the last digit, kinds of pri
   const mined = (hash: string | null) => chain.rpc<Record<string, string>>('eth_getTransactionByHash', [hash])
 
   const amounts = '"value":1234567890123456789012,"max_fee_per_gas":9007199254740993,"max_priority_fee_per_gas":7'
-  const { status, data } = await post(free, `{"to":"${to}","gas_limit":21000,${amounts}}`)
+  const { status, data } = await post(free, `{"to":"${to}","data":"ABcd","gas_limit":30000,${amounts}}`)
   const shown = { value: '1234567890123456789012', max_fee_per_gas: '9007199254740993', max_priority_fee_per_gas: '7' }
-  expect([status, data]).toMatchObject([201, { ...shown, gas_price: null, status: 'pending', hash: null, nonce: 0 }])
+  expect([status, data]).toMatchObject([
+    201,
+    { ...shown, data: '0xabcd', gas_price: null, status: 'pending', hash: null, nonce: 0 },
+  ])
   const priced = await send(free, { gas_price: '9007199254740995', value: '00012', data: '0xABcd' })
   expect(priced).toMatchObject({ gas_price: '9007199254740995', max_fee_per_gas: null, value: '12', data: '0xabcd' })
   const first = await post(free, {}).then(() =>

@@ -184,8 +184,10 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
     // A hole further on shows when what lies before it is mined.
     const to = Math.min(next_nonce, latest + max_holders)
     const held = new Set((await store.holders(chain_id, address, latest, to, max_holders)).map(({ nonce }) => nonce))
+    // A nonce that was given back in between is no gap: it is the next one.
+    const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
     const gaps: number[] = []
-    for (let nonce = latest; nonce < to && gaps.length < max_gaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
+    for (let nonce = latest; nonce < end && gaps.length < max_gaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
     return gaps
   }
 

@@ -93,7 +93,9 @@ export function createSender(parts: SenderParts): Sender {
   async function sendNew(lane: Lane): Promise<void> {
     const { held, memory } = lane
     while (!held.relayer.paused) {
-      const rows = await store.pending(held.relayer.key, memory.latest + max_in_flight, sign_at_once)
+      // What waits for certainty about its nonce comes first, and takes no room from what is behind it.
+      const limit = sign_at_once + Math.min(memory.trace_at.size, max_rows)
+      const rows = await store.pending(held.relayer.key, memory.latest + max_in_flight, limit)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
@@ -184,7 +186,8 @@ export function createSender(parts: SenderParts): Sender {
       // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
       const held = await parts.findSigner(row.relayer_id)
       if (!held || held.relayer.paused) break
-      if (step.do === 'sign') signed.push(await sign(held, lane.reach, row, step.purpose, step.slow))
+      const made = step.do === 'sign' ? await sign(held, lane.reach, row, step.purpose, step.slow) : undefined
+      if (made) signed.push(made)
     }
     const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))
     const durable = signed.flatMap((one, index): Broadcast[] => {

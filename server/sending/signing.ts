@@ -26,7 +26,8 @@ type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now'>
 
 /**
  * Signs a transaction: for the first time, as what is wanted now, or (`slow`) for more. Answers with the change that makes the
- * bytes durable; they go nowhere before it is committed. Without bytes where the price cap leaves no room: then it waits.
+ * bytes durable; they go nowhere before it is committed. Without bytes where the price cap leaves no room: then it waits, and
+ * there is nothing to change while it says so already.
  */
 export function createSigning({ store, fees, seal, now }: SigningParts) {
   return async function sign(
@@ -35,16 +36,15 @@ export function createSigning({ store, fees, seal, now }: SigningParts) {
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
-  ): Promise<SignedMove | Move> {
+  ): Promise<SignedMove | Move | undefined> {
     const last = row.revision === 0 ? undefined : (await store.attempts(row.key)).at(-1)
     const prices = await priceOf(relayer, row, purpose, slow, last, market)
     const wait_ms = reprice_ms[tierOf(row)]
     if (!prices) {
-      return {
-        key: row.key,
-        revision: row.revision,
-        set: { reprice_at: now() + at_cap_ms, status_reason: reasonAtCap(relayer) },
-      }
+      const status_reason = reasonOf(row, reasonAtCap(relayer))
+      const reprice_at = now() + at_cap_ms
+      const waits = row.status_reason === status_reason && row.reprice_at > now() && row.reprice_at <= reprice_at
+      return waits ? undefined : { key: row.key, revision: row.revision, set: { reprice_at, status_reason } }
     }
 
     const content =
@@ -63,7 +63,7 @@ export function createSigning({ store, fees, seal, now }: SigningParts) {
         attempt,
         set: {
           status: row.status === 'pending' ? 'sent' : row.status,
-          status_reason: row.intent === 'send' ? null : row.status_reason,
+          status_reason: reasonOf(row, null),
           hash,
           signature,
           resign: false,
@@ -92,6 +92,12 @@ export function createSigning({ store, fees, seal, now }: SigningParts) {
     const before = last && row.hash !== null && pricesOf(last)
     return before ? fees.bump(before, wanted, cap) : fees.limit(wanted, cap)
   }
+}
+
+/** Why a transaction was withdrawn is told to the end; that it waits is told beside it, as long as it waits. */
+function reasonOf({ intent, status_reason }: TransactionRow, waits: string | null): string | null {
+  const own = intent === 'send' ? null : status_reason?.replace(/(?:^|; )Waits: .*$/, '')
+  return [own, waits].filter(Boolean).join('; ').slice(0, 1_000) || null
 }
 
 const reasonAtCap = ({ policies }: RelayerRow) =>

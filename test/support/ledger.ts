@@ -13,7 +13,9 @@ export interface Mined {
 /** What came of what was accepted, by what the chain itself says. Each accepted transaction must have a value of its own. */
 export interface Score {
   accepted: number
-  /** Accepted, neither canceled nor expired nor failed, and in no block. */
+  /** Accepted, and canceled, expired or failed. */
+  withdrawn: number
+  /** Accepted, not withdrawn, and in no block. */
   lost: number
   /** In more than one block, under whatever nonce; and what was withdrawn, and is in a block all the same. */
   twice: number
@@ -30,7 +32,7 @@ export interface Score {
 /** How a score is when all is well. */
 export const clean = (accepted: number): Score => ({
   accepted,
-  ...{ lost: 0, twice: 0, gaps: 0, hashes_per_nonce: 1, contradictions: 0, unfinished: 0 },
+  ...{ withdrawn: 0, lost: 0, twice: 0, gaps: 0, hashes_per_nonce: 1, contradictions: 0, unfinished: 0 },
 })
 
 /** Every transaction of the account, by a walk through all blocks. */
@@ -74,6 +76,7 @@ export function scoreOf(
     score.accepted += 1
     const times = byValue.get(value)?.length ?? 0
     const isWithdrawn = withdrawn.has(rowByValue.get(value)?.status ?? '')
+    if (isWithdrawn) score.withdrawn += 1
     if (times === 0 && !isWithdrawn) score.lost += 1
     if (times > (isWithdrawn ? 0 : 1)) score.twice += 1
   }

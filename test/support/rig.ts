@@ -75,7 +75,7 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
     const config = readConfig({ PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' })
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms,
-      logger: pino({ level: process.env.RIG_LOG ?? 'silent' }, pino.destination({ dest: '/tmp/rig.log', sync: true })),
+      logger: pino({ level: 'silent' }),
     })
   }
 
