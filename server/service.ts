@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import pino from 'pino'
 import { v7 as uuidv7 } from 'uuid'
@@ -53,6 +54,8 @@ export interface World {
   /** Milliseconds of the epoch. */
   now?: () => number
   logger?: pino.Logger
+  /** Which addresses a name may mean, in the place of the settings' answer. */
+  lookup?: LookupFunction
 }
 
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
@@ -70,7 +73,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
-    const lookup = createLookup(config.allow_private_targets)
+    const lookup = world.lookup ?? createLookup(config.allow_private_targets)
     const checkTarget = createTargetCheck(config.allow_private_targets)
     const chains = createChains(store, lookup, elapsed)
     const waiting = createWaiting()
@@ -101,7 +104,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const deliverer = createDeliverer({
       ...{ store, makeId, now, logger },
       open: vault.open,
-      send: createSendAttempt({ checkTarget, lookup }),
+      send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets }),
       scale: config.webhook_time_scale,
       wake: (notification_key) => deliveries.wake(notification_key),
     })

@@ -15,9 +15,9 @@ async function listen(listener: RequestListener) {
   return (server.address() as AddressInfo).port
 }
 
-const anywhere = createSendAttempt({ checkTarget: createTargetCheck(true), lookup: undefined })
+const anywhere = createSendAttempt({ checkTarget: createTargetCheck(true), lookup: undefined, publicOnly: false })
 const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
-  createSendAttempt({ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve) })
+  createSendAttempt({ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve), publicOnly: true })
 
 test('an answer without end is cut after 16 KiB, and shown by its beginning', async () => {
   let written = 0

@@ -125,6 +125,7 @@ async function stream(response: Response, headers: Record<string, string>, event
     'X-Content-Type-Options': 'nosniff',
     ...headers,
   })
+  if (response.req.method === 'HEAD') return void response.end()
   await pipeline(Readable.from(events), response).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
   })

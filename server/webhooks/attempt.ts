@@ -22,12 +22,13 @@ export interface AttemptParts {
   checkTarget: TargetCheck
   /** Undefined where any address may be called. */
   lookup: LookupFunction | undefined
+  publicOnly: boolean
 }
 
 /** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
-export function createSendAttempt({ checkTarget, lookup }: AttemptParts): SendAttempt {
+export function createSendAttempt({ checkTarget, lookup, publicOnly }: AttemptParts): SendAttempt {
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 
   return (text, headers, body) => {
@@ -58,7 +59,7 @@ export function createSendAttempt({ checkTarget, lookup }: AttemptParts): SendAt
           clearTimeout(connecting)
           const { remoteAddress = '' } = socket
           // The last word: whatever was looked up, this is where it went.
-          if (lookup && isIP(remoteAddress) && isPrivateAddress(remoteAddress))
+          if (publicOnly && isIP(remoteAddress) && isPrivateAddress(remoteAddress))
             end(failure('The url must be a public address'))
           else outgoing.end(body)
         }

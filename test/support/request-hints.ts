@@ -34,6 +34,8 @@ export function requestHints(remembered: Remembered, chain: Anvil): Hints {
       params: rpcParams(chain),
     },
     always: {
+      // Deliveries are made in earnest: to nobody.
+      url: fc.constantFrom(`${dead_url}/hook`, `${dead_url}/hook?a=b`),
       rpc_urls: fc.array(rpcUrl(chain), { minLength: 1, maxLength: 3 }),
       custom_rpc_urls: fc.array(rpcUrl(chain), { maxLength: 2 }),
       wait_seconds: mostly(0, 1),
