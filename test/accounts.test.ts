@@ -28,7 +28,7 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
   await chain.setBalance(relayer.address, 100n * ether)
 
   return {
-    ...{ client, raw, chain, clock, address: relayer.address },
+    ...{ client, raw, chain, proxy, clock, address: relayer.address },
     cut: () => proxy.setFault({ kind: 'connection_refused' }),
     balance: async () => (await client.get(`${base}/balance`, { path })).data,
     status: async () => (await client.get(`${base}/status`, { path })).data,
@@ -197,15 +197,42 @@ test('wait answers when the state is reached, or has passed, or when time is up'
   expect(await refusal(send({}, 'confirmed', 61))).toMatchObject({ status: 400, path: '/query/wait_seconds' })
 })
 
+/** Code that reverts with Error(text). */
+const revertingWith = (text: string) =>
+  concat([
+    '0x6064600c60003960646000fd08c379a0',
+    ...[toBeHex(32, 32), toBeHex(text.length, 32), hexlify(Buffer.from(text.padEnd(32, '\0')))],
+  ])
+
 test('what reverts in its block ends failed, with the reason that the contract gave', async () => {
   const { send, rpc } = await start()
-  const words = [toBeHex(32, 32), toBeHex(9, 32), hexlify(Buffer.from('sold out!'.padEnd(32, '\0')))]
-  const runtime = concat(['0x6064600c60003960646000fd08c379a0', ...words])
-  const data = concat(['0x6070600c60003960706000f3', runtime])
+  const data = concat(['0x6070600c60003960706000f3', revertingWith('sold out!')])
   const deployed = await send({ to: null, value: '0', data }, 'confirmed')
   const { result } = await rpc('eth_getTransactionReceipt', [deployed.hash])
   const contract = (result as { contractAddress: string }).contractAddress
   const failed = await send({ to: contract, value: '0', gas_limit: 100_000 }, 'confirmed')
   expect(failed).toMatchObject({ status: 'failed', status_reason: 'Reverted: sold out!', nonce: 1, confirmed_at: null })
   expect((await send({}, 'confirmed')).status).toBe('confirmed')
+})
+
+test('the reason is that of what was mined, and stays when the node has forgotten the block', async () => {
+  const { client, chain, proxy, send, byNonce } = await start({ noMining: true })
+  const body = { required_confirmations: 2 }
+  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
+  const contracts = [`0x${'c1'.repeat(20)}`, `0x${'c2'.repeat(20)}`] as const
+  for (const [index, place] of contracts.entries()) {
+    await chain.rpc('anvil_setCode', [place, revertingWith(index === 0 ? 'original' : 'replacement')])
+  }
+  const call = { value: '0', gas_limit: 100_000 }
+  const { id, hash } = await send({ ...call, to: contracts[0] }, 'submitted')
+  await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
+  const replacement = { path: { ...path, transaction_id: id }, body: { ...call, to: contracts[1] } }
+  await client.put(`${transactions}/{transaction_id}`, replacement)
+  await expect.poll(async () => (await byNonce('0')).hash, patience).not.toBe(hash)
+  await chain.mine()
+  const status_reason = 'Reverted: original'
+  await expect.poll(() => byNonce('0'), patience).toMatchObject({ status: 'mined', hash, status_reason })
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_call'] })
+  await chain.mine()
+  await expect.poll(() => byNonce('0'), patience).toMatchObject({ status: 'failed', hash, status_reason })
 })

@@ -155,7 +155,7 @@ test('replaced with prices: they are taken to the wei when 10 % above, refused b
   expect(await onChain(sent.hash)).toBeNull()
 })
 
-test('replaced without prices: both are raised by 10 % and more, again and again, in the old way of pricing too', async () => {
+test('replaced without prices: both are raised by 10 % and more, again and again, in both ways of pricing', async () => {
   const { send, replace, become, hold, chain, get } = await start()
   const [first, legacy] = [await send(prices), await send({ gas_price: `${10n * gwei}` })]
   await replace(first, { value: '3' })
@@ -164,12 +164,16 @@ test('replaced without prices: both are raised by 10 % and more, again and again
   await hold([{ value: '0x4' }, { value: '0x3e8' }])
   await replace(legacy, { value: '5', gas_price: `${11n * gwei}` })
   await hold([{ value: '0x4' }, { value: '0x5' }])
+  // A gas price is both fees at once, so both at 10 % more take its place.
+  const both = { max_fee_per_gas: `${13n * gwei}`, max_priority_fee_per_gas: `${13n * gwei}` }
+  await replace(legacy, { value: '6', ...both })
+  await hold([{ value: '0x4' }, { value: '0x6' }])
   const twice = await get(first)
   expect(BigInt(twice.max_fee_per_gas ?? 0)).toBeGreaterThanOrEqual((10n * gwei * 121n) / 100n)
   expect(BigInt(twice.max_priority_fee_per_gas ?? 0)).toBeGreaterThanOrEqual((gwei * 121n) / 100n)
   await chain.mine()
   await become(first, { status: 'confirmed', value: '4' })
-  await become(legacy, { status: 'confirmed', value: '5', gas_price: `${11n * gwei}`, max_fee_per_gas: null })
+  await become(legacy, { status: 'confirmed', value: '6', gas_price: null, ...both })
 })
 
 test('replaced before it was signed: only what is wanted now is signed; replaced too late: the original is shown', async () => {

@@ -28,6 +28,7 @@ const defaults = {
   rate_limit_burst: 3_000,
   log_level: 'info',
   allow_private_targets: true,
+  webhook_time_scale: 1,
 }
 
 test('every setting has a default, which the empty text and foreign variables leave', () => {
@@ -62,6 +63,7 @@ const taken: [Environment, Partial<typeof defaults> | object][] = [
   [{ LOG_LEVEL: 'silent' }, { log_level: 'silent' }],
   [{ NODE_ENV: 'development' }, { production: false, allow_private_targets: true }],
   [{ ALLOW_PRIVATE_TARGETS: 'false' }, { allow_private_targets: false }],
+  [{ WEBHOOK_TIME_SCALE: '0.001' }, { webhook_time_scale: 0.001 }],
   [production, { production: true, allow_private_targets: false }],
   [
     { ...production, ALLOW_PRIVATE_TARGETS: 'true' },

@@ -99,7 +99,7 @@ describe('batches', () => {
       release = () => response.end(JSON.stringify(well(...exchange)))
     }
     const slow = rpc('a', [])
-    await expect.poll(() => node.asked.length).toBe(2)
+    await expect.poll(() => node.asked.length, { timeout: 10_000 }).toBe(2)
     await failure(rpc('b', []))
     release()
     expect(await slow).toBe('a ')

@@ -2,6 +2,8 @@ import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createWorker, type WorkerParts } from '../server/worker.ts'
 
+const patience_ms = 10_000
+
 /** A worker that ends with the test, whose work does nothing; `begun`: the key of each piece of work. */
 function testWorker(parts: Partial<WorkerParts>) {
   const begun: number[] = []
@@ -60,7 +62,7 @@ test('a wake during the work is not lost, however many there are, and is one mor
   for (let wake = 0; wake < 3; wake += 1) worker.wake(1)
   expect(worker.begun).toEqual([1])
   letOneOut()
-  await vi.waitFor(() => expect(inside()).toBe(1))
+  await vi.waitFor(() => expect(inside()).toBe(1), patience_ms)
   expect(worker.begun).toEqual([1, 1])
   letOneOut()
   await settled()
@@ -72,9 +74,9 @@ test('work that wants to come back does, a wake brings it forward, and a rest of
   const answers = [1, 3_600_000, undefined]
   const worker = testWorker({ work: async () => answers.shift() })
   worker.wake(1)
-  await vi.waitFor(() => expect(answers).toEqual([undefined]))
+  await vi.waitFor(() => expect(answers).toEqual([undefined]), patience_ms)
   worker.wake(1)
-  await vi.waitFor(() => expect(answers).toEqual([]))
+  await vi.waitFor(() => expect(answers).toEqual([]), patience_ms)
   expect(worker.begun).toEqual([1, 1, 1])
 })
 
@@ -88,9 +90,25 @@ test('an error is logged with its key and does not end the lane', async () => {
     },
   })
   worker.wake(7)
-  await vi.waitFor(() => expect(failures).toBeLessThan(0), 5_000)
+  await vi.waitFor(() => expect(failures).toBeLessThan(0), patience_ms)
   const told = worker.logged.map((line) => JSON.parse(line))
   expect(told.map(({ key, err }) => [key, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
+})
+
+test('a store that cannot be asked for a moment is logged, and the work goes on', async () => {
+  let locked = false
+  const claim = () => {
+    if (locked) throw new Error('database is locked')
+    return true
+  }
+  const worker = testWorker({ claim, find: async () => [1], work: async () => 1 })
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(1), patience_ms)
+  locked = true
+  await vi.waitFor(() => expect(worker.logged.join()).toContain('database is locked'), patience_ms)
+  expect(() => worker.wake(2)).not.toThrow()
+  locked = false
+  const { length } = worker.begun
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patience_ms)
 })
 
 test('a slow key delays no other, and is under way once', async () => {
@@ -113,7 +131,7 @@ test('run waits for a round that began after it was called', async () => {
     done = true
   })
   letOneOut()
-  await vi.waitFor(() => expect(worker.begun).toHaveLength(2))
+  await vi.waitFor(() => expect(worker.begun).toHaveLength(2), patience_ms)
   expect([done, inside()]).toEqual([false, 1])
   letOneOut()
   await run
@@ -122,10 +140,10 @@ test('run waits for a round that began after it was called', async () => {
 test('what the store knows of is found at the start, and when another process has changed it', async () => {
   let [version, keys] = [1, [5]]
   const worker = testWorker({ find: async () => keys, version: () => version })
-  await vi.waitFor(() => expect(worker.begun).toContain(5))
+  await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
   keys = [6]
   version = 2
-  await vi.waitFor(() => expect(worker.begun).toContain(6))
+  await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
 })
 
 test('whoever may not work does not, and finds what is there once it may', async () => {
@@ -138,10 +156,10 @@ test('whoever may not work does not, and finds what is there once it may', async
   const worker = testWorker({ claim: () => mine, find, version: () => looks })
   worker.wake(1)
   await worker.run(1)
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(2))
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(2), patience_ms)
   expect(worker.begun).toEqual([])
   mine = true
-  await vi.waitFor(() => expect(worker.begun).toContain(1))
+  await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
 })
 
 test('a lane whose right to work is lost stops', async () => {
@@ -152,12 +170,12 @@ test('a lane whose right to work is lost stops', async () => {
   }
   const worker = testWorker({ claim: () => mine, find, version: () => looks, work: async () => 1 })
   worker.wake(1)
-  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2))
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patience_ms)
   mine = false
   await worker.run(1)
   const [{ length }, before] = [worker.begun, looks]
   // Each look is 25 ms, in which a lane that goes on works a dozen times.
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2))
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2), patience_ms)
   expect(worker.begun).toHaveLength(length)
 })
 
@@ -198,8 +216,8 @@ test('a clock that is set back does not stop the search for work', async () => {
     return []
   }
   testWorker({ find })
-  await vi.waitFor(() => expect(looks).toBe(1))
+  await vi.waitFor(() => expect(looks).toBe(1), patience_ms)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
   onTestFinished(() => void vi.useRealTimers())
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(1), 5_000)
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(1), patience_ms)
 })

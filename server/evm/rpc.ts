@@ -46,10 +46,11 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
   const queue: Waiting[] = []
   let underWay = 0
 
-  const pump = () => {
+  /** `isWhole`: nothing more joins the queue in this turn of the loop. */
+  const pump = (isWhole = true) => {
     while (queue.length > 0 && underWay < max_at_once) {
       underWay += 1
-      void settle(queue.splice(0, max_batch)).finally(() => {
+      void settle(queue.splice(0, batchSize(queue, isWhole))).finally(() => {
         underWay -= 1
         pump()
       })
@@ -96,10 +97,25 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
       }
       queue.push({ method, params, resolve, reject })
       // What one turn of the loop asks for goes out together.
-      if (queue.length === 1) setImmediate(pump)
-      else if (queue.length >= max_batch) pump()
+      if (queue.length === 1) setImmediate(() => pump())
+      else if (queue.length >= max_batch) pump(false)
     })
 }
+
+/**
+ * Transactions that are sent together stay together: of two batches at once the later nonces may come first, and some nodes
+ * refuse those.
+ */
+function batchSize(queue: RpcCall[], isWhole: boolean): number {
+  const end = Math.min(queue.length, max_batch)
+  const next = queue[end]
+  const mayCut = next ? isSending(next) : !isWhole
+  let start = end
+  while (mayCut && isSending(queue[start - 1])) start -= 1
+  return start > 0 ? start : end
+}
+
+const isSending = (call: RpcCall | undefined): boolean => call?.method === 'eth_sendRawTransaction'
 
 /** By weight among those that are well; those of weight 0, and those at rest, only when there is no other. */
 function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, random: () => number): Endpoint | undefined {

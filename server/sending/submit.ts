@@ -44,6 +44,7 @@ const default_tier: Tier = 'average'
 const estimate_percent = 110
 const transfer_gas = 21_000
 const creation_gas = 32_000
+const word_gas = 2
 
 /** POST's half of sending: all that can fail cheaply, and then one commit that takes the nonce. */
 export function createSubmit(parts: SubmitParts): Submit {
@@ -132,7 +133,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       const once = idempotency && { ...idempotency, body_hash: hashOf(body) }
       if (once) {
         const replayed = await store.replay(once.caller, relayer.key, once.key, once.body_hash)
-        if (replayed) return accepted(replayed)
+        if (replayed) return accepted(replayed, relayer.id)
       }
       checkPause(relayer)
       const wanted = readWanted(body)
@@ -163,7 +164,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       })
       wake(relayer.key)
       parts.changed()
-      return accepted(creation)
+      return accepted(creation, relayer.id)
     },
 
     async replace(relayer_id, transaction_id, body) {
@@ -244,14 +245,17 @@ const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
 export const stateOf = ({ status, intent }: TransactionRow): string =>
   intent !== 'send' && (status === 'pending' || status === 'sent' || status === 'submitted') ? 'being canceled' : status
 
-function accepted(creation: Awaited<ReturnType<SendingParts['store']['createTransaction']>>): Accepted {
+function accepted(
+  creation: Awaited<ReturnType<SendingParts['store']['createTransaction']>>,
+  relayer_id: string,
+): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
       throw new ApiError('unprocessable', 'Unprocessable Content', [
         { path: '/headers/idempotency-key', message: 'was used with another body' },
       ])
     case 'relayer_gone':
-      throw notFound('Not Found')
+      throw notFound(`Relayer with ID ${relayer_id} not found`)
     case 'held':
       throw new Error('The next nonce is held already')
     default:
@@ -263,13 +267,18 @@ function checkPause({ paused }: RelayerRow) {
   if (paused) throw new ApiError('forbidden', 'Relayer paused')
 }
 
-/** The gas that a transaction costs before anything is executed (Yellow Paper, appendix G; EIP-2028). */
+/**
+ * The least gas that a chain takes a transaction with: before anything is executed (Yellow Paper, appendix G; EIP-2028; EIP-3860 for
+ * a creation), and for its data in any case (EIP-7623). Nodes take less and drop it when they make a block.
+ */
 function checkGas({ to, data, gas_limit }: Wanted) {
+  if (gas_limit === null) return
   const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
   const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
-  const least = transfer_gas + (to === null ? creation_gas : 0) + 4 * zeros + 16 * (bytes.length - zeros)
-  if (gas_limit !== null && gas_limit < least)
-    throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
+  const others = bytes.length - zeros
+  const creation = to === null ? creation_gas + word_gas * Math.ceil(bytes.length / 32) : 0
+  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others, 10 * zeros + 40 * others)
+  if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 
 function checkTime({ valid_until }: Wanted, now: number) {

@@ -11,7 +11,7 @@ import { Transaction } from 'ethers/transaction'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 
-// `npm run bench:sending [-- throughput rest tracked] [--runs 3] [--warm-up 0] [--json FILE] [--cpu-prof FOLDER]`: how fast
+// `npm run bench:sending [-- throughput rest tracked] [--runs 3] [--warm-up 0] [--json FILE] [--node-args ARGS]`: how fast
 // one wallet sends on anvil with a block a second, and what that costs the service, which is a process of its own. On Linux
 // (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database.
 
@@ -46,11 +46,11 @@ async function main(): Promise<void> {
       runs: { type: 'string', default: '3' },
       'warm-up': { type: 'string', default: '0' },
       json: { type: 'string' },
-      'cpu-prof': { type: 'string' },
+      'node-args': { type: 'string', default: '' },
     },
   })
   const warm_up = Number(values['warm-up'])
-  const node_args = values['cpu-prof'] ? ['--cpu-prof', '--cpu-prof-dir', values['cpu-prof']] : []
+  const node_args = values['node-args'].split(' ').filter(Boolean)
   const wanted = (part: string) => positionals.length === 0 || positionals.includes(part)
   const results: Result[] = []
 
@@ -108,8 +108,8 @@ async function throughput(extra: object, warm_up: number, node_args: string[]): 
       rpc_requests: tap.counts().requests ?? 0,
       // Of one core, in percent: what others took of the machine meanwhile, and spoilt the figures by.
       taken_by_others_percent: elsewhere * 100,
-      // For whoever cuts a CPU profile to the load: microseconds of the clock that a profile has.
-      ...(node_args.length > 0 && { from_us: marked_us, to_us: Number(process.hrtime.bigint() / 1_000n) }),
+      // For whoever cuts a profile (--node-args --cpu-prof) to the load: microseconds of the clock that it has.
+      ...(node_args.includes('--cpu-prof') && { from_us: marked_us, to_us: Number(process.hrtime.bigint() / 1_000n) }),
     }
   } finally {
     await stage.end()

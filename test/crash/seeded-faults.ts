@@ -45,7 +45,7 @@ export const seededFaults = {
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
     text: 'write(row.relayer_key,',
-    instead: 'void setTimeout(write, 50, row.relayer_key,',
+    instead: 'void setTimeout(write, 200, row.relayer_key,',
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>
