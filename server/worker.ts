@@ -40,7 +40,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
   let foundAt = Number.NEGATIVE_INFINITY
 
   const wake = (key: number) => {
-    if (stopping.signal.aborted || !claim()) return
+    if (stopping.signal.aborted || !mayWork()) return
     const lane = lanes.get(key)
     if (lane) return lane.wake()
     const created = createLane()
@@ -48,8 +48,18 @@ export function createWorker({ work, find, claim, version, logger }: WorkerParts
     void follow(key, created)
   }
 
+  /** A store that does not answer for a moment ends no lane's hope: the work is found again. */
+  function mayWork(): boolean {
+    try {
+      return claim()
+    } catch (error) {
+      logger.error({ err: error }, 'claiming background work failed')
+      return false
+    }
+  }
+
   async function follow(key: number, lane: Lane): Promise<void> {
-    while (!stopping.signal.aborted && claim()) {
+    while (!stopping.signal.aborted && mayWork()) {
       lane.begin()
       const wait_ms = await attempt(key)
       lane.end()

@@ -28,11 +28,12 @@ export function createSettling({ store, readSigned, now }: SettleParts) {
       const block = { block_number: seen.block_number, block_hash: seen.block_hash }
       const { content, signature } = readSigned(attempt.raw)
       const shown = { ...(seen.purpose === 'send' && content), ...pricesIn(attempt), hash: attempt.hash, signature }
-      const reason =
-        seen.succeeded || seen.purpose === 'cancel' ? row.status_reason : await revertReason(chain, row, seen)
+      const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
+      const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
+      // Of what was mined, which may be another content than the row's; and asked once, while the node still has the state.
+      const reason = isReverted ? await revertReason(chain, { ...row, ...content }, seen) : row.status_reason
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { key, revision } = row
-      const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
 
       // A withdrawn transaction is not called mined: what is in the block is not what was asked for.
       const noted: Move = {

@@ -228,12 +228,14 @@ export function createSubmit(parts: SubmitParts): Submit {
   }
 }
 
-const isEnough = (prices: Prices, least: Prices): boolean =>
+/** A gas price is both fees at once. */
+const feesOf = (prices: Prices): [bigint, bigint] =>
   prices.kind === 'legacy'
-    ? prices.gas_price >= (least.kind === 'legacy' ? least.gas_price : least.max_fee_per_gas)
-    : least.kind === 'eip1559' &&
-      prices.max_fee_per_gas >= least.max_fee_per_gas &&
-      prices.max_priority_fee_per_gas >= least.max_priority_fee_per_gas
+    ? [prices.gas_price, prices.gas_price]
+    : [prices.max_fee_per_gas, prices.max_priority_fee_per_gas]
+
+const isEnough = (prices: Prices, least: Prices): boolean =>
+  feesOf(least).every((fee, index) => (feesOf(prices)[index] as bigint) >= fee)
 
 const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Wanted): boolean =>
   gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null
