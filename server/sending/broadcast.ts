@@ -29,6 +29,9 @@ const verdictOf: Record<string, Verdict> = {
   rejected: 'hopeless',
 }
 
+/** How soon a price is raised that a node finds too low to take another transaction's place. */
+const contested_ms = 5_000
+
 const not_taken = 'A node does not take it yet'
 
 /** A batch's worth: a node that gets several batches at once may see later nonces first. */
@@ -78,12 +81,11 @@ export async function broadcast(
       case 'contested':
         // Said of any other bytes with our nonce, and by some nodes of our own: only our own hash can tell.
         if (await chain.isKnown(attempt.hash).catch(() => false)) taken()
-        else if (row.status === 'sent') {
+        else {
           result.again = true
-          move({
-            reprice_at: 0,
-            ...told('A node has another transaction with this nonce; a higher price is tried'),
-          })
+          // Not at once: against somebody else's transaction the price would climb by a tenth with every look.
+          const reprice_at = Math.min(row.reprice_at, now() + contested_ms)
+          move({ reprice_at, ...told('A node has another transaction with this nonce; a higher price is tried') })
         }
         break
       case 'cheap':

@@ -14,7 +14,7 @@ export interface NonceState {
   explanation: string
 }
 
-type Chain = Pick<Reach['chain'], 'blockHash' | 'findByNonce' | 'send'>
+type Chain = Pick<Reach['chain'], 'blockHash' | 'findByNonce' | 'receipts' | 'send'>
 
 /** Keeps what the store thinks of an account's nonces, and what the chain says, together in both directions. */
 export interface Nonces {
@@ -129,10 +129,13 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
 
       if (found.to === row.to && found.value === BigInt(row.value) && found.data === (row.data ?? '0x')) {
         const { hash, block_number, block_hash } = found
-        const status_reason = 'Sent at this nonce by another copy of this service'
-        const confirmed_at = new Date(now()).toISOString()
-        const set = { hash, block_number, block_hash, status: 'confirmed', status_reason, confirmed_at } as const
-        await store.move([{ key, revision, set }])
+        const [receipt] = await chain.receipts([hash])
+        if (!receipt) return false
+        const copy = 'Sent at this nonce by another copy of this service'
+        const end = receipt.succeeded
+          ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
+          : { status: 'failed' as const, status_reason: `Reverted. ${copy}` }
+        await store.move([{ key, revision, set: { hash, block_number, block_hash, ...end } }])
       } else if (row.created_at >= started_at && row.intent === 'send') {
         await store.renumber(key, revision, `Nonce ${nonce} was used elsewhere by ${found.hash}; it has a new one`)
       } else {
