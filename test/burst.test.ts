@@ -9,7 +9,7 @@ const max_in_flight = 600
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 test('500 parallel sends on one relayer: nonces 0 to 499 in the order of acceptance, all mined', async () => {
-  const { chain, addAccount } = await testRig({ chain: { blockTime_s: 0.5 } })
+  const { chain, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
   const account = await addAccount()
   const sent = await account.send(500)
   expect(sent.map(({ nonce }) => nonce)).toEqual(upTo(500))
@@ -23,7 +23,7 @@ test('500 parallel sends on one relayer: nonces 0 to 499 in the order of accepta
 })
 
 test('10 relayers at once, 50 each: every one has its nonces 0 to 49, all mined', async () => {
-  const { addAccount } = await testRig({ chain: { blockTime_s: 0.5 } })
+  const { addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
   const accounts = await Promise.all(upTo(10).map(() => addAccount()))
   const sent = await Promise.all(accounts.map((account) => account.send(50)))
   for (const own of sent) expect(own.map(({ nonce }) => nonce)).toEqual(upTo(50))

@@ -216,8 +216,9 @@ test('a clock that is set back does not stop the search for work', async () => {
     return []
   }
   testWorker({ find })
-  await vi.waitFor(() => expect(looks).toBe(1), patience_ms)
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(0), patience_ms)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
   onTestFinished(() => void vi.useRealTimers())
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(1), patience_ms)
+  const before = looks
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(before), patience_ms)
 })

@@ -46,9 +46,9 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
   const queue: Waiting[] = []
   let underWay = 0
 
-  /** `isWhole`: nothing more joins the queue in this turn of the loop. */
+  /** `isWhole`: nothing more joins the queue in this turn of the loop; else what fills no batch yet stays. */
   const pump = (isWhole = true) => {
-    while (queue.length > 0 && underWay < max_at_once) {
+    while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
       underWay += 1
       void settle(queue.splice(0, batchSize(queue, isWhole))).finally(() => {
         underWay -= 1

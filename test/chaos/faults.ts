@@ -6,8 +6,8 @@ import type { Outcome } from './outcome.ts'
 const waves = 5
 const probability = 0.4
 const special: Partial<Record<FaultKind, Partial<Fault>>> = {
-  // Each takes a caller's whole patience, which is five seconds.
-  hang: { probability: 0.1, times: 2 },
+  // It takes a caller's whole patience, which is five seconds.
+  hang: { probability: 0.1, times: 1 },
   slow: { duration_ms: 50 },
   connection_refused: { duration_ms: 50 },
   // Asked for with the first call only.
