@@ -5,6 +5,7 @@ import { hold, startReceiver } from './support/receiver.ts'
 import { startTestService, type TestService } from './support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
+const other = `0x${'5a'.repeat(20)}`
 const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 /** A second of the schedule takes a millisecond. */
 const fast = { WEBHOOK_TIME_SCALE: '0.001' }
@@ -59,6 +60,41 @@ test('a pause, and its end, are told', async () => {
     },
     { event: 'relayer_state_update', payload: { payload_type: 'relayer_enabled', retry_count: 0 } },
   ])
+})
+
+test('a balance that falls below the policy is told once, and again after it has recovered', async () => {
+  const chain = await testChain()
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const { client } = service
+  const path = { network_id: 'evm:local' }
+  await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  await reportTo(service, receiver.url)
+  const min_balance = (10n ** 18n).toString()
+  const { data } = await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { min_balance } } })
+  const send = () => {
+    const query = { wait: 'confirmed' } as const
+    return client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      ...demo,
+      query,
+      body: { to: other, value: '1' },
+    })
+  }
+  const told = () =>
+    receiver.got.map(({ event }) => event.payload).filter((payload) => payload.payload_type === 'relayer_low_balance')
+
+  // Spent by the first; the second is refused, and tells nothing new.
+  for (const times of [1, 2]) {
+    await chain.setBalance(data.address, 10n ** 18n)
+    await send()
+    await expect.poll(() => told().length, { timeout: 10_000 }).toBe(times)
+    await expect.poll(async () => send().then(String, ({ details }) => details?.[0]?.path)).toBe('policies/min_balance')
+    await chain.setBalance(data.address, 10n ** 19n)
+    await expect.poll(async () => send().then(() => 'sent', String), { timeout: 10_000 }).toBe('sent')
+  }
+  expect(told()).toHaveLength(2)
+  expect(told()[0]).toMatchObject({ relayer: { id: 'demo' }, min_balance })
+  expect(BigInt(told()[0]?.balance ?? '0')).toBeLessThan(10n ** 18n)
 })
 
 test('a failure is tried again with the same id and bytes, and nothing of the same relayer overtakes it', async () => {

@@ -41,6 +41,7 @@ export interface CallRequest {
 export interface Chain {
   look(address: string): Promise<{ head: { number: number; hash: string; parent_hash: string }; latest: number }>
   blockHash(number: number): Promise<string | undefined>
+  balance(address: string): Promise<bigint>
   estimateGas(call: CallRequest): Promise<number>
   send(raws: Uint8Array[]): Promise<(Error | undefined)[]>
   isKnown(hash: string): Promise<boolean>

@@ -87,6 +87,15 @@ export function createSender(parts: SenderParts): Sender {
     }
     await sendNew(lane)
     await reconcile(lane)
+    if (isNew) await noteBalance(lane)
+  }
+
+  /** What is in a new block has been paid for. Only here is a low balance seen to recover: POST may read an older one. */
+  async function noteBalance({ held, reach }: Lane): Promise<void> {
+    const { key, address, policies } = held.relayer
+    if (policies.min_balance === undefined) return
+    const balance = await reach.chain.balance(address)
+    await store.noteBalance(key, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
   }
 
   /** Signs what was never signed, in the order of nonces, makes it durable, and hands it over. */

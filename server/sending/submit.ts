@@ -81,6 +81,10 @@ export function createSubmit(parts: SubmitParts): Submit {
       // A relayer that was stopped goes on when its chain is the right one again.
       if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
+      const { min_balance } = relayer.policies
+      if (min_balance !== undefined && balance < BigInt(min_balance)) {
+        await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
+      }
       checkFunds(relayer, balance, BigInt(wanted.value) + BigInt(estimate) * fees.most(prices))
       return { gas_limit: estimate, prices, latest, market }
     } catch (error) {
