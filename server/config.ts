@@ -19,6 +19,8 @@ export interface Config {
   allow_private_targets: boolean
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
   webhook_time_scale: number
+  /** How many processes serve together, on one store. */
+  processes: number
 }
 
 /** What is wrong with the settings, a line each. */
@@ -57,6 +59,7 @@ const settings = z.object({
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
+  RELAYER_PROCESSES: integer(1, 64, 1),
   WEBHOOK_TIME_SCALE: z
     .string()
     .regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0')
@@ -95,6 +98,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
+    processes: values.RELAYER_PROCESSES,
   }
 }
 

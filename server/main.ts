@@ -1,29 +1,42 @@
+import cluster from 'node:cluster'
 import { relative } from 'node:path'
 import { type Config, ConfigError, readConfig } from './config.ts'
-import { type Service, startService } from './service.ts'
+import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './processes.ts'
 
 // Whatever this process writes (the database, its log, the keys) is its user's alone.
 process.umask(0o077)
 
-let service: Service | undefined
+let service: Pick<Processes, 'close'> | undefined
 let stopping = false
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
-if (process.env.npm_lifecycle_event === 'start') stopWithParent()
+// A process of several ends with the first one by itself.
+if (process.env.npm_lifecycle_event === 'start' && cluster.isPrimary) stopWithParent()
 
 try {
   const config = readConfig(process.env)
-  service = await startService(config)
+  const started = await start(config)
+  service = started
   if (stopping) await service.close()
-  else process.stdout.write(greeting(config, service))
+  else if (cluster.isWorker) tellStarted(started)
+  else process.stdout.write(greeting(config, started))
 } catch (error) {
-  process.stderr.write(`The service does not start.\n${explain(error)}\n`)
+  if (!(error instanceof ProcessEnded)) process.stderr.write(`The service does not start.\n${explain(error)}\n`)
   process.exit(1)
+}
+
+async function start(config: Config): Promise<Processes> {
+  if (config.processes > 1 && cluster.isPrimary) {
+    return startProcesses(config.processes, (line) => process.stderr.write(line))
+  }
+  // Not loaded by a process that only watches over others.
+  const { startService } = await import('./service.ts')
+  return startService(config)
 }
 
 function stop(): void {
   if (stopping) return
   stopping = true
-  process.stdout.write('Stopping: what is under way is being ended.\n')
+  if (cluster.isPrimary) process.stdout.write('Stopping: what is under way is being ended.\n')
   void service?.close().then(() => process.exit(0))
 }
 
@@ -41,7 +54,7 @@ function explain(error: unknown): string {
   return stack ?? String(error)
 }
 
-function greeting(config: Config, { url: bound, api_key_file, demo }: Service): string {
+function greeting(config: Config, { url: bound, api_key_file, demo }: Started): string {
   const url = bound.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   const near = (file: string) => {
     const path = relative(process.cwd(), file)

@@ -166,7 +166,12 @@ export async function startService(config: Config, world: World = {}): Promise<S
       operations: contract.operations,
       handlers,
       authenticate: createAuthentication(secrets.api_key),
-      rateLimit: createRateLimit(config.rate_limit_per_second, config.rate_limit_burst, elapsed),
+      // Each process lets its share through.
+      rateLimit: createRateLimit(
+        config.rate_limit_per_second / config.processes,
+        Math.max(1, Math.floor(config.rate_limit_burst / config.processes)),
+        elapsed,
+      ),
       reference: readReference(),
       logger,
     })

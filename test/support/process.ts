@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest'
 const root = join(import.meta.dirname, '..', '..')
 
 export interface ServiceProcess {
+  pid: number
   /** All that it has written so far. */
   out(): string
   err(): string
@@ -34,6 +35,7 @@ export function spawnService(settings: Record<string, string>): ServiceProcess {
   })
 
   return {
+    pid: child.pid as number,
     out: () => written.out,
     err: () => written.err,
     wrote: (pattern) =>
