@@ -765,6 +765,91 @@ export interface paths {
         patch: operations["updateNetwork"];
         trace?: never;
     };
+    "/api/v1/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description In the order of their creation. The key of the environment (`API_KEY`) is not among them.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description The answer is the only place where the key's token is ever shown. A key may do what its scopes say, for the relayers
+         *     it is limited to, from the addresses and until the time it is limited to.
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an API key
+         * @description Without its token, which is not kept.
+         */
+        get: operations["getApiKey"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description It holds from the next request on, in every process.
+         */
+        delete: operations["deleteApiKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an API key
+         * @description What is absent stays as it is (RFC 7396); null takes a limit away. It holds from the next request on, in every process.
+         */
+        patch: operations["updateApiKey"];
+        trace?: never;
+    };
+    "/api/v1/api-keys/{api_key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an API key another token
+         * @description The answer shows the new token, once. The one before goes on being accepted for a while; an older one does not.
+         */
+        post: operations["rotateApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1205,6 +1290,87 @@ export interface components {
             payload_type: "test";
             notification_id: components["schemas"]["Id"];
         };
+        /**
+         * @description `sign`: signatures. `send`: sending, replacing and canceling transactions. `read`: relayers, their transactions, events and
+         *     balances, networks. `notifications`: webhooks and their deliveries. `manage`: relayers, signers and networks.
+         * @enum {string}
+         */
+        Scope: "sign" | "send" | "read" | "notifications" | "manage";
+        Scopes: components["schemas"]["Scope"][];
+        /**
+         * @description An address of IPv4 or IPv6, and after a slash how many of its bits count.
+         * @example 10.0.0.0/8
+         */
+        Cidr: string;
+        /** @description The key's own limit, in the place of the service's. */
+        KeyRateLimit: {
+            per_second: number;
+            burst: number;
+        };
+        ApiKeyName: string;
+        ApiKey: {
+            id: components["schemas"]["Id"];
+            name: components["schemas"]["ApiKeyName"];
+            scopes: components["schemas"]["Scopes"];
+            /**
+             * @description The relayers that it may touch; null for all. To it, any other one does not exist. A relayer that is deleted is
+             *     no longer among them, even when another one gets its id.
+             */
+            relayer_ids: components["schemas"]["Id"][] | null;
+            /** @description From where it is accepted; null for anywhere. */
+            allowed_cidrs: components["schemas"]["Cidr"][] | null;
+            /** @description null for the service's. */
+            rate_limit: components["schemas"]["KeyRateLimit"] | null;
+            /** @description Until when it is accepted; null for ever. */
+            expires_at: components["schemas"]["Timestamp"] | null;
+            /** @description Until when the token before the last rotation is accepted too; null when it is not. */
+            former_valid_until: components["schemas"]["Timestamp"] | null;
+            created_at: components["schemas"]["Timestamp"];
+            /** @description To within some seconds; null when it never was. */
+            last_used_at: components["schemas"]["Timestamp"] | null;
+        };
+        NewApiKey: {
+            api_key: components["schemas"]["ApiKey"];
+            /** @description The bearer token. 256 random bits of it are the secret, of which only a digest is kept. */
+            token: string;
+        };
+        CreateApiKeyRequest: {
+            name: components["schemas"]["ApiKeyName"];
+            scopes: components["schemas"]["Scopes"];
+            /** @description Absent or null for all. */
+            relayer_ids?: components["schemas"]["Id"][] | null;
+            /** @description Absent or null for anywhere. */
+            allowed_cidrs?: components["schemas"]["Cidr"][] | null;
+            /** @description Absent or null for the service's. */
+            rate_limit?: components["schemas"]["KeyRateLimit"] | null;
+            /**
+             * Format: date-time
+             * @description Absent or null for ever.
+             */
+            expires_at?: string | null;
+        };
+        UpdateApiKeyRequest: {
+            name?: components["schemas"]["ApiKeyName"];
+            scopes?: components["schemas"]["Scopes"];
+            /** @description Absent or null for all. */
+            relayer_ids?: components["schemas"]["Id"][] | null;
+            /** @description Absent or null for anywhere. */
+            allowed_cidrs?: components["schemas"]["Cidr"][] | null;
+            /** @description Absent or null for the service's. */
+            rate_limit?: components["schemas"]["KeyRateLimit"] | null;
+            /**
+             * Format: date-time
+             * @description Absent or null for ever.
+             */
+            expires_at?: string | null;
+        };
+        RotateApiKeyRequest: {
+            /**
+             * @description How long the token before goes on being accepted.
+             * @default 86400
+             */
+            former_valid_seconds?: number;
+        };
         RpcUrl: {
             /** @description With its path and query masked, since they often hold a secret. */
             url: string;
@@ -1399,7 +1565,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The relayer may not do this now. */
+        /** @description The key may not do this, or the relayer may not do it now. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -1717,6 +1883,48 @@ export interface components {
                 };
             };
         };
+        /** @description The API key. */
+        ApiKey: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["ApiKey"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The API key, with its token. */
+        NewApiKey: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["NewApiKey"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description A page of API keys. */
+        ApiKeyList: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["ApiKey"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The relayer. */
         Relayer: {
             headers: {
@@ -1835,6 +2043,11 @@ export interface components {
          *     digits only.
          */
         per_page: number;
+        /**
+         * @description The API key's id.
+         * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+         */
+        api_key_id: components["schemas"]["PathId"];
     };
     requestBodies: never;
     headers: {
@@ -1906,6 +2119,16 @@ export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPaylo
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
 export type LowBalancePayload = components['schemas']['LowBalancePayload'];
 export type TestPayload = components['schemas']['TestPayload'];
+export type Scope = components['schemas']['Scope'];
+export type Scopes = components['schemas']['Scopes'];
+export type Cidr = components['schemas']['Cidr'];
+export type KeyRateLimit = components['schemas']['KeyRateLimit'];
+export type ApiKeyName = components['schemas']['ApiKeyName'];
+export type ApiKey = components['schemas']['ApiKey'];
+export type NewApiKey = components['schemas']['NewApiKey'];
+export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
+export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
+export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
@@ -1953,6 +2176,9 @@ export type ResponseDeliveryList = components['responses']['DeliveryList'];
 export type ResponseRedelivery = components['responses']['Redelivery'];
 export type ResponseDeliveryAttempt = components['responses']['DeliveryAttempt'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
+export type ResponseApiKey = components['responses']['ApiKey'];
+export type ResponseNewApiKey = components['responses']['NewApiKey'];
+export type ResponseApiKeyList = components['responses']['ApiKeyList'];
 export type ResponseRelayer = components['responses']['Relayer'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSigner = components['responses']['Signer'];
@@ -1966,6 +2192,7 @@ export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
 export type ParameterPerPage = components['parameters']['per_page'];
+export type ParameterApiKeyId = components['parameters']['api_key_id'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
@@ -2961,6 +3188,150 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ApiKeyList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKeyRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["NewApiKey"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    getApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ApiKey"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    deleteApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    updateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateApiKeyRequest"];
+                "application/merge-patch+json": components["schemas"]["UpdateApiKeyRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["ApiKey"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    rotateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The API key's id.
+                 * @example 01981d5c-7a0a-7c1f-9d3e-0b6d5f6a2b11
+                 */
+                api_key_id: components["parameters"]["api_key_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateApiKeyRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["NewApiKey"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -3010,4 +3381,5 @@ export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "relayer_state_update", "test"];
+export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Signer"]["type"]> = ["local"];

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 
@@ -19,6 +20,8 @@ export interface Config {
   allow_private_targets: boolean
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
   webhook_time_scale: number
+  /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For is believed. */
+  trusted_proxies: string[]
   /** How many processes serve together, on one store. */
   processes: number
 }
@@ -59,6 +62,10 @@ const settings = z.object({
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
+  TRUSTED_PROXIES: text(4_096)
+    .transform((list) => list.split(',').map((one) => one.trim()))
+    .refine((list) => list.every(isNetwork), 'must be addresses or networks (10.0.0.0/8), with commas between them')
+    .default([]),
   RELAYER_PROCESSES: integer(1, 64, 1),
   WEBHOOK_TIME_SCALE: z
     .string()
@@ -98,8 +105,15 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
+    trusted_proxies: values.TRUSTED_PROXIES,
     processes: values.RELAYER_PROCESSES,
   }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix = '0', ...more] = text.split('/')
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return more.length === 0 && /^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bits
 }
 
 /** 32 bytes from 64 hex digits or from base64 (either alphabet); undefined for anything else. */

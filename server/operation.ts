@@ -29,9 +29,16 @@ type Success<Id extends OperationId> = {
     : never
 }[keyof operations[Id]['responses']]
 
-/** Who calls: the name under which it is limited, and its idempotency keys are kept. */
+/** Who calls, and what it may do. */
 export interface Caller {
+  /** The API key's id, or `environment`: the name under which it is limited, and its idempotency keys are kept. */
   id: string
+  /** Its scopes, and what follows from them; an operation names those that it asks for. */
+  roles: ReadonlySet<string>
+  /** The relayers that it may touch; undefined: all. */
+  relayer_ids: ReadonlySet<string> | undefined
+  /** null: the service's. */
+  rate_limit: { per_second: number; burst: number } | null
 }
 
 /** A request that has passed the contract: query defaults are filled in, numbers are numbers. */

@@ -1,6 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
-import { join } from 'node:path'
 import pino from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import { type Config, ConfigError } from './config.ts'
@@ -10,9 +8,10 @@ import { parseUnsigned, readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { createDemo, readSecrets } from './first-start.ts'
+import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
 import { createAuthentication } from './http/authentication.ts'
-import { compileContract } from './http/contract.ts'
+import { type Contract, compileContract, readContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
 import { listen } from './http/server.ts'
@@ -63,7 +62,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
-  const contract = compileContract(readContract())
+  const contract = openContract()
   const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
   const store = openStore(config.database_file, storeWorld)
 
@@ -117,6 +116,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
       logger,
     })
 
+    const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
+      logger.error({ err: error }, 'the last uses of API keys could not be written'),
+    )
+
     const state = { stopping: false }
     const handlers = createOperations({
       store,
@@ -165,13 +168,19 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const app = createApp({
       operations: contract.operations,
       handlers,
-      authenticate: createAuthentication(secrets.api_key),
-      // Each process lets its share through.
+      authenticate: createAuthentication({
+        api_key: secrets.api_key,
+        apiKeys: store.apiKeys,
+        generation: store.generation,
+        now,
+        noteUse: apiKeyUses.note,
+      }),
       rateLimit: createRateLimit(
-        config.rate_limit_per_second / config.processes,
-        Math.max(1, Math.floor(config.rate_limit_burst / config.processes)),
+        { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst },
+        config.processes,
         elapsed,
       ),
+      trustedProxies: config.trusted_proxies,
       reference: readReference(),
       logger,
     })
@@ -189,6 +198,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
         lease.release()
         deliveryLease.release()
+        apiKeyUses.stop()
         store.close()
       },
     }
@@ -206,11 +216,13 @@ function openStore(...parameters: Parameters<typeof openSqliteStore>): Store {
   }
 }
 
-const contractFile = join(import.meta.dirname, '..', 'generated', 'openapi.json')
-
-function readContract(): unknown {
-  if (!existsSync(contractFile)) throw new ConfigError('generated/openapi.json is missing: run `npm run generate`')
-  return JSON.parse(readFileSync(contractFile, 'utf8'))
+function openContract(): Contract {
+  try {
+    return compileContract(readContract())
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw isMissing ? new ConfigError('generated/openapi.json is missing: run `npm run generate`') : error
+  }
 }
 
 function checkMasterKey(store: Store, vault: Vault): void {

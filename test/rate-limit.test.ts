@@ -8,11 +8,11 @@ import { startTestService } from './support/service.ts'
 /** A limit on a clock that stands still until it is moved. */
 function limitOf(perSecond: number, burst: number, start_ms = 0) {
   const clock = { now_ms: start_ms }
-  const limit = createRateLimit(perSecond, burst, () => clock.now_ms)
+  const limit = createRateLimit({ per_second: perSecond, burst }, 1, () => clock.now_ms)
   /** The headers of a request that is let through, or of the refusal. */
   const take = (caller = 'a'): Record<string, string> => {
     try {
-      return limit.take(caller)
+      return limit.take({ id: caller, rate_limit: null })
     } catch (error) {
       if (error instanceof ApiError && error.code === 'too_many_requests') return error.headers
       throw error

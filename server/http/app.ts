@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
 import type { Caller, Handlers } from '../operation.ts'
 import type { Authenticate } from './authentication.ts'
+import { checkRelayer, checkRoles } from './authorization.ts'
 import { mediaTypeOf, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import { toFailure } from './failure.ts'
@@ -16,21 +17,25 @@ export interface AppParts {
   handlers: Handlers
   authenticate: Authenticate
   rateLimit: RateLimit
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[]
   reference: Reference
   logger: Logger
 }
 
 /**
- * The way of a request, in the order of its checks: token, route, rate limit, shape, and then its operation, whose answer
- * is held to the contract before it leaves.
+ * The way of a request, in the order of its checks: token, route, rate limit, roles, shape, and then its operation, whose
+ * answer is held to the contract before it leaves.
  */
-export function createApp({ operations, handlers, authenticate, rateLimit, reference, logger }: AppParts) {
+export function createApp(parts: AppParts) {
+  const { operations, handlers, authenticate, rateLimit, reference, logger } = parts
   const app = express()
   // Express would hash every body for its ETag (7 us) and parse every query a second time.
   app.disable('etag')
   app.disable('x-powered-by')
   app.set('query parser', false)
   app.enable('case sensitive routing')
+  if (parts.trustedProxies.length > 0) app.set('trust proxy', parts.trustedProxies)
 
   const serve = (operation: Operation) => {
     const handle = handlers[operation.id] as (request: unknown) => Promise<unknown>
@@ -39,16 +44,33 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
     return async (request: Request, response: Response) => {
       try {
         const caller = response.locals.caller as Caller
-        const limits = operation.limited ? rateLimit.take(caller.id) : {}
+        const limits = operation.limited ? rateLimit.take(caller) : {}
+        if (operation.guarded) checkRoles(caller, operation)
         const { params: path, query, body: given } = await readParts(operation, request)
+        if (operation.guarded) checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
         const body = await handle({ path, query, header: operation.readHeader(request.headers), body: given, caller })
-        if (operation.streams) return await stream(response, limits, body as AsyncIterable<string>)
+        if (operation.streams) {
+          const mayFollow = () => mayStill(request, operation)
+          return await stream(response, limits, whileTrue(mayFollow, body as AsyncIterable<string>))
+        }
         const broken = operation.checkResponse(operation.status, body)
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
         send(response, operation.status, limits, body)
       } catch (error) {
         fail(response, error, operation)
       }
+    }
+  }
+
+  /** What was revoked meanwhile ends what it began. */
+  const mayStill = (request: Request, operation: Operation): boolean => {
+    try {
+      const caller = authenticate(request)
+      checkRoles(caller, operation)
+      checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -129,6 +151,13 @@ async function stream(response: Response, headers: Record<string, string>, event
   await pipeline(Readable.from(events), response).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
   })
+}
+
+async function* whileTrue(isAllowed: () => boolean, events: AsyncIterable<string>) {
+  for await (const event of events) {
+    if (!isAllowed()) return
+    yield event
+  }
 }
 
 /** /a/pending before /a/:id. */

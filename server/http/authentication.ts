@@ -1,30 +1,108 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { BlockList, isIPv6 } from 'node:net'
+import type { Request } from 'express'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
+import type { ApiKeyRow } from '../store/store.ts'
+import { digest, readToken } from '../token.ts'
 
 /** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
-export type Authenticate = (request: IncomingMessage) => Caller
+export type Authenticate = (request: Request) => Caller
+
+export interface AuthenticationParts {
+  /** The administrator's key, of the environment. */
+  api_key: string
+  /** All other keys, and the version of them that is in the store now. */
+  apiKeys(): ApiKeyRow[]
+  generation(): number
+  /** Milliseconds of the epoch. */
+  now(): number
+  noteUse(api_key_id: string): void
+}
 
 /** RFC 6750: one header, the scheme in any case, one space, a token of its characters. */
 const bearer = /^bearer ([A-Za-z0-9\-._~+/]{1,512}=*)$/i
+const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
+/** What a token is compared with that names no key: whether there is such a key takes no other time. */
+const nobody = digest('')
 
-export function createAuthentication(apiKey: string): Authenticate {
-  const wanted = digest(apiKey)
-  const caller: Caller = { id: 'environment' }
+export function createAuthentication(parts: AuthenticationParts): Authenticate {
+  const administrator: Caller = {
+    id: 'environment',
+    roles: new Set([...scopes, 'all_relayers', 'administer']),
+    relayer_ids: undefined,
+    rate_limit: null,
+  }
+  const wanted = digest(parts.api_key)
+  let holders = new Map<string, Holder>()
+  let readAt: number | undefined
+
+  const find = (id: string): Holder | undefined => {
+    const generation = parts.generation()
+    if (generation !== readAt) {
+      holders = new Map(parts.apiKeys().map((api_key) => [api_key.id, holderOf(api_key)]))
+      readAt = generation
+    }
+    return holders.get(id)
+  }
 
   return (request) => {
     const { authorization } = request.headers
-    const token = authorization === undefined || isDoubled(request) ? undefined : bearer.exec(authorization)?.[1]
-    // Digests have one length, and comparing them tells nothing about the key, however long it takes.
-    if (token === undefined || !timingSafeEqual(digest(token), wanted)) {
-      throw new ApiError('unauthorized', 'Unauthorized', [], { 'WWW-Authenticate': 'Bearer' })
-    }
-    return caller
+    const text = authorization === undefined || isDoubled(request) ? undefined : bearer.exec(authorization)?.[1]
+    if (text === undefined) throw unauthorized()
+    if (timingSafeEqual(digest(text), wanted)) return administrator
+
+    const token = readToken(text)
+    const holder = token && find(token.id)
+    const isRight = timingSafeEqual(token?.secret_hash ?? nobody, holder?.secret_hash ?? nobody)
+    const isFormer = timingSafeEqual(token?.secret_hash ?? nobody, holder?.former_hash ?? nobody)
+    const time = parts.now()
+    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized()
+    if (time >= holder.expires_at || !holder.isAllowed(request)) throw unauthorized()
+    parts.noteUse(holder.caller.id)
+    return holder.caller
   }
 }
 
-const digest = (text: string) => hash('sha256', text, 'buffer')
+const unauthorized = () => new ApiError('unauthorized', 'Unauthorized', [], { 'WWW-Authenticate': 'Bearer' })
+
+/** An API key as requests are held against it. */
+interface Holder {
+  caller: Caller
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+  /** Milliseconds of the epoch. */
+  former_until: number
+  expires_at: number
+  isAllowed(request: Request): boolean
+}
+
+function holderOf(api_key: ApiKeyRow): Holder {
+  const { id, relayer_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = api_key
+  const roles = new Set<string>(api_key.scopes)
+  if (relayer_ids === null) roles.add('all_relayers')
+  const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
+  if (isUnlimited && scopes.every((scope) => roles.has(scope))) roles.add('administer')
+  return {
+    caller: { id, roles, relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids), rate_limit },
+    secret_hash: api_key.secret_hash,
+    former_hash: api_key.former_hash,
+    former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
+    expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
+    isAllowed: allowed_cidrs === null ? () => true : addressCheck(allowed_cidrs),
+  }
+}
+
+/** Express works `ip` out only when it is read: the socket's other end, or whom a trusted proxy names. */
+function addressCheck(cidrs: string[]): (request: Request) => boolean {
+  const allowed = new BlockList()
+  for (const cidr of cidrs) {
+    const [network = '', prefix] = cidr.split('/')
+    allowed.addSubnet(network, Number(prefix), isIPv6(network) ? 'ipv6' : 'ipv4')
+  }
+  return ({ ip }) => ip !== undefined && allowed.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4')
+}
 
 /** Node keeps the first of two Authorization headers and says nothing. */
 function isDoubled({ rawHeaders }: IncomingMessage): boolean {

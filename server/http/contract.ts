@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { AjvOptions } from 'express-openapi-validator/dist/framework/ajv/options.js'
 import { RequestValidator } from 'express-openapi-validator/dist/middlewares/openapi.request.validator.js'
 import { ResponseValidator } from 'express-openapi-validator/dist/middlewares/openapi.response.validator.js'
@@ -24,6 +26,8 @@ export interface Operation {
   streams: boolean
   /** Whether it asks for a token. */
   guarded: boolean
+  /** What the token's key must be allowed. */
+  roles: string[]
   /** Whether it declares 429, and so counts against the caller's rate. */
   limited: boolean
   /** The media types of its body; empty when it takes none. */
@@ -54,7 +58,7 @@ interface Check {
 
 interface ContractOperation {
   operationId: OperationId
-  security?: unknown[]
+  security?: { token?: string[] }[]
   parameters?: Parameter[]
   requestBody?: { content: Record<string, unknown> }
   responses: Record<string, unknown>
@@ -73,6 +77,11 @@ export interface Contract {
   /** Says what is wrong with a value by a schema of the contract's; undefined when nothing is. */
   checkSchema(name: string): (value: unknown) => string | undefined
 }
+
+const contractFile = join(import.meta.dirname, '..', '..', 'generated', 'openapi.json')
+
+/** Throws ENOENT when it was never generated. */
+export const readContract = (): unknown => JSON.parse(readFileSync(contractFile, 'utf8'))
 
 /** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
 export function compileContract(document: unknown): Contract {
@@ -119,6 +128,7 @@ export function compileContract(document: unknown): Contract {
         status: soleSuccess(operation),
         streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
         guarded: operation.security?.length !== 0,
+        roles: rolesOf(operation),
         limited: '429' in operation.responses,
         mediaTypes,
         amounts,
@@ -208,6 +218,14 @@ function soleSuccess({ operationId, responses }: ContractOperation): number {
     throw new Error(`${operationId} must declare exactly one success, not ${successes.length}`)
   if (!('default' in responses)) throw new Error(`${operationId} must declare its default failure`)
   return Number(successes[0])
+}
+
+/** An operation that forgets to name a role would be open to every key. */
+function rolesOf({ operationId, security }: ContractOperation): string[] {
+  if (security?.length === 0) return []
+  const roles = security?.[0]?.token ?? []
+  if (roles.length === 0) throw new Error(`${operationId} must name the roles that it asks for`)
+  return roles
 }
 
 interface Responses {

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { Caller } from '../operation.ts'
 
 /**
  * A generic cell rate algorithm (as in ATM and redis-cell): one number a caller, the time at which its bucket is empty
@@ -6,25 +7,40 @@ import { ApiError } from '../errors.ts'
  */
 export interface RateLimit {
   /** Takes one request of the caller's, and returns the headers that tell it how it stands. Throws ApiError (429). */
-  take(caller_id: string): Record<string, string>
+  take(caller: Pick<Caller, 'id' | 'rate_limit'>): Record<string, string>
+}
+
+export interface Limit {
+  /** Requests a second over time. */
+  per_second: number
+  /** How many may come at once. */
+  burst: number
 }
 
 const max_callers = 10_000
 
-/** `perSecond`: requests a second over time; `burst`: how many may come at once. `now` in milliseconds. */
-export function createRateLimit(perSecond: number, burst: number, now: () => number): RateLimit {
-  const interval_ms = 1_000 / perSecond
-  const tolerance_ms = interval_ms * burst
-  // Sums of fractions of a millisecond: without room for their rounding a burst is one request short now and then.
-  const rounding_ms = interval_ms / 1_000
-  const window_s = Math.ceil(tolerance_ms / 1_000)
-  const policy = `"default";q=${burst};w=${window_s}`
+/** `usual`: for callers without a limit of their own. `processes`: each lets its share through. `now` in milliseconds. */
+export function createRateLimit(usual: Limit, processes: number, now: () => number): RateLimit {
+  const usualBucket = bucketOf(usual, processes)
+  const buckets = new WeakMap<Limit, Bucket>()
   const emptyAt = new Map<string, number>()
 
+  const bucketFor = (limit: Limit | null): Bucket => {
+    if (limit === null) return usualBucket
+    const known = buckets.get(limit)
+    if (known) return known
+    const bucket = bucketOf(limit, processes)
+    buckets.set(limit, bucket)
+    return bucket
+  }
+
   return {
-    take(caller_id) {
+    take({ id, rate_limit }) {
+      const { interval_ms, tolerance_ms, rounding_ms, policy } = bucketFor(rate_limit)
       const time = now()
-      const empty = Math.max(emptyAt.get(caller_id) ?? 0, time) + interval_ms
+      // Never fuller than full: the limit may have been a larger one until now.
+      const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms)
+      const empty = Math.max(before, time) + interval_ms
       const room_ms = time + tolerance_ms - empty
       if (room_ms < -rounding_ms) {
         const wait_s = Math.ceil(-room_ms / 1_000)
@@ -35,13 +51,28 @@ export function createRateLimit(perSecond: number, burst: number, now: () => num
         })
       }
       // A caller that is not in the map has an empty bucket, so forgetting the idle ones changes nothing for them.
-      if (emptyAt.size >= max_callers) for (const [id, at] of emptyAt) if (at <= time) emptyAt.delete(id)
-      emptyAt.set(caller_id, empty)
+      if (emptyAt.size >= max_callers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
+      emptyAt.set(id, empty)
       const remaining = Math.max(0, Math.floor((room_ms + rounding_ms) / interval_ms))
       return {
         RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
         'RateLimit-Policy': policy,
       }
     },
+  }
+}
+
+type Bucket = ReturnType<typeof bucketOf>
+
+function bucketOf(limit: Limit, processes: number) {
+  const interval_ms = (1_000 * processes) / limit.per_second
+  const burst = Math.max(1, Math.floor(limit.burst / processes))
+  const tolerance_ms = interval_ms * burst
+  return {
+    interval_ms,
+    tolerance_ms,
+    // Sums of fractions of a millisecond: without room for their rounding a burst is one request short now and then.
+    rounding_ms: interval_ms / 1_000,
+    policy: `"default";q=${burst};w=${Math.ceil(tolerance_ms / 1_000)}`,
   }
 }

@@ -1,5 +1,6 @@
 import type { Handlers } from '../operation.ts'
 import { type AccountParts, accounts } from './accounts.ts'
+import { type ApiKeyParts, apiKeys } from './api-keys.ts'
 import { type DeliveryParts, deliveries } from './deliveries.ts'
 import { type HealthParts, health } from './health.ts'
 import { type NetworkParts, networks } from './networks.ts'
@@ -10,6 +11,7 @@ import { type SigningParts, signing } from './signing.ts'
 import { type TransactionParts, transactions } from './transactions.ts'
 
 export type OperationParts = AccountParts &
+  ApiKeyParts &
   DeliveryParts &
   HealthParts &
   NetworkParts &
@@ -29,5 +31,6 @@ export const createOperations = (parts: OperationParts): Handlers => ({
   ...accounts(parts),
   ...signers(parts),
   ...networks(parts),
+  ...apiKeys(parts),
   ...health(parts),
 })

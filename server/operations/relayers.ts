@@ -36,7 +36,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       return single(show(created))
     },
 
-    listRelayers: ({ query }) => page(query, store.listRelayers, show),
+    listRelayers: ({ query, caller }) => page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), show),
 
     async getRelayer({ path }) {
       const relayer = await store.getRelayer(path.relayer_id)

@@ -1,4 +1,5 @@
 import { accounts } from './sqlite/accounts.ts'
+import { apiKeys } from './sqlite/api-keys.ts'
 import { connect } from './sqlite/connection.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
@@ -38,6 +39,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...signers(connection),
     ...relayers(connection, world),
     ...notifications(connection),
+    ...apiKeys(connection),
     ...transactions(connection, world),
     ...transactionLists(connection),
     ...accounts(connection, world),

@@ -1,4 +1,5 @@
 import type {
+  ApiKey,
   Delivery,
   DeliveryAttempt,
   Network,
@@ -40,12 +41,26 @@ export interface Store {
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
-  listRelayers(slice: Slice): Promise<Listing<RelayerRow>>
+  /** `ids`: only these; absent: all. */
+  listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
   updateRelayer(
     id: string,
     change: (relayer: RelayerRow) => RelayerRow,
   ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
   deleteRelayer(id: string): Promise<Deletion>
+
+  /** `unknown_relayer`: which of its relayers there is none of. */
+  createApiKey(api_key: ApiKeyRow): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
+  getApiKey(id: string): Promise<ApiKeyRow | undefined>
+  listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
+  updateApiKey(id: string, changes: Partial<ApiKey>): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
+  /** The secret of now is the former one until then; null: not at all. */
+  rotateApiKey(id: string, secret_hash: Uint8Array, former_valid_until: string | null): Promise<ApiKeyRow | undefined>
+  deleteApiKey(id: string): Promise<boolean>
+  /** All of them, for the authentication of requests; there are at most 1,000. */
+  apiKeys(): ApiKeyRow[]
+  /** When each was used last. */
+  noteApiKeyUses(uses: ReadonlyMap<string, string>): void
 
   createNotification(notification: NotificationRow): Promise<boolean>
   getNotification(id: string): Promise<Notification | undefined>
@@ -157,6 +172,12 @@ export type RelayerObstacle =
   | 'unknown_network'
   | 'unknown_signer'
   | 'unknown_notification'
+
+export interface ApiKeyRow extends ApiKey {
+  /** SHA-256 of the secrets. */
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+}
 
 export interface NotificationRow extends Omit<Notification, 'has_signing_key'> {
   signing_key: Uint8Array | null

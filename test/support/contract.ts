@@ -25,6 +25,8 @@ export interface ContractOperation {
   /** The contract's own example bodies. */
   examples: unknown[]
   guarded: boolean
+  /** What an API key must be allowed. */
+  roles: string[]
   /** The statuses it declares, beside `default`. */
   statuses: number[]
 }
@@ -33,7 +35,7 @@ type RawParameter = Omit<Parameter, 'pointer'> | { $ref: string }
 
 interface RawOperation {
   operationId: string
-  security?: unknown[]
+  security?: { token?: string[] }[]
   parameters?: RawParameter[]
   requestBody?: { content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
   responses: Record<string, { $ref: string } | RawResponse>
@@ -87,6 +89,7 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
       bodies: Object.fromEntries(contents.map(([type, { schema }]) => [type, schema])),
       examples: contents.flatMap(([, { examples }]) => Object.values(examples ?? {}).map(({ value }) => value)),
       guarded: raw.security?.length !== 0,
+      roles: raw.security?.[0]?.token ?? [],
       statuses: Object.keys(raw.responses).map(Number).filter(Number.isInteger),
     }
   }),

@@ -116,8 +116,9 @@ export function deliveries({ db, write }: Connection, { now }: StoreWorld): Deli
       disable: reason,
     }: Settlement) =>
       write(() => {
+        // It may have gone with its notification while it was under way.
+        if (settle.run({ delivery_key, status, failures, next_at }).changes === 0) return
         insertAttempt.run({ delivery_key, ...attempt })
-        settle.run({ delivery_key, status, failures, next_at })
         if (status === 'delivered') succeed.run(attempt.at, notification_key)
         else fail.run(attempt.at, notification_key)
         if (reason === undefined) return

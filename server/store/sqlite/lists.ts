@@ -7,7 +7,7 @@ import type { Listing, Slice } from '../store.ts'
  */
 export function lister<Row, T>(
   db: Database.Database,
-  table: 'networks' | 'signers' | 'relayers' | 'notifications',
+  table: 'networks' | 'signers' | 'relayers' | 'notifications' | 'api_keys',
   columns: string,
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {

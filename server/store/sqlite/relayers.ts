@@ -30,6 +30,10 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const events = createEvents(connection, world)
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE id = ?`)
   const selectByKey = db.prepare<[number], Row>(`SELECT ${columns} FROM relayers WHERE key = ?`)
+  const selectSome = db.prepare<[string], Row>(
+    `SELECT ${columns} FROM relayers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key`,
+  )
+  const listAll = lister(db, 'relayers', columns, read)
   const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
   const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
   const notification = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
@@ -74,7 +78,11 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const row = selectByKey.get(key)
       return row && read(row)
     },
-    listRelayers: lister(db, 'relayers', columns, read),
+    listRelayers: async (slice, ids) => {
+      if (ids === undefined) return listAll(slice)
+      const rows = selectSome.all(JSON.stringify([...ids]))
+      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(read), total_items: rows.length }
+    },
     updateRelayer: async (id, change) =>
       writeCached(() => {
         const row = select.get(id)

@@ -1,0 +1,137 @@
+import { parseArgs } from 'node:util'
+import { v7 as uuidv7 } from 'uuid'
+import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
+import { readConfig } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import { readSecrets } from '../first-start.ts'
+import { compileContract, readContract } from '../http/contract.ts'
+import { apiKeys } from '../operations/api-keys.ts'
+import { show as showRelayer } from '../operations/relayers.ts'
+import { openSqliteStore } from '../store/sqlite.ts'
+
+/*
+ * Manages API keys on the store itself: the first one is made before there is anybody to ask. What is running sees every change
+ * at once. A token goes to the standard output, alone; all else to the standard error.
+ */
+const usage = `Usage:
+  npm run api-key -- create --name NAME --scope SCOPE [--scope SCOPE ...]
+      [--relayer ID ...] [--cidr NETWORK ...] [--per-second N --burst N] [--expires TIME]
+  npm run api-key -- list
+  npm run api-key -- rotate ID [--former-valid-seconds N]
+  npm run api-key -- revoke ID
+Scopes: sign, send, read, notifications, manage.
+`
+
+const options = {
+  name: { type: 'string' },
+  scope: { type: 'string', multiple: true },
+  relayer: { type: 'string', multiple: true },
+  cidr: { type: 'string', multiple: true },
+  'per-second': { type: 'string' },
+  burst: { type: 'string' },
+  expires: { type: 'string' },
+  'former-valid-seconds': { type: 'string' },
+} as const
+
+type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
+
+class UsageError extends Error {}
+
+// The database is its user's alone, whoever makes it.
+process.umask(0o077)
+try {
+  await run()
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`)
+  process.exitCode = 1
+}
+
+async function run(): Promise<void> {
+  const { values, positionals } = readArguments()
+  const [command, id = ''] = positionals
+  const contract = compileContract(readContract())
+  const config = readConfig(process.env)
+  // What a first start would make: a database without its master key would be refused by it.
+  readSecrets(config)
+  const world = { now: Date.now, makeId: uuidv7, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const store = openSqliteStore(config.database_file, world)
+  const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
+  const handlers = apiKeys({ store, makeId: uuidv7, now: Date.now })
+  const request = { query: undefined as never, header: undefined as never, caller }
+  const path = { api_key_id: id }
+
+  try {
+    if (command === 'create') {
+      const body = readKey(values)
+      const wrong = contract.checkSchema('CreateApiKeyRequest')(body)
+      if (wrong !== undefined) throw new UsageError(wrong)
+      const { data } = await handlers.createApiKey({ ...request, path: undefined as never, body })
+      show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
+    } else if (command === 'list') {
+      for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of store.apiKeys()) {
+        const told = [id, name, scopes.join(','), relayer_ids?.join(',') ?? 'all relayers']
+        process.stdout.write(
+          `${[...told, `expires ${expires_at ?? 'never'}, last used ${last_used_at ?? 'never'}`].join('  ')}\n`,
+        )
+      }
+    } else if (command === 'rotate' && id) {
+      const body = values['former-valid-seconds']
+        ? { former_valid_seconds: readNumber(values['former-valid-seconds'], '--former-valid-seconds') }
+        : {}
+      const wrong = contract.checkSchema('RotateApiKeyRequest')(body)
+      if (wrong !== undefined) throw new UsageError(wrong)
+      const { data } = await handlers.rotateApiKey({ ...request, path, body })
+      show(data.token, `API key ${id}: the token before is accepted until ${data.api_key.former_valid_until ?? 'now'}.`)
+    } else if (command === 'revoke' && id) {
+      await handlers.deleteApiKey({ ...request, path, body: undefined })
+      process.stderr.write(`API key ${id} is revoked.\n`)
+    } else {
+      throw new UsageError('')
+    }
+  } finally {
+    store.close()
+  }
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function readKey(values: Options): CreateApiKeyRequest {
+  const { name = '', scope = [], relayer, cidr, expires, burst } = values
+  const perSecond = values['per-second']
+  const hasRate = perSecond !== undefined || burst !== undefined
+  return {
+    name,
+    scopes: scope as CreateApiKeyRequest['scopes'],
+    ...(relayer && { relayer_ids: relayer }),
+    ...(cidr && { allowed_cidrs: cidr }),
+    ...(expires !== undefined && { expires_at: expires }),
+    ...(hasRate && {
+      rate_limit: { per_second: readNumber(perSecond, '--per-second'), burst: readNumber(burst, '--burst') },
+    }),
+  }
+}
+
+function readNumber(text: string | undefined, option: string): number {
+  if (text === undefined || !/^[0-9]{1,9}$/.test(text)) throw new UsageError(`${option} must be a number`)
+  return Number(text)
+}
+
+function show(token: string, words: string): void {
+  process.stderr.write(`${words}\n`)
+  process.stdout.write(`${token}\n`)
+}
+
+function explain(error: unknown): string {
+  if (error instanceof UsageError) return `${error.message}\n${usage}`.trim()
+  if (error instanceof ApiError) {
+    const details = error.details.map(({ path, message }) => `${path} ${message}`)
+    return [error.message, ...details].join('\n')
+  }
+  return (error as Error).message
+}

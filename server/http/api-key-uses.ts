@@ -1,0 +1,36 @@
+export interface ApiKeyUses {
+  note(api_key_id: string): void
+  /** Writes what was noted, and notes no more. */
+  stop(): void
+}
+
+const flush_ms = 5_000
+
+/** Gathers when which API key was used, so that a request costs no write. `now`: milliseconds of the epoch. */
+export function createApiKeyUses(
+  write: (uses: ReadonlyMap<string, string>) => void,
+  now: () => number,
+  failed: (error: unknown) => void,
+): ApiKeyUses {
+  let uses = new Map<string, number>()
+
+  const flush = () => {
+    if (uses.size === 0) return
+    const noted = uses
+    uses = new Map()
+    try {
+      write(new Map([...noted].map(([id, at]) => [id, new Date(at).toISOString()])))
+    } catch (error) {
+      failed(error)
+    }
+  }
+  const timer = setInterval(flush, flush_ms).unref()
+
+  return {
+    note: (api_key_id) => void uses.set(api_key_id, now()),
+    stop() {
+      clearInterval(timer)
+      flush()
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { isIP } from 'node:net'
+import type { ApiKey, CreateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
+import { badRequest, conflict, notFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { ApiKeyRow, Store } from '../store/store.ts'
+import { makeToken } from '../token.ts'
+import { page } from './page.ts'
+import { readTime } from './values.ts'
+
+export interface ApiKeyParts {
+  store: Store
+  makeId(): string
+  /** Milliseconds of the epoch. */
+  now(): number
+}
+
+type ApiKeys = Pick<
+  Handlers,
+  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey'
+>
+
+export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
+  const timestamp = (ms: number) => new Date(ms).toISOString()
+
+  return {
+    async createApiKey({ body }) {
+      const id = makeId()
+      const { token, secret_hash } = makeToken(id)
+      const row: ApiKeyRow = {
+        ...{ id, secret_hash, former_hash: null, former_valid_until: null, last_used_at: null },
+        ...{ relayer_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
+        ...readChanges(body),
+        name: body.name,
+        scopes: body.scopes,
+        created_at: timestamp(now()),
+      }
+      const created = await store.createApiKey(row)
+      if (created === 'too_many') throw conflict('/body', 'There are as many API keys as there may be')
+      if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
+      return single({ api_key: show(created), token })
+    },
+
+    listApiKeys: ({ query }) => page(query, store.listApiKeys, show),
+
+    async getApiKey({ path }) {
+      return single(show(found(await store.getApiKey(path.api_key_id))))
+    },
+
+    async updateApiKey({ path, body }) {
+      const updated = await store.updateApiKey(path.api_key_id, readChanges(body))
+      if (updated === 'missing') throw missing()
+      if ('unknown_relayer' in updated) throw unknownRelayer(updated.unknown_relayer)
+      return single(show(updated))
+    },
+
+    async deleteApiKey({ path }) {
+      if (!(await store.deleteApiKey(path.api_key_id))) throw missing()
+      return single('API key revoked successfully')
+    },
+
+    async rotateApiKey({ path, body }) {
+      const { token, secret_hash } = makeToken(path.api_key_id)
+      const valid_ms = (body.former_valid_seconds ?? former_valid_s) * 1_000
+      const former_valid_until = valid_ms > 0 ? timestamp(now() + valid_ms) : null
+      const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until))
+      return single({ api_key: show(rotated), token })
+    },
+  }
+}
+
+const former_valid_s = 86_400
+
+const missing = () => notFound('API key not found')
+
+const unknownRelayer = (index: number) => badRequest(`/body/relayer_ids/${index}`, 'There is no relayer of this ID')
+
+function found(api_key: ApiKeyRow | undefined): ApiKeyRow {
+  if (!api_key) throw missing()
+  return api_key
+}
+
+/** What is given, in the form in which it is kept. Throws ApiError (400). */
+function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {
+  const { expires_at } = body
+  body.allowed_cidrs?.forEach(checkCidr)
+  return expires_at ? { ...body, expires_at: readTime(expires_at, '/body/expires_at') } : body
+}
+
+function checkCidr(cidr: string, index: number) {
+  const [address = '', prefix] = cidr.split('/')
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (Number(prefix) > bits) throw badRequest(`/body/allowed_cidrs/${index}`, 'must be an address and a prefix length')
+}
+
+/** What may be told of a key. */
+const show = ({ secret_hash: _, former_hash: __, ...api_key }: ApiKeyRow): ApiKey => api_key

@@ -1,0 +1,126 @@
+import type { ApiKey } from '../../../generated/openapi.ts'
+import type { ApiKeyRow, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { lister } from './lists.ts'
+
+interface Row {
+  id: string
+  name: string
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+  former_valid_until: string | null
+  scopes: string
+  relayer_ids: string | null
+  allowed_cidrs: string | null
+  rate_limit: string | null
+  expires_at: string | null
+  created_at: string
+  last_used_at: string | null
+}
+
+const columns = `id, name, secret_hash, former_hash, former_valid_until, scopes,
+  iif(is_limited, (
+    SELECT json_group_array(relayers.id ORDER BY relayers.key) FROM api_key_relayers JOIN relayers ON relayers.key = relayer_key
+    WHERE api_key_key = api_keys.key
+  ), NULL) AS relayer_ids,
+  allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
+
+/** All of them are in memory, in every process. */
+const max_api_keys = 1_000
+
+type ApiKeys = Pick<
+  Store,
+  | 'createApiKey'
+  | 'getApiKey'
+  | 'listApiKeys'
+  | 'updateApiKey'
+  | 'rotateApiKey'
+  | 'deleteApiKey'
+  | 'apiKeys'
+  | 'noteApiKeyUses'
+>
+
+export function apiKeys({ db, write, writeCached }: Connection): ApiKeys {
+  const select = db.prepare<[string], Row>(`SELECT ${columns} FROM api_keys WHERE id = ?`)
+  const selectAll = db.prepare<[], Row>(`SELECT ${columns} FROM api_keys ORDER BY key`)
+  const count = db.prepare<[], number>('SELECT COUNT(*) FROM api_keys').pluck()
+  const insert = db.prepare<[object]>(`
+    INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, allowed_cidrs, rate_limit, expires_at, created_at)
+    VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $allowed_cidrs, $rate_limit, $expires_at, $created_at)`)
+  const update = db.prepare<[object]>(`
+    UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, allowed_cidrs = $allowed_cidrs,
+      rate_limit = $rate_limit, expires_at = $expires_at
+    WHERE id = $id`)
+  const rotate = db.prepare<[string | null, string | null, Uint8Array, string]>(`
+    UPDATE api_keys SET former_hash = iif(? IS NULL, NULL, secret_hash), former_valid_until = ?, secret_hash = ?
+    WHERE id = ?`)
+  const remove = db.prepare<[string]>('DELETE FROM api_keys WHERE id = ?')
+  const use = db.prepare<[string, string]>('UPDATE api_keys SET last_used_at = ? WHERE id = ?')
+  const relayerKey = db.prepare<[string], number>('SELECT key FROM relayers WHERE id = ?').pluck()
+  const forget = db.prepare<[string]>(
+    'DELETE FROM api_key_relayers WHERE api_key_key = (SELECT key FROM api_keys WHERE id = ?)',
+  )
+  const limit = db.prepare<[number, string]>(`
+    INSERT INTO api_key_relayers (api_key_key, relayer_key) SELECT key, ? FROM api_keys WHERE id = ?`)
+
+  const get = (id: string) => {
+    const row = select.get(id)
+    return row && read(row)
+  }
+  const unknownRelayer = ({ relayer_ids }: Pick<ApiKey, 'relayer_ids'>): number =>
+    (relayer_ids ?? []).findIndex((id) => relayerKey.get(id) === undefined)
+  const limitTo = ({ id, relayer_ids }: Pick<ApiKey, 'id' | 'relayer_ids'>) => {
+    forget.run(id)
+    for (const relayer_id of relayer_ids ?? []) limit.run(relayerKey.get(relayer_id) as number, id)
+  }
+
+  return {
+    createApiKey: async (api_key) =>
+      writeCached(() => {
+        if ((count.get() as number) >= max_api_keys) return 'too_many'
+        const unknown_relayer = unknownRelayer(api_key)
+        if (unknown_relayer >= 0) return { unknown_relayer }
+        insert.run(encode(api_key))
+        limitTo(api_key)
+        return get(api_key.id) as ApiKeyRow
+      }),
+    getApiKey: async (id) => get(id),
+    listApiKeys: lister(db, 'api_keys', columns, read),
+    updateApiKey: async (id, changes) =>
+      writeCached(() => {
+        const before = get(id)
+        if (!before) return 'missing'
+        const unknown_relayer = unknownRelayer({ relayer_ids: null, ...changes })
+        if (unknown_relayer >= 0) return { unknown_relayer }
+        update.run(encode({ ...before, ...changes }))
+        if (changes.relayer_ids !== undefined) limitTo({ id, relayer_ids: changes.relayer_ids })
+        return get(id) as ApiKeyRow
+      }),
+    rotateApiKey: async (id, secret_hash, former_valid_until) =>
+      writeCached(() => {
+        rotate.run(former_valid_until, former_valid_until, secret_hash, id)
+        return get(id)
+      }),
+    deleteApiKey: async (id) => writeCached(() => remove.run(id).changes === 1),
+    apiKeys: () => selectAll.all().map(read),
+    noteApiKeyUses: (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
+  }
+}
+
+const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
+
+const read = (row: Row): ApiKeyRow => ({
+  ...row,
+  scopes: JSON.parse(row.scopes),
+  relayer_ids: parse(row.relayer_ids),
+  allowed_cidrs: parse(row.allowed_cidrs),
+  rate_limit: parse(row.rate_limit),
+})
+
+const encode = (api_key: ApiKeyRow) => ({
+  ...api_key,
+  scopes: JSON.stringify(api_key.scopes),
+  is_limited: api_key.relayer_ids === null ? 0 : 1,
+  allowed_cidrs: api_key.allowed_cidrs && JSON.stringify(api_key.allowed_cidrs),
+  rate_limit: api_key.rate_limit && JSON.stringify(api_key.rate_limit),
+})
