@@ -1374,6 +1374,7 @@ export interface components {
         /** @description Any other failure. */
         Failure: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1383,6 +1384,7 @@ export interface components {
         /** @description The request breaks the contract or cannot be carried out as it stands. */
         BadRequest: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1392,6 +1394,7 @@ export interface components {
         /** @description The token is missing, malformed, doubled or wrong. */
         Unauthorized: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
@@ -1402,6 +1405,7 @@ export interface components {
         /** @description The relayer may not do this now. */
         Forbidden: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1411,6 +1415,7 @@ export interface components {
         /** @description There is nothing of this id. */
         NotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1420,6 +1425,7 @@ export interface components {
         /** @description The id is taken, or what is to be deleted is in use. */
         Conflict: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1429,6 +1435,7 @@ export interface components {
         /** @description The caller's rate limit is used up. Nothing was done. */
         TooManyRequests: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1441,6 +1448,7 @@ export interface components {
         /** @description The Idempotency-Key was used with another body. */
         Unprocessable: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1450,6 +1458,7 @@ export interface components {
         /** @description What this needs is not reachable now; `details` says what. */
         Unavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1459,6 +1468,7 @@ export interface components {
         /** @description The process does not take work; `details` says what is not ready. */
         NotReady: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1468,6 +1478,7 @@ export interface components {
         /** @description It is. */
         Health: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1482,6 +1493,7 @@ export interface components {
         /** @description It is gone. `data` says what was deleted. */
         Deleted: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1496,6 +1508,7 @@ export interface components {
         /** @description The signature. */
         SignatureResult: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1510,6 +1523,7 @@ export interface components {
         /** @description The transaction. */
         Transaction: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1524,6 +1538,7 @@ export interface components {
         /** @description What was canceled. */
         PendingCancellation: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1538,6 +1553,7 @@ export interface components {
         /** @description The signed transaction, ready to be sent by other means. */
         SignedTransaction: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1552,6 +1568,7 @@ export interface components {
         /** @description The balance now. */
         Balance: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1566,6 +1583,7 @@ export interface components {
         /** @description The state now. */
         RelayerStatus: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1580,6 +1598,7 @@ export interface components {
         /** @description The node's answer. */
         RpcAnswer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1594,6 +1613,7 @@ export interface components {
         /** @description The state of the nonces. */
         NonceState: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1608,6 +1628,7 @@ export interface components {
         /** @description A page of transactions. */
         TransactionList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1622,6 +1643,7 @@ export interface components {
         /** @description The notification. */
         Notification: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1636,6 +1658,7 @@ export interface components {
         /** @description The health now. */
         NotificationHealth: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1650,6 +1673,7 @@ export interface components {
         /** @description The delivery. */
         Delivery: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1664,6 +1688,7 @@ export interface components {
         /** @description A page of deliveries. */
         DeliveryList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1678,6 +1703,7 @@ export interface components {
         /** @description How many are delivered again. */
         Redelivery: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1692,6 +1718,7 @@ export interface components {
         /** @description What happened. */
         DeliveryAttempt: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1706,6 +1733,7 @@ export interface components {
         /** @description A page of notifications. */
         NotificationList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1720,6 +1748,7 @@ export interface components {
         /** @description The relayer. */
         Relayer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1734,6 +1763,7 @@ export interface components {
         /** @description A page of relayers. */
         RelayerList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1748,6 +1778,7 @@ export interface components {
         /** @description The signer, without its key. */
         Signer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1762,6 +1793,7 @@ export interface components {
         /** @description A page of signers, without their keys. */
         SignerList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1776,6 +1808,7 @@ export interface components {
         /** @description The network. */
         Network: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1790,6 +1823,7 @@ export interface components {
         /** @description A page of networks. */
         NetworkList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1838,6 +1872,11 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description What the log of the service calls this request; the request's own `X-Request-Id` when it has one.
+         * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
+         */
+        "X-Request-Id": string;
         /** @description The scheme that is asked for (RFC 6750). */
         "WWW-Authenticate": "Bearer";
         /** @description Seconds after which a request has room again (RFC 9110). */
@@ -1966,6 +2005,7 @@ export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
 export type ParameterPerPage = components['parameters']['per_page'];
+export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
@@ -2366,6 +2406,7 @@ export interface operations {
             /** @description Events, until the client goes. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {

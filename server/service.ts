@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
-import pino from 'pino'
+import type { Logger } from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
@@ -15,11 +16,13 @@ import { createAuthentication } from './http/authentication.ts'
 import { compileContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
+import { createRequestLog } from './http/request-log.ts'
 import { listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
+import { createLog } from './log.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
@@ -53,14 +56,14 @@ export interface World {
   elapsed?: () => number
   /** Milliseconds of the epoch. */
   now?: () => number
-  logger?: pino.Logger
+  logger?: Logger
   /** Which addresses a name may mean, in the place of the settings' answer. */
   lookup?: LookupFunction
 }
 
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
-  const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
+  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = compileContract(readContract())
@@ -170,7 +173,11 @@ export async function startService(config: Config, world: World = {}): Promise<S
       reference: readReference(),
       logger,
     })
-    const server = await listen(app, config.host, config.port)
+    const server = await listen({
+      listener: app,
+      ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
+      ended: createRequestLog(logger, now),
+    })
 
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,

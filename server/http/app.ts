@@ -7,6 +7,7 @@ import type { Caller, Handlers } from '../operation.ts'
 import type { Authenticate } from './authentication.ts'
 import { mediaTypeOf, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
+import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
@@ -38,7 +39,8 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
 
     return async (request: Request, response: Response) => {
       try {
-        const caller = response.locals.caller as Caller
+        exchangeOf(response).operation = operation.id
+        const caller = exchangeOf(response).caller as Caller
         const limits = operation.limited ? rateLimit.take(caller.id) : {}
         const { params: path, query, body: given } = await readParts(operation, request)
         const body = await handle({ path, query, header: operation.readHeader(request.headers), body: given, caller })
@@ -53,7 +55,7 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
   }
 
   const fail = (response: Response, error: unknown, operation: Operation | undefined) => {
-    const failure = toFailure(error, logger)
+    const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) return void response.destroy()
     const broken = operation?.checkResponse(failure.status, failure.body)
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
@@ -67,7 +69,7 @@ export function createApp({ operations, handlers, authenticate, rateLimit, refer
     if (!operation.guarded) app[operation.method](operation.route, serve(operation))
   }
   app.use((request, response, next) => {
-    response.locals.caller = authenticate(request)
+    exchangeOf(response).caller = authenticate(request)
     next()
   })
   for (const operation of operations.filter(({ guarded }) => guarded).sort(staticFirst)) {
@@ -104,6 +106,8 @@ async function readParts(operation: Operation, request: Request) {
 const hasBody = ({ headers }: Request): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
+const exchangeOf = (response: Response): Exchange => response.locals as Exchange
+
 /** Writes the answer once, with its length. */
 function send(response: Response, status: number, headers: Record<string, string>, body: unknown) {
   const text = JSON.stringify(body)
@@ -112,6 +116,7 @@ function send(response: Response, status: number, headers: Record<string, string
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchangeOf(response).request_id,
     ...headers,
   })
   response.end(text)
@@ -123,6 +128,7 @@ async function stream(response: Response, headers: Record<string, string>, event
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchangeOf(response).request_id,
     ...headers,
   })
   if (response.req.method === 'HEAD') return void response.end()
