@@ -1540,6 +1540,7 @@ export interface components {
         /** @description Any other failure. */
         Failure: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1549,6 +1550,7 @@ export interface components {
         /** @description The request breaks the contract or cannot be carried out as it stands. */
         BadRequest: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1558,6 +1560,7 @@ export interface components {
         /** @description The token is missing, malformed, doubled or wrong. */
         Unauthorized: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
@@ -1568,6 +1571,7 @@ export interface components {
         /** @description The key may not do this, or the relayer may not do it now. */
         Forbidden: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1577,6 +1581,7 @@ export interface components {
         /** @description There is nothing of this id. */
         NotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1586,6 +1591,7 @@ export interface components {
         /** @description The id is taken, or what is to be deleted is in use. */
         Conflict: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1595,6 +1601,7 @@ export interface components {
         /** @description The caller's rate limit is used up. Nothing was done. */
         TooManyRequests: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1607,6 +1614,7 @@ export interface components {
         /** @description The Idempotency-Key was used with another body. */
         Unprocessable: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1616,6 +1624,7 @@ export interface components {
         /** @description What this needs is not reachable now; `details` says what. */
         Unavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1625,6 +1634,7 @@ export interface components {
         /** @description The process does not take work; `details` says what is not ready. */
         NotReady: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1634,6 +1644,7 @@ export interface components {
         /** @description It is. */
         Health: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1648,6 +1659,7 @@ export interface components {
         /** @description It is gone. `data` says what was deleted. */
         Deleted: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1662,6 +1674,7 @@ export interface components {
         /** @description The signature. */
         SignatureResult: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1676,6 +1689,7 @@ export interface components {
         /** @description The transaction. */
         Transaction: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1690,6 +1704,7 @@ export interface components {
         /** @description What was canceled. */
         PendingCancellation: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1704,6 +1719,7 @@ export interface components {
         /** @description The signed transaction, ready to be sent by other means. */
         SignedTransaction: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1718,6 +1734,7 @@ export interface components {
         /** @description The balance now. */
         Balance: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1732,6 +1749,7 @@ export interface components {
         /** @description The state now. */
         RelayerStatus: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1746,6 +1764,7 @@ export interface components {
         /** @description The node's answer. */
         RpcAnswer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1760,6 +1779,7 @@ export interface components {
         /** @description The state of the nonces. */
         NonceState: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1774,6 +1794,7 @@ export interface components {
         /** @description A page of transactions. */
         TransactionList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1788,6 +1809,7 @@ export interface components {
         /** @description The notification. */
         Notification: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1802,6 +1824,7 @@ export interface components {
         /** @description The health now. */
         NotificationHealth: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1816,6 +1839,7 @@ export interface components {
         /** @description The delivery. */
         Delivery: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1830,6 +1854,7 @@ export interface components {
         /** @description A page of deliveries. */
         DeliveryList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1844,6 +1869,7 @@ export interface components {
         /** @description How many are delivered again. */
         Redelivery: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1858,6 +1884,7 @@ export interface components {
         /** @description What happened. */
         DeliveryAttempt: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1872,6 +1899,7 @@ export interface components {
         /** @description A page of notifications. */
         NotificationList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1886,6 +1914,7 @@ export interface components {
         /** @description The API key. */
         ApiKey: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1900,6 +1929,7 @@ export interface components {
         /** @description The API key, with its token. */
         NewApiKey: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1914,6 +1944,7 @@ export interface components {
         /** @description A page of API keys. */
         ApiKeyList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1928,6 +1959,7 @@ export interface components {
         /** @description The relayer. */
         Relayer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1942,6 +1974,7 @@ export interface components {
         /** @description A page of relayers. */
         RelayerList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1956,6 +1989,7 @@ export interface components {
         /** @description The signer, without its key. */
         Signer: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1970,6 +2004,7 @@ export interface components {
         /** @description A page of signers, without their keys. */
         SignerList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1984,6 +2019,7 @@ export interface components {
         /** @description The network. */
         Network: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1998,6 +2034,7 @@ export interface components {
         /** @description A page of networks. */
         NetworkList: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -2051,6 +2088,11 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description What the log of the service calls this request; the request's own `X-Request-Id` when it has one.
+         * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
+         */
+        "X-Request-Id": string;
         /** @description The scheme that is asked for (RFC 6750). */
         "WWW-Authenticate": "Bearer";
         /** @description Seconds after which a request has room again (RFC 9110). */
@@ -2193,6 +2235,7 @@ export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
 export type ParameterPerPage = components['parameters']['per_page'];
 export type ParameterApiKeyId = components['parameters']['api_key_id'];
+export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
@@ -2593,6 +2636,7 @@ export interface operations {
             /** @description Events, until the client goes. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {

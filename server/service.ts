@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
-import pino from 'pino'
+import type { Logger } from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
@@ -14,11 +15,13 @@ import { createAuthentication } from './http/authentication.ts'
 import { type Contract, compileContract, readContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
+import { createRequestLog } from './http/request-log.ts'
 import { listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
+import { createLog } from './log.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
@@ -52,14 +55,14 @@ export interface World {
   elapsed?: () => number
   /** Milliseconds of the epoch. */
   now?: () => number
-  logger?: pino.Logger
+  logger?: Logger
   /** Which addresses a name may mean, in the place of the settings' answer. */
   lookup?: LookupFunction
 }
 
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
-  const { elapsed = () => performance.now(), now = Date.now, logger = pino({ level: config.log_level }) } = world
+  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = openContract()
@@ -184,7 +187,11 @@ export async function startService(config: Config, world: World = {}): Promise<S
       reference: readReference(),
       logger,
     })
-    const server = await listen(app, config.host, config.port)
+    const server = await listen({
+      listener: app,
+      ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
+      ended: createRequestLog(logger, now),
+    })
 
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,

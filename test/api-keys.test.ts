@@ -46,7 +46,7 @@ function send(service: TestService, token: string, operation: ContractOperation,
 
 /** All that a caller sees of an answer. */
 async function seen(answer: Response) {
-  const { date: _, ratelimit: __, ...headers } = Object.fromEntries(answer.headers)
+  const { date: _, ratelimit: __, 'x-request-id': ___, ...headers } = Object.fromEntries(answer.headers)
   return { status: answer.status, headers, body: await answer.text() }
 }
 

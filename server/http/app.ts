@@ -8,6 +8,7 @@ import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
 import { mediaTypeOf, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
+import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
@@ -43,7 +44,8 @@ export function createApp(parts: AppParts) {
 
     return async (request: Request, response: Response) => {
       try {
-        const caller = response.locals.caller as Caller
+        exchangeOf(response).operation = operation.id
+        const caller = exchangeOf(response).caller as Caller
         const limits = operation.limited ? rateLimit.take(caller) : {}
         if (operation.guarded) checkRoles(caller, operation)
         const { params: path, query, body: given } = await readParts(operation, request)
@@ -75,7 +77,7 @@ export function createApp(parts: AppParts) {
   }
 
   const fail = (response: Response, error: unknown, operation: Operation | undefined) => {
-    const failure = toFailure(error, logger)
+    const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) return void response.destroy()
     const broken = operation?.checkResponse(failure.status, failure.body)
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
@@ -89,7 +91,7 @@ export function createApp(parts: AppParts) {
     if (!operation.guarded) app[operation.method](operation.route, serve(operation))
   }
   app.use((request, response, next) => {
-    response.locals.caller = authenticate(request)
+    exchangeOf(response).caller = authenticate(request)
     next()
   })
   for (const operation of operations.filter(({ guarded }) => guarded).sort(staticFirst)) {
@@ -126,6 +128,8 @@ async function readParts(operation: Operation, request: Request) {
 const hasBody = ({ headers }: Request): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
+const exchangeOf = (response: Response): Exchange => response.locals as Exchange
+
 /** Writes the answer once, with its length. */
 function send(response: Response, status: number, headers: Record<string, string>, body: unknown) {
   const text = JSON.stringify(body)
@@ -134,6 +138,7 @@ function send(response: Response, status: number, headers: Record<string, string
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchangeOf(response).request_id,
     ...headers,
   })
   response.end(text)
@@ -145,6 +150,7 @@ async function stream(response: Response, headers: Record<string, string>, event
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchangeOf(response).request_id,
     ...headers,
   })
   if (response.req.method === 'HEAD') return void response.end()

@@ -11,9 +11,9 @@ export interface FailureAnswer {
 const internal = new ApiError('internal', 'Internal Server Error')
 
 /** What a caller is told of an error. What is not ours to tell is logged, and says "Internal Server Error". */
-export function toFailure(error: unknown, logger: Logger): FailureAnswer {
+export function toFailure(error: unknown, request_id: string, logger: Logger): FailureAnswer {
   const told = tellable(error)
-  if (!told) logger.error({ err: error }, 'a request failed')
+  if (!told) logger.error({ err: error, request_id }, 'a request failed')
   const { code, message, details, headers } = told ?? internal
   const body: Failure = { success: false, data: null, message }
   if (details.length > 0) body.details = details

@@ -65,7 +65,7 @@ function document(path: string, type: string, content: Buffer, policy = "default
   return {
     path,
     serve(_request: Request, response: Response) {
-      response.writeHead(200, headers)
+      response.writeHead(200, { ...headers, 'X-Request-Id': response.locals.request_id })
       response.end(content)
     },
   }

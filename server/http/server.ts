@@ -7,6 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { type Exchange, newExchange } from './exchange.ts'
 
 /** Node's own defaults let a slow client hold a socket for minutes. */
 const limits = {
@@ -27,15 +28,38 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Listens. Throws when the address cannot be had. */
-export async function listen(listener: RequestListener, host: string, port: number): Promise<HttpServer> {
+export interface ServerParts {
+  listener: RequestListener
+  host: string
+  port: number
+  makeId(): string
+  /** Milliseconds, never going back. */
+  elapsed(): number
+  /** Told of every answer when it has gone, or will not go. */
+  ended(exchange: Exchange): void
+}
+
+/** Listens; the listener finds the request's exchange in `response.locals`. Throws when the address cannot be had. */
+export async function listen({ listener, host, port, makeId, elapsed, ended }: ServerParts): Promise<HttpServer> {
   let closing = false
   const sockets = new Set<Socket>()
   const busy = new Set<Socket>()
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
+  const begin = (request: IncomingMessage, response: ServerResponse) => {
+    const started = elapsed()
+    const exchange = newExchange(request, makeId)
     busy.add(request.socket)
-    response.once('close', () => busy.delete(request.socket))
-    if (!isWellFormed(request)) return refuse(response, 400)
+    response.once('close', () => {
+      busy.delete(request.socket)
+      exchange.status = response.headersSent ? response.statusCode : 0
+      exchange.aborted = !response.writableFinished
+      exchange.duration_ms = elapsed() - started
+      ended(exchange)
+    })
+    return exchange
+  }
+  const serve = (request: IncomingMessage, response: ServerResponse & { locals?: Exchange }) => {
+    response.locals = begin(request, response)
+    if (!isWellFormed(request)) return refuse(response, 400, response.locals)
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
   }
@@ -45,8 +69,13 @@ export async function listen(listener: RequestListener, host: string, port: numb
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  server.on('clientError', answerClientError)
-  server.on('checkExpectation', (_request, response) => refuse(response, 417))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const exchange = newExchange(undefined, makeId)
+    exchange.remote_address = (socket as Socket).remoteAddress ?? ''
+    exchange.status = answerClientError(error, socket as Socket, exchange)
+    if (exchange.status !== 0) ended(exchange)
+  })
+  server.on('checkExpectation', (request, response) => refuse(response, 417, begin(request, response)))
   server.on('checkContinue', (request, response) => {
     // The body is asked for when somebody begins to read it, which is after the token was checked.
     request.once('resume', () => response.headersSent || response.writeContinue())
@@ -87,23 +116,28 @@ function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
 const isWellFormed = ({ headers, httpVersion, url = '' }: IncomingMessage): boolean =>
   (headers.host !== undefined || httpVersion === '1.0') && !/[#\\]/.test(url)
 
-function refuse(response: ServerResponse, status: 400 | 417) {
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
+function refuse(response: ServerResponse, status: 400 | 417, { request_id }: Exchange) {
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Request-Id': request_id,
+    Connection: 'close',
+  })
   response.end(failureBody(status))
 }
 
 const failureBody = (status: number) => JSON.stringify({ success: false, data: null, message: STATUS_CODES[status] })
 
-/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket) {
+/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. The status; 0 for none. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket, { request_id }: Exchange): number {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
-    return
+    return 0
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
   const body = failureBody(status)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${request_id}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
+  return status
 }
