@@ -850,6 +850,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit trail
+         * @description The newest first. Every operation that changes something or signs is there, done or refused after its shape was found
+         *     right, and every signature that the service makes by itself for a transaction. Texts that were signed and secrets are not.
+         *     With filters it goes through all that there is, however long that takes.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1370,6 +1392,20 @@ export interface components {
              * @default 86400
              */
             former_valid_seconds?: number;
+        };
+        AuditEntry: {
+            /** @description From 1, without gaps. */
+            sequence: number;
+            at: components["schemas"]["Timestamp"];
+            /** @description An API key's id; `environment` for the key of the environment, `command line`, or `service` for what it does by itself. */
+            caller: string;
+            operation: string;
+            relayer_id: string | null;
+            /** @description The digest that was signed, the hash of the transaction, or the id of what was changed. */
+            subject: string | null;
+            /** @description The HTTP status. */
+            result: number;
+            request_id: string | null;
         };
         RpcUrl: {
             /** @description With its path and query masked, since they often hold a secret. */
@@ -1956,6 +1992,21 @@ export interface components {
                 };
             };
         };
+        /** @description A page of the audit trail. */
+        AuditList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["AuditEntry"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The relayer. */
         Relayer: {
             headers: {
@@ -2171,6 +2222,7 @@ export type NewApiKey = components['schemas']['NewApiKey'];
 export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
+export type AuditEntry = components['schemas']['AuditEntry'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
@@ -2221,6 +2273,7 @@ export type ResponseNotificationList = components['responses']['NotificationList
 export type ResponseApiKey = components['responses']['ApiKey'];
 export type ResponseNewApiKey = components['responses']['NewApiKey'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
+export type ResponseAuditList = components['responses']['AuditList'];
 export type ResponseRelayer = components['responses']['Relayer'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSigner = components['responses']['Signer'];
@@ -3373,6 +3426,42 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+                /** @description An API key's id, `environment`, `command line` or `service`. */
+                caller?: string;
+                /** @description An operation's name, such as `signMessage`. */
+                operation?: string;
+                /** @description A relayer's id. */
+                relayer_id?: components["schemas"]["Id"];
+                /** @description A digest, or the id of what was changed. */
+                subject?: string;
+                /** @description Only what was done after this time (RFC 3339). */
+                after?: string;
+                /** @description Only what was done before this time (RFC 3339). */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AuditList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             default: components["responses"]["Failure"];
         };
     };

@@ -1,4 +1,5 @@
 import type { operations, Pagination } from '../generated/openapi.ts'
+import type { Deed } from './store/store.ts'
 
 /**
  * The types of the handlers, derived from the contract with no list of operations anywhere: a handler that is missing,
@@ -48,6 +49,8 @@ export interface OperationRequest<Id extends OperationId> {
   header: Parameter<Id, 'header'>
   body: Body<Id>
   caller: Caller
+  /** What the audit trail will say of it; the handler adds what was signed, or made. */
+  deed: Deed
 }
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>

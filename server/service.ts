@@ -11,6 +11,7 @@ import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { createDemo, readSecrets } from './first-start.ts'
 import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
+import { createAudit } from './http/audit.ts'
 import { createAuthentication } from './http/authentication.ts'
 import { type Contract, compileContract, readContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
@@ -123,6 +124,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       logger.error({ err: error }, 'the last uses of API keys could not be written'),
     )
 
+    const audit = createAudit(store, now, logger)
     const state = { stopping: false }
     const handlers = createOperations({
       store,
@@ -184,6 +186,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         elapsed,
       ),
       trustedProxies: config.trusted_proxies,
+      audit,
       reference: readReference(),
       logger,
     })
@@ -206,6 +209,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         lease.release()
         deliveryLease.release()
         apiKeyUses.stop()
+        audit.stop()
         store.close()
       },
     }

@@ -291,7 +291,7 @@ test('10,000 malformed tokens are all refused alike', async () => {
   expect([...bodies]).toEqual(['401 Bearer {"success":false,"data":null,"message":"Unauthorized"}'])
 })
 
-test('the command line makes the first key, lists, rotates and revokes', async () => {
+test('the command line makes the first key, lists, rotates and revokes', { timeout: 60_000 }, async () => {
   const { url, data_dir } = await startTestService()
   const command = async (...args: string[]) => {
     const environment = { PATH: process.env.PATH, DATA_DIR: data_dir }
@@ -310,14 +310,9 @@ test('the command line makes the first key, lists, rotates and revokes', async (
   )
   await command('revoke', id)
   expect(await use(second.trim())).toBe(401)
-  const wrong = [
-    [],
-    ['create', '--name', 'x'],
-    ['create', '--name', 'x', '--scope', 'all'],
-    ['revoke', id],
-    ['list', '--x'],
-  ]
-  for (const args of wrong) await expect.soft(command(...args), args.join(' ')).rejects.toMatchObject({ code: 1 })
+  const wrong = [[], ['create', '--name', 'x'], ['revoke', id], ['list', '--x']]
+  const refused = wrong.map((args) => expect.soft(command(...args), args.join(' ')).rejects.toMatchObject({ code: 1 }))
+  await Promise.all(refused)
 })
 
 test('a token is in no log, no later answer and not in the database', async () => {

@@ -5,9 +5,11 @@ import { readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { readSecrets } from '../first-start.ts'
 import { compileContract, readContract } from '../http/contract.ts'
+import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
+import type { Deed } from '../store/store.ts'
 
 /*
  * Manages API keys on the store itself: the first one is made before there is anybody to ask. What is running sees every change
@@ -57,7 +59,11 @@ async function run(): Promise<void> {
   const store = openSqliteStore(config.database_file, world)
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
   const handlers = apiKeys({ store, makeId: uuidv7, now: Date.now })
-  const request = { query: undefined as never, header: undefined as never, caller }
+  const request = (operation: OperationId, result = 200) => {
+    const who = { caller: caller.id, relayer_id: null, request_id: null }
+    const deed: Deed = { ...who, at: Date.now(), operation, subject: id || null, result, recorded: false }
+    return { query: undefined as never, header: undefined as never, caller, deed }
+  }
   const path = { api_key_id: id }
 
   try {
@@ -65,7 +71,7 @@ async function run(): Promise<void> {
       const body = readKey(values)
       const wrong = contract.checkSchema('CreateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const { data } = await handlers.createApiKey({ ...request, path: undefined as never, body })
+      const { data } = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
       show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
     } else if (command === 'list') {
       for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of store.apiKeys()) {
@@ -80,10 +86,10 @@ async function run(): Promise<void> {
         : {}
       const wrong = contract.checkSchema('RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const { data } = await handlers.rotateApiKey({ ...request, path, body })
+      const { data } = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
       show(data.token, `API key ${id}: the token before is accepted until ${data.api_key.former_valid_until ?? 'now'}.`)
     } else if (command === 'revoke' && id) {
-      await handlers.deleteApiKey({ ...request, path, body: undefined })
+      await handlers.deleteApiKey({ ...request('deleteApiKey'), path, body: undefined })
       process.stderr.write(`API key ${id} is revoked.\n`)
     } else {
       throw new UsageError('')

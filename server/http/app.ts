@@ -4,6 +4,8 @@ import express, { type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
 import type { Caller, Handlers } from '../operation.ts'
+import type { Deed } from '../store/store.ts'
+import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
 import { mediaTypeOf, readJson } from './body.ts'
@@ -20,6 +22,7 @@ export interface AppParts {
   rateLimit: RateLimit
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[]
+  audit: Audit
   reference: Reference
   logger: Logger
 }
@@ -29,7 +32,7 @@ export interface AppParts {
  * answer is held to the contract before it leaves.
  */
 export function createApp(parts: AppParts) {
-  const { operations, handlers, authenticate, rateLimit, reference, logger } = parts
+  const { operations, handlers, authenticate, rateLimit, audit, reference, logger } = parts
   const app = express()
   // Express would hash every body for its ETag (7 us) and parse every query a second time.
   app.disable('etag')
@@ -43,6 +46,7 @@ export function createApp(parts: AppParts) {
     if (!handle) throw new Error(`There is no handler for ${operation.id}`)
 
     return async (request: Request, response: Response) => {
+      let deed: Deed | undefined
       try {
         exchangeOf(response).operation = operation.id
         const caller = exchangeOf(response).caller as Caller
@@ -50,7 +54,10 @@ export function createApp(parts: AppParts) {
         if (operation.guarded) checkRoles(caller, operation)
         const { params: path, query, body: given } = await readParts(operation, request)
         if (operation.guarded) checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
-        const body = await handle({ path, query, header: operation.readHeader(request.headers), body: given, caller })
+        const header = operation.readHeader(request.headers)
+        deed = audit.begin(exchangeOf(response), operation, path)
+        const body = await handle({ path, query, header, body: given, caller, deed })
+        audit.end(deed, operation, operation.status)
         if (operation.streams) {
           const mayFollow = () => mayStill(request, operation)
           return await stream(response, limits, whileTrue(mayFollow, body as AsyncIterable<string>))
@@ -59,7 +66,8 @@ export function createApp(parts: AppParts) {
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
         send(response, operation.status, limits, body)
       } catch (error) {
-        fail(response, error, operation)
+        const status = fail(response, error, operation)
+        if (deed) audit.end(deed, operation, status)
       }
     }
   }
@@ -76,14 +84,19 @@ export function createApp(parts: AppParts) {
     }
   }
 
-  const fail = (response: Response, error: unknown, operation: Operation | undefined) => {
+  /** The status that it was answered with. */
+  const fail = (response: Response, error: unknown, operation: Operation | undefined): number => {
     const failure = toFailure(error, exchangeOf(response).request_id, logger)
-    if (response.headersSent) return void response.destroy()
+    if (response.headersSent) {
+      response.destroy()
+      return failure.status
+    }
     const broken = operation?.checkResponse(failure.status, failure.body)
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
     // What is left of a body that nobody will read goes with its connection.
     const unread = !response.req.complete && hasBody(response.req)
     send(response, failure.status, unread ? { ...failure.headers, Connection: 'close' } : failure.headers, failure.body)
+    return failure.status
   }
 
   for (const file of reference) app.get(file.path, file.serve)

@@ -23,7 +23,7 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
   const timestamp = (ms: number) => new Date(ms).toISOString()
 
   return {
-    async createApiKey({ body }) {
+    async createApiKey({ body, deed }) {
       const id = makeId()
       const { token, secret_hash } = makeToken(id)
       const row: ApiKeyRow = {
@@ -34,7 +34,8 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
         scopes: body.scopes,
         created_at: timestamp(now()),
       }
-      const created = await store.createApiKey(row)
+      deed.subject = id
+      const created = await store.doing(deed, () => store.createApiKey(row))
       if (created === 'too_many') throw conflict('/body', 'There are as many API keys as there may be')
       if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
       return single({ api_key: show(created), token })
@@ -46,23 +47,26 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
       return single(show(found(await store.getApiKey(path.api_key_id))))
     },
 
-    async updateApiKey({ path, body }) {
-      const updated = await store.updateApiKey(path.api_key_id, readChanges(body))
+    async updateApiKey({ path, body, deed }) {
+      const changes = readChanges(body)
+      const updated = await store.doing(deed, () => store.updateApiKey(path.api_key_id, changes))
       if (updated === 'missing') throw missing()
       if ('unknown_relayer' in updated) throw unknownRelayer(updated.unknown_relayer)
       return single(show(updated))
     },
 
-    async deleteApiKey({ path }) {
-      if (!(await store.deleteApiKey(path.api_key_id))) throw missing()
+    async deleteApiKey({ path, deed }) {
+      if (!(await store.doing(deed, () => store.deleteApiKey(path.api_key_id)))) throw missing()
       return single('API key revoked successfully')
     },
 
-    async rotateApiKey({ path, body }) {
+    async rotateApiKey({ path, body, deed }) {
       const { token, secret_hash } = makeToken(path.api_key_id)
       const valid_ms = (body.former_valid_seconds ?? former_valid_s) * 1_000
       const former_valid_until = valid_ms > 0 ? timestamp(now() + valid_ms) : null
-      const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until))
+      const rotated = found(
+        await store.doing(deed, () => store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until)),
+      )
       return single({ api_key: show(rotated), token })
     },
   }

@@ -48,18 +48,19 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
       )
     },
 
-    async redeliver({ path }) {
+    async redeliver({ path, deed }) {
       const key = await find(path.notification_id)
-      const delivery = await store.redeliver(key, path.delivery_id)
+      const delivery = await store.doing(deed, () => store.redeliver(key, path.delivery_id))
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
       wakeDeliverer(key)
       return single(delivery)
     },
 
-    async redeliverFailed({ path, body }) {
+    async redeliverFailed({ path, body, deed }) {
+      const since = readTime(body.since, '/body/since')
       const key = await find(path.notification_id)
-      const redelivered = await store.redeliverFailed(key, readTime(body.since, '/body/since'))
+      const redelivered = await store.doing(deed, () => store.redeliverFailed(key, since))
       if (redelivered === 'disabled') throw disabled()
       wakeDeliverer(key)
       return single({ redelivered })

@@ -1,6 +1,7 @@
 import type { Handlers } from '../operation.ts'
 import { type AccountParts, accounts } from './accounts.ts'
 import { type ApiKeyParts, apiKeys } from './api-keys.ts'
+import { type AuditParts, audit } from './audit.ts'
 import { type DeliveryParts, deliveries } from './deliveries.ts'
 import { type HealthParts, health } from './health.ts'
 import { type NetworkParts, networks } from './networks.ts'
@@ -12,6 +13,7 @@ import { type TransactionParts, transactions } from './transactions.ts'
 
 export type OperationParts = AccountParts &
   ApiKeyParts &
+  AuditParts &
   DeliveryParts &
   HealthParts &
   NetworkParts &
@@ -32,5 +34,6 @@ export const createOperations = (parts: OperationParts): Handlers => ({
   ...signers(parts),
   ...networks(parts),
   ...apiKeys(parts),
+  ...audit(parts),
   ...health(parts),
 })

@@ -25,14 +25,16 @@ export function networks({
   checkTarget,
 }: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork'> {
   return {
-    async createNetwork({ body }) {
+    async createNetwork({ body, deed }) {
       const network: Network = {
         ...defaults,
         ...body,
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
       }
-      if (!(await store.createNetwork(network))) throw conflict('/body/name', 'A network with this name already exists')
+      deed.subject = network.id
+      const isNew = await store.doing(deed, () => store.createNetwork(network))
+      if (!isNew) throw conflict('/body/name', 'A network with this name already exists')
       return single(show(network))
     },
 
@@ -44,11 +46,13 @@ export function networks({
       return single(show(network))
     },
 
-    async updateNetwork({ path, body }) {
+    async updateNetwork({ path, body, deed }) {
       const { rpc_urls, ...rest } = body
       const changes: Partial<Network> = mergePatch(rest)
       if (rpc_urls) changes.rpc_urls = readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget)
-      const network = await store.updateNetwork(path.network_id, (current) => ({ ...current, ...changes }))
+      const network = await store.doing(deed, () =>
+        store.updateNetwork(path.network_id, (current) => ({ ...current, ...changes })),
+      )
       if (!network) throw notFound('Not Found')
       return single(show(network))
     },

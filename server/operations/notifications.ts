@@ -25,11 +25,12 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
   return {
-    async createNotification({ body }) {
+    async createNotification({ body, deed }) {
       const { id = makeId(), type = 'webhook', url, signing_key = '' } = body
       checkUrl(url)
       const notification = { id, type, url, signing_key: sealed(id, signing_key) }
-      if (!(await store.createNotification(notification))) {
+      deed.subject = id
+      if (!(await store.doing(deed, () => store.createNotification(notification)))) {
         throw new ApiError('conflict', 'Notification with this ID already exists')
       }
       return single({ id, type, url, has_signing_key: signing_key !== '' })
@@ -41,7 +42,7 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
       return single(found(await store.getNotification(path.notification_id)))
     },
 
-    async updateNotification({ path, body }) {
+    async updateNotification({ path, body, deed }) {
       const changes: NotificationChanges = { former_until: now() + former_key_ms }
       if (body.type !== undefined) changes.type = body.type
       if (body.url !== undefined) {
@@ -49,11 +50,11 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
         changes.url = body.url
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
-      return single(found(await store.updateNotification(path.notification_id, changes)))
+      return single(found(await store.doing(deed, () => store.updateNotification(path.notification_id, changes))))
     },
 
-    async deleteNotification({ path }) {
-      const outcome = await store.deleteNotification(path.notification_id)
+    async deleteNotification({ path, deed }) {
+      const outcome = await store.doing(deed, () => store.deleteNotification(path.notification_id))
       if (outcome === 'missing') throw notFound('Notification not found')
       if (outcome === 'in_use') throw conflict('/path/notification_id', 'A relayer reports to this notification')
       return single('Notification deleted successfully')

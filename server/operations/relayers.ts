@@ -20,7 +20,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
   return {
-    async createRelayer({ body }) {
+    async createRelayer({ body, deed }) {
       const { id = makeId(), notification_id = null, policies = {}, custom_rpc_urls = [], ...rest } = body
       const relayer: NewRelayer = {
         ...rest,
@@ -31,7 +31,8 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
         system_disabled: false,
         disabled_reason: null,
       }
-      const created = await store.createRelayer(relayer)
+      deed.relayer_id = id
+      const created = await store.doing(deed, () => store.createRelayer(relayer))
       if (typeof created === 'string') throw refusal(created)
       return single(show(created))
     },
@@ -44,23 +45,24 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       return single(show(relayer))
     },
 
-    async updateRelayer({ path, body }) {
+    async updateRelayer({ path, body, deed }) {
       const { policies, custom_rpc_urls, ...rest } = body
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
-      const updated = await store.updateRelayer(path.relayer_id, (current) => ({
+      const change = (current: RelayerRow): RelayerRow => ({
         ...current,
         ...rest,
         ...urls,
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
-      }))
+      })
+      const updated = await store.doing(deed, () => store.updateRelayer(path.relayer_id, change))
       if (updated === 'missing') throw unknown(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()
       return single(show(updated))
     },
 
-    async deleteRelayer({ path }) {
-      const outcome = await store.deleteRelayer(path.relayer_id)
+    async deleteRelayer({ path, deed }) {
+      const outcome = await store.doing(deed, () => store.deleteRelayer(path.relayer_id))
       if (outcome === 'missing') throw unknown(path.relayer_id)
       if (outcome === 'in_use') throw conflict('/path/relayer_id', 'The relayer has transactions that are not finished')
       return single('Relayer deleted successfully')

@@ -21,13 +21,15 @@ export function signers(
   const { store, makeId, enclose } = parts
 
   return {
-    async createSigner({ body }) {
+    async createSigner({ body, deed }) {
       const id = body.id ?? makeId()
       const key = await keyOf(body, parts)
       const signer = enclose(id, key)
       key.fill(0)
       if (!signer) throw badRequest('/body/config', 'the key is not a private key of secp256k1')
-      if (!(await store.createSigner(signer))) throw conflict('/body/id', 'A signer with this ID already exists')
+      deed.subject = id
+      const isNew = await store.doing(deed, () => store.createSigner(signer))
+      if (!isNew) throw conflict('/body/id', 'A signer with this ID already exists')
       return single({ id, type: signer.type, address: signer.address })
     },
 
@@ -39,8 +41,8 @@ export function signers(
       return single(signer)
     },
 
-    async deleteSigner({ path }) {
-      const outcome = await store.deleteSigner(path.signer_id)
+    async deleteSigner({ path, deed }) {
+      const outcome = await store.doing(deed, () => store.deleteSigner(path.signer_id))
       if (outcome === 'missing') throw notFound('Not Found')
       if (outcome === 'in_use') throw conflict('/path/signer_id', 'A relayer uses this signer')
       return single('Signer deleted successfully')

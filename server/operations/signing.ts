@@ -46,18 +46,21 @@ export function signing(parts: SigningParts): Signing {
   const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
-    async signMessage({ path, body }) {
+    async signMessage({ path, body, deed }) {
       const { signer } = await find(path.relayer_id, 'Not found')
-      return single(signatureResult(await signer.sign(messageDigest(body.message))))
-    },
-
-    async signTypedData({ path, body }) {
-      const { signer } = await find(path.relayer_id, unknown(path.relayer_id))
-      const digest = typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body))
+      const digest = messageDigest(body.message)
+      deed.subject = hexOf(digest)
       return single(signatureResult(await signer.sign(digest)))
     },
 
-    async signTransaction({ path, body }) {
+    async signTypedData({ path, body, deed }) {
+      const { signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const digest = typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body))
+      deed.subject = hexOf(digest)
+      return single(signatureResult(await signer.sign(digest)))
+    },
+
+    async signTransaction({ path, body, deed }) {
       const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
       const transaction = parse(body.unsigned_transaction)
       if (transaction.chain_id !== BigInt(relayer.chain_id)) {
@@ -65,6 +68,7 @@ export function signing(parts: SigningParts): Signing {
       }
       const gas_price = transaction.gas_price.toString()
       checkPolicies(relayer, { to: transaction.to, gas_price, max_fee_per_gas: null })
+      deed.subject = hexOf(transaction.digest)
       const { raw, hash, signature } = transaction.finish(await signer.sign(transaction.digest))
       return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
     },
@@ -89,6 +93,8 @@ function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint
   if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes of hex')
   return bytes
 }
+
+const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 
 function signatureResult({ rs, recovery }: Signature): SignatureResult {
   const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')

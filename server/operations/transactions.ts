@@ -1,7 +1,7 @@
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
+import type { Deed, RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
@@ -13,8 +13,14 @@ export interface TransactionParts {
       relayer_id: string,
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
+      deed: Deed,
     ): Promise<{ transaction: Transaction; key: number }>
-    replace(relayer_id: string, transaction_id: string, body: SendTransactionRequest): Promise<TransactionRow>
+    replace(
+      relayer_id: string,
+      transaction_id: string,
+      body: SendTransactionRequest,
+      deed: Deed,
+    ): Promise<TransactionRow>
   }
   /** In words that fit "The transaction is …". */
   stateOf(row: TransactionRow): string
@@ -56,13 +62,10 @@ export function transactions(parts: TransactionParts): Transactions {
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller }) {
+    async sendTransaction({ path, query, header, body, caller, deed }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
-      const accepted = await submit.send(
-        path.relayer_id,
-        body,
-        key === undefined ? undefined : { caller: caller.id, key },
-      )
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const accepted = await submit.send(path.relayer_id, body, idempotency, deed)
       if (query.wait === 'none') return single(accepted.transaction)
       const { key: relayer_key } = await find(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
@@ -94,15 +97,17 @@ export function transactions(parts: TransactionParts): Transactions {
       return single(show(row))
     },
 
-    async replaceTransaction({ path, body }) {
-      const row = await submit.replace(path.relayer_id, path.transaction_id, body)
+    async replaceTransaction({ path, body, deed }) {
+      const row = await submit.replace(path.relayer_id, path.transaction_id, body, deed)
       hurry(row.relayer_key)
       return single(show(row))
     },
 
-    async cancelTransaction({ path }) {
+    async cancelTransaction({ path, deed }) {
       const { key } = await find(path.relayer_id)
-      const withdrawn = await store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request')
+      const withdrawn = await store.doing(deed, () =>
+        store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request'),
+      )
       if (withdrawn === 'missing') throw notFound(`Transaction with ID ${path.transaction_id} not found`)
       if ('refused' in withdrawn) {
         throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
@@ -111,7 +116,7 @@ export function transactions(parts: TransactionParts): Transactions {
       return single(show(withdrawn))
     },
 
-    async cancelPendingTransactions({ path }) {
+    async cancelPendingTransactions({ path, deed }) {
       const { key } = await find(path.relayer_id)
       const queued: string[] = []
       const failed: string[] = []
@@ -119,7 +124,8 @@ export function transactions(parts: TransactionParts): Transactions {
       const pending = await store.pending(key, Number.MAX_SAFE_INTEGER, max_canceled_at_once)
       const flying = await store.flying(key, max_canceled_at_once)
       for (const { id } of [...flying, ...pending].reverse()) {
-        const withdrawn = await store.withdraw(key, id, 'cancel', 'Canceled by request')
+        const its: Deed = { ...deed, subject: id }
+        const withdrawn = await store.doing(its, () => store.withdraw(key, id, 'cancel', 'Canceled by request'))
         const isQueued = withdrawn !== 'missing' && !('refused' in withdrawn)
         const list = isQueued ? queued : failed
         list.push(id)

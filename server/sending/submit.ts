@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import type { RelayerRow, TransactionRow } from '../store/store.ts'
+import type { Deed, RelayerRow, TransactionRow } from '../store/store.ts'
 import type { Nonces } from './nonces.ts'
 import {
   capOf,
@@ -26,8 +26,13 @@ export interface SubmitParts extends SendingParts {
 }
 
 export interface Submit {
-  send(relayer_id: string, body: SendTransactionRequest, idempotency: Idempotency | undefined): Promise<Accepted>
-  replace(relayer_id: string, transaction_id: string, body: SendTransactionRequest): Promise<TransactionRow>
+  send(
+    relayer_id: string,
+    body: SendTransactionRequest,
+    idempotency: Idempotency | undefined,
+    deed: Deed,
+  ): Promise<Accepted>
+  replace(relayer_id: string, transaction_id: string, body: SendTransactionRequest, deed: Deed): Promise<TransactionRow>
 }
 
 export interface Idempotency {
@@ -130,7 +135,7 @@ export function createSubmit(parts: SubmitParts): Submit {
   }
 
   return {
-    async send(relayer_id, body, idempotency) {
+    async send(relayer_id, body, idempotency, deed) {
       const held = await find(relayer_id)
       const { relayer } = held
       // What was accepted once is answered again, whatever has become of the relayer since.
@@ -148,30 +153,34 @@ export function createSubmit(parts: SubmitParts): Submit {
       const { gas_limit, prices, latest } = await prepare(held, reach, wanted)
 
       const tier = wanted.tier ?? default_tier
-      const creation = await store.createTransaction({
-        id: makeId(),
-        relayer_key: relayer.key,
-        relayer_id: relayer.id,
-        chain_id: relayer.chain_id,
-        from: relayer.address,
-        to: wanted.to,
-        value: wanted.value,
-        data: wanted.data,
-        gas_limit,
-        ...priceColumns(prices),
-        speed: { tier, percentile: fees.percentileOf[tier] },
-        valid_until: wanted.valid_until,
-        intent: 'send',
-        status_reason: null,
-        nonce_floor: latest,
-        ...(once && { idempotency: once }),
-      })
+      const id = makeId()
+      deed.subject = id
+      const creation = await store.doing(deed, () =>
+        store.createTransaction({
+          id,
+          relayer_key: relayer.key,
+          relayer_id: relayer.id,
+          chain_id: relayer.chain_id,
+          from: relayer.address,
+          to: wanted.to,
+          value: wanted.value,
+          data: wanted.data,
+          gas_limit,
+          ...priceColumns(prices),
+          speed: { tier, percentile: fees.percentileOf[tier] },
+          valid_until: wanted.valid_until,
+          intent: 'send',
+          status_reason: null,
+          nonce_floor: latest,
+          ...(once && { idempotency: once }),
+        }),
+      )
       wake(relayer.key)
       parts.changed()
       return accepted(creation, relayer.id)
     },
 
-    async replace(relayer_id, transaction_id, body) {
+    async replace(relayer_id, transaction_id, body, deed) {
       const held = await find(relayer_id)
       const { relayer } = held
       checkPause(relayer)
@@ -191,18 +200,20 @@ export function createSubmit(parts: SubmitParts): Submit {
         const before = row.status === 'pending' ? undefined : last && pricesOf(last)
         const replacing = before ? atLeast(before, prices, isPriced(wanted), relayer, tier, market) : prices
         const { to, value, data, valid_until } = wanted
-        const [moved] = await store.move([
-          {
-            key: row.key,
-            revision: row.revision,
-            set: {
-              ...{ to, value, data, gas_limit, valid_until, resign: row.status !== 'pending' },
-              ...priceColumns(replacing),
-              speed: { tier, percentile: fees.percentileOf[tier] },
-              status_reason: null,
+        const [moved] = await store.doing(deed, () =>
+          store.move([
+            {
+              key: row.key,
+              revision: row.revision,
+              set: {
+                ...{ to, value, data, gas_limit, valid_until, resign: row.status !== 'pending' },
+                ...priceColumns(replacing),
+                speed: { tier, percentile: fees.percentileOf[tier] },
+                status_reason: null,
+              },
             },
-          },
-        ])
+          ]),
+        )
         if (!moved) continue
         wake(relayer.key)
         return moved

@@ -1,5 +1,6 @@
 import { accounts } from './sqlite/accounts.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
+import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
@@ -35,6 +36,8 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
         insertCheck.run(made)
         return made
       }),
+    doing: connection.doing,
+    ...audit(connection),
     ...networks(connection),
     ...signers(connection),
     ...relayers(connection, world),

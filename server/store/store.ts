@@ -28,6 +28,18 @@ export interface Store {
   /** The row that proves the master key, made with `make` when there is none yet. */
   vaultCheck(make: () => Uint8Array): Uint8Array
 
+  /**
+   * What the verb that `work` calls changes is this deed's: both are in the same database transaction. The verb is called at once,
+   * not after an `await`.
+   */
+  doing<T>(deed: Deed, work: () => T): T
+  /** Adds what has no database transaction of its own. */
+  appendAudit(entries: AuditEntry[]): void
+  /** How far the trail goes, and the hash that stands for all of it. */
+  auditHead(): { up_to: number; hash: Uint8Array }
+  /** The newest first. */
+  listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<AuditEntry & { sequence: number }>>
+
   createNetwork(network: Network): Promise<boolean>
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
@@ -149,6 +161,36 @@ export interface Slice {
 export interface Listing<T> {
   items: T[]
   total_items: number
+}
+
+/** Who did what. Never a text that was signed, nor a secret. */
+export interface AuditEntry {
+  /** Milliseconds of the epoch. */
+  at: number
+  /** An API key's id, `environment`, `command line`, or `service` for what it does by itself. */
+  caller: string
+  operation: string
+  relayer_id: string | null
+  /** The digest that was signed, or the id of what was changed. */
+  subject: string | null
+  /** The HTTP status. */
+  result: number
+  request_id: string | null
+}
+
+export interface Deed extends AuditEntry {
+  /** Whether it is in the trail. */
+  recorded: boolean
+}
+
+export interface AuditFilter {
+  caller?: string
+  operation?: string
+  relayer_id?: string
+  subject?: string
+  /** Milliseconds of the epoch, both not included. */
+  after?: number
+  before?: number
 }
 
 export type Deletion = 'deleted' | 'missing' | 'in_use'

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { AuditEntry, Deed } from '../store.ts'
+import { type AuditHead, createTrail } from './audit.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
@@ -12,6 +14,15 @@ export interface Connection {
   db: Database.Database
   /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
   write<T>(work: () => T): T
+  /**
+   * What `work` writes is this deed's, and is in the audit trail by the same commit; only what is written before `work` returns.
+   */
+  doing<T>(deed: Deed, work: () => T): T
+  /** Whose deed it is that is under way. */
+  doer(): Deed | undefined
+  /** Adds an entry to the audit trail, inside the database transaction that is under way. */
+  record(entry: AuditEntry): void
+  auditHead(): AuditHead
   /** As `write`, and tells every process that what it caches is stale. */
   writeCached<T>(work: () => T): T
   /** The version of all that may be cached. */
@@ -34,20 +45,53 @@ export function connect(file: string): Connection {
   assertPragma(db, 'foreign_keys', 1)
 
   // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
-  const write = <T>(work: () => T): T => db.transaction(work).immediate()
-  migrate(db, write)
+  const immediately = db.transaction((work: () => unknown) => work())
+  migrate(db, (work) => immediately.immediate(work))
+  const trail = createTrail(db)
+  const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
+  let deed: Deed | undefined
+  let entries: (AuditEntry | Deed)[] = []
+
+  const write = <T>(work: () => T): T => {
+    if (db.inTransaction) throw new Error('A write is inside another one')
+    const doer = deed
+    entries = []
+    const result = immediately.immediate(() => {
+      const before = doer && totalChanges.get()
+      const done = work()
+      // What was refused has changed nothing, and is nobody's deed.
+      if (doer && totalChanges.get() !== before) entries.push(doer)
+      trail.append(entries)
+      return done
+    })
+    for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+    return result as T
+  }
 
   // data_version moves when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
   const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
-  const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
   let seenVersion: number | undefined
   let current = 0
 
   return {
     db,
     write,
+    doing(its, work) {
+      deed = its
+      try {
+        return work()
+      } finally {
+        deed = undefined
+      }
+    },
+    doer: () => deed,
+    record(entry) {
+      if (!db.inTransaction) throw new Error('What is recorded belongs to a write')
+      entries.push(entry)
+    },
+    auditHead: trail.head,
     writeCached(work) {
       let bumped: number | undefined
       const result = write(() => {
@@ -87,7 +131,7 @@ function assertPragma(db: Database.Database, name: string, wanted: string | numb
   if (value !== wanted) throw new Error(`The database does not take ${name} = ${wanted} (it says ${value})`)
 }
 
-function migrate(db: Database.Database, write: <T>(work: () => T) => T) {
+function migrate(db: Database.Database, write: (work: () => void) => void) {
   const files = readdirSync(migrationsFolder)
     .filter((name) => /^\d{4}\.sql$/.test(name))
     .sort()

@@ -1,5 +1,5 @@
 import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Attempt, Creation, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
+import type { Attempt, AuditEntry, Creation, Deed, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { columns, encode, type Row, read, shownOf } from './transaction-rows.ts'
@@ -25,7 +25,7 @@ type Transactions = Pick<
 >
 
 export function transactions(connection: Connection, world: StoreWorld): Transactions {
-  const { db, write } = connection
+  const { db, write, doer, record } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
   const timestamp = () => new Date(world.now()).toISOString()
 
@@ -144,13 +144,20 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     const before = read(row)
     const after: TransactionRow = { ...before, ...set, revision: revision + 1 }
     update.run(encode(after))
-    if (attempt) insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })
+    if (attempt) {
+      insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })
+      record(signatureEntry(before, attempt, world.now()))
+    }
     if (after.status !== before.status) writeEvent(after)
     return after
   }
 
   return {
-    createTransaction: inOneCommit(write, create),
+    createTransaction: inOneCommit(write, doer, (transaction, deed) => {
+      const creation = create(transaction)
+      if (deed && creation.outcome === 'created') record(deed)
+      return creation
+    }),
     async replay(caller, relayer_key, key, body_hash) {
       const known = selectKnown.get(caller, relayer_key, key)
       return known && answerAgain(known, body_hash)
@@ -217,14 +224,32 @@ function done(moved: TransactionRow | undefined): TransactionRow {
   return moved
 }
 
-/** Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. */
-function inOneCommit<In, Out>(write: <T>(work: () => T) => T, one: (input: In) => Out): (input: In) => Promise<Out> {
-  let waiting: { input: In; resolve(value: Out): void; reject(error: unknown): void }[] = []
+/** The service signs by itself, for a transaction that was asked for before. */
+const signatureEntry = ({ relayer_id }: TransactionRow, { purpose, hash }: Attempt, at: number): AuditEntry => ({
+  at,
+  caller: 'service',
+  operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
+  relayer_id,
+  subject: hash,
+  result: 200,
+  request_id: null,
+})
+
+/**
+ * Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. Each stays the deed
+ * of the one who asked.
+ */
+function inOneCommit<In, Out>(
+  write: <T>(work: () => T) => T,
+  doer: () => Deed | undefined,
+  one: (input: In, deed: Deed | undefined) => Out,
+): (input: In) => Promise<Out> {
+  let waiting: { input: In; deed: Deed | undefined; resolve(value: Out): void; reject(error: unknown): void }[] = []
   const commit = () => {
     const batch = waiting
     waiting = []
     try {
-      const results = write(() => batch.map(({ input }) => one(input)))
+      const results = write(() => batch.map(({ input, deed }) => one(input, deed)))
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Out)
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -232,7 +257,7 @@ function inOneCommit<In, Out>(write: <T>(work: () => T) => T, one: (input: In) =
   }
   return (input) =>
     new Promise((resolve, reject) => {
-      waiting.push({ input, resolve, reject })
+      waiting.push({ input, deed: doer(), resolve, reject })
       if (waiting.length === 1) setImmediate(commit)
     })
 }

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
+import { readConfig } from '../config.ts'
+import type { AuditHead } from '../store/sqlite/audit.ts'
+import { checkAudit } from '../store/sqlite/audit-check.ts'
+
+/*
+ * Verifies the audit trail: exit code 0 when it is as it was written, 1 when it is not. The service may run meanwhile.
+ */
+const usage = `Usage: npm run audit -- verify [--log FILE]
+  --log FILE  the service's log, or its lines "audit head": shows too whether anything is missing at the end
+`
+
+process.exitCode = run()
+
+function run(): number {
+  const { values, positionals } = parseArgs({
+    options: { log: { type: 'string' } },
+    allowPositionals: true,
+    strict: false,
+  })
+  const { log } = values as { log?: string }
+  if (positionals.join() !== 'verify') return refuse(usage)
+  const { database_file } = readConfig(process.env)
+  if (!existsSync(database_file)) return refuse(`There is no database ${database_file}\n`)
+  const told = log === undefined ? [] : headsIn(readFileSync(log, 'utf8'))
+  const db = new Database(database_file, { readonly: true })
+  const { head, fault } = checkAudit(db, told)
+  db.close()
+  if (fault !== undefined) return refuse(`${fault}.\n`)
+  const hash = Buffer.from(head.hash).toString('hex')
+  process.stdout.write(`${head.up_to} entries are as they were written. Head: ${hash}\n`)
+  if (log !== undefined) process.stdout.write(`All ${told.length} heads of the log are in the trail.\n`)
+  return 0
+}
+
+function refuse(words: string): number {
+  process.stderr.write(words)
+  return 1
+}
+
+function headsIn(log: string): AuditHead[] {
+  return log
+    .split('\n')
+    .filter((line) => line.includes('"msg":"audit head"'))
+    .map((line) => JSON.parse(line) as { up_to: number; hash: string })
+    .map(({ up_to, hash }) => ({ up_to, hash: Buffer.from(hash, 'hex') }))
+}

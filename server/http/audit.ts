@@ -1,0 +1,95 @@
+import type { Logger } from 'pino'
+import { ApiError } from '../errors.ts'
+import type { AuditEntry, Deed, Store } from '../store/store.ts'
+import type { Operation } from './contract.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface Audit {
+  /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
+  begin(exchange: Exchange, operation: Operation, path: Record<string, unknown>): Deed
+  /** How it ended. In the trail by now when it changed the store, else with the next lot. */
+  end(deed: Deed, operation: Operation, result: number): void
+  /** Writes what is left. */
+  stop(): void
+}
+
+/** A signature is in the trail this long after its answer; kill -9 in between loses its entry. The README says so too. */
+const flush_ms = 50
+const max_waiting = 10_000
+const retry_ms = 1_000
+const head_ms = 60_000
+
+type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
+
+/**
+ * The trail of what is done: every operation that changes something or signs. A signature has no database transaction of its own,
+ * and one for each would cost more than the signature; so they are gathered.
+ */
+export function createAudit(store: AuditStore, now: () => number, logger: Logger): Audit {
+  let waiting: AuditEntry[] = []
+  let timer: NodeJS.Timeout | undefined
+  let isBroken = false
+  let told = store.auditHead().up_to
+
+  const flush = () => {
+    timer = undefined
+    if (waiting.length === 0) return
+    try {
+      store.appendAudit(waiting)
+      waiting = []
+      isBroken = false
+    } catch (error) {
+      isBroken = true
+      logger.error({ err: error }, 'the audit trail cannot be written')
+      timer = setTimeout(flush, retry_ms)
+    }
+  }
+
+  /** Whoever keeps the log can tell later that nothing is missing at the end of the trail. */
+  const tellHead = () => {
+    const { up_to, hash } = store.auditHead()
+    if (up_to === told) return
+    told = up_to
+    logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
+  }
+  const heads = setInterval(tellHead, head_ms).unref()
+
+  return {
+    begin({ caller, request_id }, operation, path) {
+      if (isAudited(operation) && (isBroken || waiting.length >= max_waiting)) throw unwritable()
+      const { relayer_id = null, ...others } = path as Record<string, string>
+      const subject = Object.values(others).at(-1) ?? null
+      const who = caller?.id ?? ''
+      return {
+        at: now(),
+        caller: who,
+        operation: operation.id,
+        relayer_id,
+        subject,
+        result: operation.status,
+        request_id,
+        recorded: false,
+      }
+    },
+    end(deed, operation, result) {
+      if (deed.recorded || !isAudited(operation)) return
+      deed.result = result
+      waiting.push(deed)
+      timer ??= setTimeout(flush, flush_ms)
+    },
+    stop() {
+      clearTimeout(timer)
+      clearInterval(heads)
+      flush()
+      clearTimeout(timer)
+      tellHead()
+    },
+  }
+}
+
+/** What only reads asks for that role, or is a GET. */
+const isAudited = ({ method, guarded, roles }: Operation): boolean =>
+  guarded && method !== 'get' && !roles.includes('read')
+
+const unwritable = () =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path: 'audit', message: 'The audit trail cannot be written' }])

@@ -1,0 +1,31 @@
+import type { AuditEntry as Shown } from '../../generated/openapi.ts'
+import type { Handlers } from '../operation.ts'
+import type { AuditEntry, AuditFilter, Store } from '../store/store.ts'
+import { page } from './page.ts'
+import { readTime } from './values.ts'
+
+export interface AuditParts {
+  store: Store
+}
+
+/** The audit trail: what http/audit.ts and the store have recorded. */
+export function audit({ store }: AuditParts): Pick<Handlers, 'listAudit'> {
+  return {
+    async listAudit({ query }) {
+      const { caller, operation, relayer_id, subject, after, before } = query
+      const filter: AuditFilter = {}
+      if (caller !== undefined) filter.caller = caller
+      if (operation !== undefined) filter.operation = operation
+      if (relayer_id !== undefined) filter.relayer_id = relayer_id
+      if (subject !== undefined) filter.subject = subject
+      if (after !== undefined) filter.after = Date.parse(readTime(after, '/query/after'))
+      if (before !== undefined) filter.before = Date.parse(readTime(before, '/query/before'))
+      return page(query, (slice) => store.listAudit(slice, filter), show)
+    },
+  }
+}
+
+const show = ({ at, ...entry }: AuditEntry & { sequence: number }): Shown => ({
+  ...entry,
+  at: new Date(at).toISOString(),
+})
