@@ -1,6 +1,6 @@
 import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Attempt, Creation, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, inOneCommit } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { columns, encode, type Row, read, shownOf } from './transaction-rows.ts'
 
@@ -215,24 +215,4 @@ const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 function done(moved: TransactionRow | undefined): TransactionRow {
   if (!moved) throw new Error('A row changed inside a database transaction')
   return moved
-}
-
-/** Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. */
-function inOneCommit<In, Out>(write: <T>(work: () => T) => T, one: (input: In) => Out): (input: In) => Promise<Out> {
-  let waiting: { input: In; resolve(value: Out): void; reject(error: unknown): void }[] = []
-  const commit = () => {
-    const batch = waiting
-    waiting = []
-    try {
-      const results = write(() => batch.map(({ input }) => one(input)))
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Out)
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
-  }
-  return (input) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ input, resolve, reject })
-      if (waiting.length === 1) setImmediate(commit)
-    })
 }
