@@ -107,7 +107,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const deliverer = createDeliverer({
       ...{ store, makeId, now, logger },
       open: vault.open,
-      send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets }),
+      send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
       scale: config.webhook_time_scale,
       wake: (notification_key) => deliveries.wake(notification_key),
     })

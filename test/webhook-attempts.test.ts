@@ -15,43 +15,72 @@ async function listen(listener: RequestListener) {
   return (server.address() as AddressInfo).port
 }
 
-const anywhere = createSendAttempt({ checkTarget: createTargetCheck(true), lookup: undefined, publicOnly: false })
+const anywhere = createSendAttempt({
+  ...{ checkTarget: createTargetCheck(true), lookup: undefined, publicOnly: false, now: Date.now },
+})
 const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
-  createSendAttempt({ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve), publicOnly: true })
+  createSendAttempt({
+    ...{ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve), publicOnly: true, now: Date.now },
+  })
 
-test('an answer without end is cut after 16 KiB, and shown by its beginning', async () => {
+/** What one attempt may cost at most, whatever the answer is. */
+const max_memory_bytes = 20 * 1024 * 1024
+
+/** What came of the attempt, and by how much the process has grown for it; it had seen an attempt before. */
+async function weigh(port: number) {
+  const usual = await listen((_, response) => response.end())
+  await anywhere(`http://127.0.0.1:${usual}/`, {}, '{}')
+  const before = process.memoryUsage().rss
+  const result = await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')
+  return { result, grown_bytes: process.memoryUsage().rss - before }
+}
+
+test('an answer of a gigabyte is cut after 16 KiB, and shown by its beginning', async () => {
   let written = 0
+  const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
     const chunk = Buffer.alloc(65_536, 'x')
     const more = () => {
       while (!response.destroyed && response.write(chunk)) written += chunk.length
     }
-    response.on('drain', more)
+    response.writeHead(200, { 'Content-Length': 2 ** 30 })
+    response.on('drain', more).once('close', cut.resolve)
     more()
   })
-  const result = await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')
+  const { result, grown_bytes } = await weigh(port)
   expect(result).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(1_000) })
+  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  await cut.promise
   // What the kernel holds between the two, and not a gigabyte.
   expect(written).toBeLessThan(64 * 1024 * 1024)
 })
 
 test('a compressed bomb stays as small as it was sent', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
-  const port = await listen((_, response) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb))
-  const before = process.memoryUsage().rss
-  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200, answer: null })
-  expect(process.memoryUsage().rss - before).toBeLessThan(20 * 1024 * 1024)
+  const cut = Promise.withResolvers<void>()
+  const port = await listen((_, response) => {
+    response.once('close', cut.resolve)
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)
+  })
+  const { result, grown_bytes } = await weigh(port)
+  expect(result).toMatchObject({ status: 200, answer: null })
+  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  await cut.promise
 })
 
 test('an answer of a byte a second ends after 15 s', { timeout: 40_000 }, async () => {
+  const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
     const drip = setInterval(() => response.write('x'), 1_000)
-    response.on('close', () => clearInterval(drip))
+    response.on('close', () => {
+      clearInterval(drip)
+      cut.resolve()
+    })
   })
-  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({
-    status: null,
-    error: 'No answer within 15 s',
-  })
+  const { result, grown_bytes } = await weigh(port)
+  expect(result).toMatchObject({ status: null, error: 'No answer within 15 s' })
+  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  await cut.promise
 })
 
 test('a redirect is a failure, and nobody goes where it points', async () => {

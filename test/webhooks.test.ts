@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { verifyWebhook } from '../client/webhook.ts'
 import { testChain } from './support/chain.ts'
@@ -149,6 +150,44 @@ test('410 disables; an update of the url enables, and what failed is delivered a
   await expect(
     client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path: unknown }),
   ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
+})
+
+test('what an old address answers does not disable the new one', async () => {
+  const answers: ServerResponse[] = []
+  const old = await startReceiver((_, response) => {
+    hold(response)
+    answers.push(response)
+  })
+  const receiver = await startReceiver()
+  const service = await startTestService(fast)
+  const { client } = service
+  const hook = await reportTo(service, old.url)
+  await pause(service, true)
+  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
+  answers[0]?.writeHead(410).end()
+  await pause(service, false)
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 2])
+  expect((await client.get('/api/v1/notifications/{notification_id}/health', hook)).data.status).toBe('enabled')
+})
+
+test('a notification that is deleted while it is delivered to leaves nothing behind, and no error', async () => {
+  const answers: ServerResponse[] = []
+  const receiver = await startReceiver((_, response) => {
+    hold(response)
+    answers.push(response)
+  })
+  const service = await startTestService()
+  const { client } = service
+  const hook = await reportTo(service, receiver.url)
+  await pause(service, true)
+  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
+  await client.delete('/api/v1/notifications/{notification_id}', hook)
+  answers[0]?.writeHead(200).end()
+  // It ends when what is under way has ended.
+  await service.close()
+  expect(service.logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([])
 })
 
 test('one target that never answers delays no other', async () => {

@@ -23,12 +23,14 @@ export interface AttemptParts {
   /** Undefined where any address may be called. */
   lookup: LookupFunction | undefined
   publicOnly: boolean
+  /** Milliseconds of the epoch: what a date in Retry-After is measured by. */
+  now(): number
 }
 
 /** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
-export function createSendAttempt({ checkTarget, lookup, publicOnly }: AttemptParts): SendAttempt {
+export function createSendAttempt({ checkTarget, lookup, publicOnly, now }: AttemptParts): SendAttempt {
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 
   return (text, headers, body) => {
@@ -79,7 +81,7 @@ export function createSendAttempt({ checkTarget, lookup, publicOnly }: AttemptPa
             status,
             error: redirected ? 'A redirect is not followed' : status >= 200 && status < 300 ? null : `HTTP ${status}`,
             answer: isEncoded ? null : bytes.toString('utf8').slice(0, shown_characters).toWellFormed(),
-            retry_after_s: retryAfter_s(answered['retry-after']),
+            retry_after_s: retryAfter_s(answered['retry-after'], now()),
           }
           clearTimeout(whole)
           // A socket whose answer was read to its end serves the next attempt; any other is cut.
@@ -106,9 +108,9 @@ const failure = (error: string): AttemptResult => ({
 })
 
 /** Seconds, or a date (RFC 9110, section 10.2.3). */
-function retryAfter_s(header: string | undefined): number | undefined {
+function retryAfter_s(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header)
   const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000)
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1_000)
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
 import type { DueDelivery, Store, Target } from '../store/store.ts'
 import type { SendAttempt } from './attempt.ts'
-import { judge } from './schedule.ts'
+import { judge, type Verdict } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
 const max_in_flight = 10
@@ -67,9 +67,13 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
     try {
       const { attempt, result } = await perform(target, delivery.event_id, delivery.body, delivery.attempts + 1)
-      const since = target.failing_since === null ? undefined : Date.parse(target.failing_since)
+      const { failing_since, url } = (await store.getTarget(target.key)) ?? target
+      const since = failing_since === null ? undefined : Date.parse(failing_since)
       const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
-      await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...verdict })
+      // That the old address wants no more does not speak for a new one: it is asked at once.
+      const isOld = verdict.disable !== undefined && url !== target.url
+      const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
+      await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...outcome })
     } catch (error) {
       logger.error({ err: error, delivery: delivery.key }, 'a delivery could not be settled')
     }

@@ -9,7 +9,7 @@ import { createClients, type Tally } from './clients.ts'
 import { readChain, readList, readStore } from './evidence.ts'
 import { judge, type Verdict } from './judge.ts'
 import { createPlan, type Life, type PlanOptions, type Release } from './plan.ts'
-import type { FaultName } from './seeded-faults.ts'
+import { type FaultName, seededFaults } from './seeded-faults.ts'
 import { createVictim } from './victim.ts'
 
 export interface CrashOptions extends PlanOptions {
@@ -47,7 +47,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const folder = mkdtempSync(join(tmpdir(), 'relayer-crash-'))
   const chain = await startAnvil({ blockTime_s })
   const proxy = await startFaultProxy(chain.url)
-  const victim = await createVictim(folder, options.fault)
+  const victim = await createVictim(folder, options.fault && seededFaults[options.fault])
   const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
   const { lives, afterwards, impatient } = createPlan(options)
   const clients = createClients(client, relayer_id, impatient)

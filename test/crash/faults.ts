@@ -1,13 +1,11 @@
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { isFaultName, pathOf, seed, seededFaults } from './seeded-faults.ts'
+import { pathOf, type Seed, seed } from './seeded-faults.ts'
 
-// `node --import ./test/crash/faults.ts server/main.ts`: the service with one mistake in it, named by CRASH_FAULT. The text of
+// `node --import ./test/crash/faults.ts server/main.ts`: the service with one mistake in it, CRASH_FAULT as JSON. The text of
 // one file is changed as it is loaded, so that production code needs no switch for it.
 
-const name = process.env.CRASH_FAULT ?? ''
-if (!isFaultName(name)) throw new Error(`CRASH_FAULT is none of ${Object.keys(seededFaults).join(', ')}`)
-const fault = seededFaults[name]
+const fault = JSON.parse(process.env.CRASH_FAULT ?? '') as Seed
 const url = pathToFileURL(pathOf(fault)).href
 
 registerHooks({

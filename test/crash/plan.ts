@@ -1,3 +1,5 @@
+import { randomFrom } from '../support/random.ts'
+
 /** What a run does and when, drawn from its seed before it begins. */
 export interface Plan {
   /** One a kill: the life of a service process from its start to its end. */
@@ -63,15 +65,4 @@ export function createPlan({ kills, submissions, seed }: PlanOptions): Plan {
   const impatient = new Set(Array.from({ length: submissions }, (_, index) => index))
   for (const index of impatient) if (random() >= impatient_probability) impatient.delete(index)
   return { lives, afterwards, impatient }
-}
-
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -2,20 +2,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ColumnName } from './judge.ts'
 
-/**
- * Mistakes that a service like this one is known for. The harness must see each of them, or its clean scoreboard says nothing.
- */
-export interface SeededFault {
+/** A mistake, as it is made in the text of one file. */
+export interface Seed {
   /** From the project's folder. */
   file: string
   /** What it says there now, exactly once. */
   text: string
   /** What it says instead. */
   instead: string
-  /** The columns of the scoreboard that may catch it; anything else that is wrong was not its doing. */
-  caught_by: ColumnName[]
 }
 
+export interface SeededFault<Column = ColumnName> extends Seed {
+  /** The columns of the scoreboard that may catch it; anything else that is wrong was not its doing. */
+  caught_by: Column[]
+}
+
+/**
+ * Mistakes that a service like this one is known for. The harness must see each of them, or its clean scoreboard says nothing.
+ */
 export const seededFaults = {
   /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
   'nonce-in-memory': {
@@ -54,14 +58,14 @@ export type FaultName = keyof typeof seededFaults
 
 export const isFaultName = (name: string): name is FaultName => Object.hasOwn(seededFaults, name)
 
-export const pathOf = ({ file }: SeededFault): string => join(import.meta.dirname, '..', '..', file)
+export const pathOf = ({ file }: Seed): string => join(import.meta.dirname, '..', '..', file)
 
 /** The source with the fault in it. Throws when it no longer says what the fault is about, so that none rots unseen. */
-export function seed(fault: SeededFault, source: string): string {
+export function seed(fault: Seed, source: string): string {
   const parts = source.split(fault.text)
   if (parts.length !== 2) throw new Error(`${fault.file} says ${parts.length - 1} times, not once: ${fault.text}`)
   return parts.join(fault.instead)
 }
 
 /** Throws when the fault cannot be seeded. */
-export const checkFault = (fault: SeededFault): void => void seed(fault, readFileSync(pathOf(fault), 'utf8'))
+export const checkFault = (fault: Seed): void => void seed(fault, readFileSync(pathOf(fault), 'utf8'))

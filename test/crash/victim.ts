@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FaultName } from './seeded-faults.ts'
+import type { Seed } from './seeded-faults.ts'
 
 /** The service as its users run it, a process of its own over one data folder, which is killed and started again. */
 export interface Victim {
@@ -26,7 +26,12 @@ const look_ms = 10
 const error_level = 50
 const max_quoted = 2_000
 
-export async function createVictim(folder: string, fault: FaultName | undefined): Promise<Victim> {
+/** `settings`: on top of those of a service in production. */
+export async function createVictim(
+  folder: string,
+  fault: Seed | undefined,
+  settings: Record<string, string> = {},
+): Promise<Victim> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const token = 'a-token-of-the-crash-test-and-no-other'
@@ -45,7 +50,8 @@ export async function createVictim(folder: string, fault: FaultName | undefined)
     MASTER_KEY: '5a'.repeat(32),
     ALLOW_PRIVATE_TARGETS: 'true',
     LOG_LEVEL: 'error',
-    CRASH_FAULT: fault ?? '',
+    ...(fault && { CRASH_FAULT: JSON.stringify(fault) }),
+    ...settings,
     // As under `npm start` it ends when we are gone, however we went.
     npm_lifecycle_event: 'start',
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { keccak256 } from 'ethers'
+import { randomFrom } from './random.ts'
 
 export type FaultKind = 'connection_refused' | keyof typeof requestFaults | keyof typeof callFaults
 
@@ -288,15 +289,4 @@ async function post(target: string, body: string): Promise<string> {
 async function blockNumber(target: string): Promise<number> {
   const { result } = JSON.parse(await post(target, '{"jsonrpc":"2.0","id":0,"method":"eth_blockNumber"}'))
   return Number(result)
-}
-
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -20,6 +20,8 @@ export interface Connection {
   doing<T>(deed: Deed, work: () => T): T
   /** Whose deed it is that is under way. */
   doer(): Deed | undefined
+  /** What `work` changes, inside the database transaction that is under way, is this deed's. */
+  attributed<T>(its: Deed | undefined, work: () => T): T
   /** Adds an entry to the audit trail, inside the database transaction that is under way. */
   record(entry: AuditEntry): void
   auditHead(): AuditHead
@@ -52,15 +54,20 @@ export function connect(file: string): Connection {
   let deed: Deed | undefined
   let entries: (AuditEntry | Deed)[] = []
 
+  const attributed = <T>(its: Deed | undefined, work: () => T): T => {
+    const before = its && totalChanges.get()
+    const done = work()
+    // What was refused has changed nothing, and is nobody's deed.
+    if (its && totalChanges.get() !== before) entries.push(its)
+    return done
+  }
+
   const write = <T>(work: () => T): T => {
     if (db.inTransaction) throw new Error('A write is inside another one')
     const doer = deed
     entries = []
     const result = immediately.immediate(() => {
-      const before = doer && totalChanges.get()
-      const done = work()
-      // What was refused has changed nothing, and is nobody's deed.
-      if (doer && totalChanges.get() !== before) entries.push(doer)
+      const done = attributed(doer, work)
       trail.append(entries)
       return done
     })
@@ -87,6 +94,7 @@ export function connect(file: string): Connection {
       }
     },
     doer: () => deed,
+    attributed,
     record(entry) {
       if (!db.inTransaction) throw new Error('What is recorded belongs to a write')
       entries.push(entry)

@@ -2,6 +2,7 @@ import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../gen
 import type { DueDelivery, Settlement, Store, Target } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
+import { inOneCommit } from './in-one-commit.ts'
 
 type Deliveries = Pick<
   Store,
@@ -20,7 +21,8 @@ type Deliveries = Pick<
 type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { key: number; next_at: number }
 
 /** The outbox, as the deliverer empties it and as the API shows it. */
-export function deliveries({ db, write }: Connection, { now }: StoreWorld): Deliveries {
+export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
+  const { db, write } = connection
   // Jumps from target to target in the index.
   const atWork = db
     .prepare<[], number>(`
@@ -100,31 +102,25 @@ export function deliveries({ db, write }: Connection, { now }: StoreWorld): Deli
     count.get({ notification_key, states: JSON.stringify([state]) }) as number
   const isDisabled = (notification_key: number) => target.get(notification_key)?.disabled_reason != null
 
+  function settleOne({ delivery_key, notification_key, attempt, disable: reason, ...verdict }: Settlement): void {
+    // It was deleted with its notification.
+    if (settle.run({ delivery_key, ...verdict }).changes === 0) return
+    insertAttempt.run({ delivery_key, ...attempt })
+    if (verdict.status === 'delivered') succeed.run(attempt.at, notification_key)
+    else fail.run(attempt.at, notification_key)
+    if (reason === undefined) return
+    disable.run(reason, notification_key)
+    giveUp.run(notification_key)
+  }
+
   return {
     targetsAtWork: async () => atWork.all(),
     getTarget: async (key) => target.get(key),
     targetKey: async (id) => keyOf.get(id),
     dueDeliveries: async (key, time, limit) => due.all(key, time, limit),
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
-    settleDelivery: async ({
-      delivery_key,
-      notification_key,
-      attempt,
-      status,
-      failures,
-      next_at,
-      disable: reason,
-    }: Settlement) =>
-      write(() => {
-        // It may have gone with its notification while it was under way.
-        if (settle.run({ delivery_key, status, failures, next_at }).changes === 0) return
-        insertAttempt.run({ delivery_key, ...attempt })
-        if (status === 'delivered') succeed.run(attempt.at, notification_key)
-        else fail.run(attempt.at, notification_key)
-        if (reason === undefined) return
-        disable.run(reason, notification_key)
-        giveUp.run(notification_key)
-      }),
+    // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
+    settleDelivery: inOneCommit(connection, settleOne),
     listDeliveries: async (notification_key, { limit, offset }, status) => {
       const values = { notification_key, states: status.length > 0 ? JSON.stringify(status) : null }
       const total_items = count.get(values) as number

@@ -1,7 +1,8 @@
 import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Attempt, AuditEntry, Creation, Deed, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
+import type { Attempt, AuditEntry, Creation, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { inOneCommit } from './in-one-commit.ts'
 import { columns, encode, type Row, read, shownOf } from './transaction-rows.ts'
 
 type Transactions = Pick<
@@ -25,7 +26,7 @@ type Transactions = Pick<
 >
 
 export function transactions(connection: Connection, world: StoreWorld): Transactions {
-  const { db, write, doer, record } = connection
+  const { db, write, record } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
   const timestamp = () => new Date(world.now()).toISOString()
 
@@ -153,11 +154,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   }
 
   return {
-    createTransaction: inOneCommit(write, doer, (transaction, deed) => {
-      const creation = create(transaction)
-      if (deed && creation.outcome === 'created') record(deed)
-      return creation
-    }),
+    createTransaction: inOneCommit(connection, create),
     async replay(caller, relayer_key, key, body_hash) {
       const known = selectKnown.get(caller, relayer_key, key)
       return known && answerAgain(known, body_hash)
@@ -234,30 +231,3 @@ const signatureEntry = ({ relayer_id }: TransactionRow, { purpose, hash }: Attem
   result: 200,
   request_id: null,
 })
-
-/**
- * Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. Each stays the deed
- * of the one who asked.
- */
-function inOneCommit<In, Out>(
-  write: <T>(work: () => T) => T,
-  doer: () => Deed | undefined,
-  one: (input: In, deed: Deed | undefined) => Out,
-): (input: In) => Promise<Out> {
-  let waiting: { input: In; deed: Deed | undefined; resolve(value: Out): void; reject(error: unknown): void }[] = []
-  const commit = () => {
-    const batch = waiting
-    waiting = []
-    try {
-      const results = write(() => batch.map(({ input, deed }) => one(input, deed)))
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Out)
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
-  }
-  return (input) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ input, deed: doer(), resolve, reject })
-      if (waiting.length === 1) setImmediate(commit)
-    })
-}

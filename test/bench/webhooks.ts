@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createRelayerClient } from '../../client/index.ts'
+import type { Event } from '../../generated/openapi.ts'
+import { createVictim } from '../crash/victim.ts'
+
+// `npm run bench:webhooks [-- --rounds 6 --seconds 10]`: from an event to its arrival at 19 targets, while the 20th answers like
+// them and while it takes connections and never answers, in turns. The service is a process of its own.
+
+const healthy_count = 19
+/** The 20th has so many relayers, so that all deliveries it may have open at once are open, and more wait. */
+const holed_relayers = 20
+const healthy_period_ms = 200
+const holed_period_ms = 500
+/** After each change nothing is counted for so long. */
+const warm_up_ms = 2_000
+const goal_ms = 50
+
+type Side = 'with' | 'without'
+
+async function main(): Promise<void> {
+  const options = { rounds: { type: 'string', default: '6' }, seconds: { type: 'string', default: '10' } } as const
+  const { values } = parseArgs({ options })
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
+  const latencies_ms: Record<Side, number[]> = { with: [], without: [] }
+  const targets = await startTargets((side, latency_ms) => latencies_ms[side].push(latency_ms))
+  const victim = await createVictim(folder, undefined, { LOG_LEVEL: 'fatal' })
+  const stopping = new AbortController()
+  try {
+    await victim.start()
+    await victim.ready()
+    const toggles = await setUp(victim, targets.url)
+    const running = toggles.map(({ toggle, period_ms }) => repeat(toggle, period_ms, stopping.signal))
+    for (let round = 0; round < Number(values.rounds); round += 1) {
+      for (const side of ['without', 'with'] as const) {
+        targets.setHole(side === 'with')
+        await pause(warm_up_ms)
+        targets.count(side)
+        await pause(Number(values.seconds) * 1_000)
+        targets.count(undefined)
+      }
+    }
+    stopping.abort()
+    await Promise.all(running)
+    report(latencies_ms, targets.held())
+  } finally {
+    stopping.abort()
+    await victim.kill().catch(() => {})
+    targets.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** `/0` to `/18` answer at once, and so does `/hole` unless it is one. */
+async function startTargets(measured: (side: Side, latency_ms: number) => unknown) {
+  const held = new Set<ServerResponse>()
+  let side: Side | undefined
+  let isHole = false
+  let most = 0
+  const server = createServer(async (request, response) => {
+    const at = Date.now()
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>)
+    if (request.url === '/hole' && isHole) {
+      held.add(response.once('close', () => held.delete(response)))
+      most = Math.max(most, held.size)
+      return
+    }
+    response.writeHead(204).end()
+    const { timestamp } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Event
+    if (request.url !== '/hole' && side) measured(side, at - Date.parse(timestamp))
+  })
+  server.keepAliveTimeout = 600_000
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The most that the hole has held at once. */
+    held: () => most,
+    count(next: Side | undefined) {
+      side = next
+    },
+    setHole(next: boolean) {
+      isHole = next
+      for (const response of held) response.destroy()
+    },
+    stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+async function setUp({ url, token }: { url: string; token: string }, targets: string) {
+  const client = createRelayerClient({ baseUrl: url, token })
+  const network = { network: 'bench', network_type: 'evm' } as const
+  const rpc_urls = ['http://127.0.0.1:1']
+  await client.post('/api/v1/networks', {
+    body: { name: 'bench', network_type: 'evm', chain_id: 31_337, rpc_urls },
+  })
+  const ids = [...Array.from({ length: healthy_count }, (_, index) => `${index}`), 'hole']
+  for (const id of ids)
+    await client.post('/api/v1/notifications', { body: { id, url: `${targets}/${id}`, signing_key: id } })
+
+  const add = async (notification_id: string, name: string, period_ms: number) => {
+    const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+    const relayer = { id: name, name, ...network, paused: false, signer_id: signer.id, notification_id }
+    await client.post('/api/v1/relayers', { body: relayer })
+    let paused = false
+    const toggle = async () => {
+      paused = !paused
+      await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: name }, body: { paused } })
+    }
+    return { toggle, period_ms }
+  }
+  const toggles = []
+  for (const id of ids.slice(0, healthy_count)) toggles.push(await add(id, `relayer-${id}`, healthy_period_ms))
+  for (let index = 0; index < holed_relayers; index += 1) {
+    toggles.push(await add('hole', `holed-${index}`, holed_period_ms))
+  }
+  return toggles
+}
+
+async function repeat(toggle: () => Promise<void>, period_ms: number, signal: AbortSignal): Promise<void> {
+  await pause(Math.random() * period_ms)
+  while (!signal.aborted) {
+    const next = performance.now() + period_ms
+    await toggle()
+    await pause(Math.max(0, next - performance.now()))
+  }
+}
+
+function report(latencies_ms: Record<Side, number[]>, held: number): void {
+  const percentile = (side: Side, share: number) => {
+    const sorted = latencies_ms[side].toSorted((a, b) => a - b)
+    return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
+  }
+  const say = (text: string) => process.stdout.write(`${text}\n`)
+  say(`From an event to its arrival at ${healthy_count} targets; the black hole held ${held} at once`)
+  for (const side of ['without', 'with'] as const) {
+    const [p50, p99] = [percentile(side, 0.5), percentile(side, 0.99)]
+    say(`  ${side.padEnd(8)} the black hole: p50 ${p50} ms, p99 ${p99} ms, of ${latencies_ms[side].length} events`)
+  }
+  const moved = percentile('with', 0.99) - percentile('without', 0.99)
+  say(`  p99 moves by ${moved} ms (wanted: less than ${goal_ms} ms)`)
+  if (!(moved < goal_ms)) process.exitCode = 1
+}
+
+if (import.meta.main) await main()

@@ -1,0 +1,47 @@
+import type { SeededFault } from '../crash/seeded-faults.ts'
+import type { ColumnName } from './judge.ts'
+
+/** Mistakes that a service which delivers webhooks is known for. The harness must see each of them. */
+export const seededFaults = {
+  /** The delivery is done as soon as it is begun: a kill, or a fault of the target, loses it. */
+  'settled-before-answer': {
+    file: 'server/webhooks/deliverer.ts',
+    text: 'judge(result, delivery.failures,',
+    instead: 'judge({ ...result, status: 200 }, delivery.failures,',
+    caught_by: ['undelivered'],
+  },
+  /** Each attempt makes the body anew. */
+  'body-made-anew': {
+    file: 'server/webhooks/deliverer.ts',
+    text: 'delivery.event_id, delivery.body,',
+    instead:
+      'delivery.event_id, JSON.stringify({ ...JSON.parse(delivery.body), timestamp: new Date(now()).toISOString() }),',
+    caught_by: ['altered'],
+  },
+  /** What comes later does not wait for what failed before it. */
+  overtaken: {
+    file: 'server/store/sqlite/deliveries.ts',
+    text: 'AND earlier.subject = deliveries.subject AND earlier.key < deliveries.key)',
+    instead: 'AND earlier.subject = deliveries.subject AND earlier.key < 0)',
+    caught_by: ['disorder'],
+  },
+  /** The event has a database transaction of its own, a little later. */
+  'event-outside': {
+    file: 'server/store/sqlite/events.ts',
+    text: "const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>\n    write(key,",
+    instead:
+      "const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>\n    void setTimeout(write, 200, key,",
+    caught_by: ['undelivered', 'stories'],
+  },
+  /** What was delivered is settled in a while. */
+  'settled-late': {
+    file: 'server/webhooks/deliverer.ts',
+    text: 'await store.settleDelivery({',
+    instead: 'await new Promise((resolve) => setTimeout(resolve, 300))\n      await store.settleDelivery({',
+    caught_by: ['again'],
+  },
+} satisfies Record<string, SeededFault<ColumnName>>
+
+export type FaultName = keyof typeof seededFaults
+
+export const isFaultName = (name: string): name is FaultName => Object.hasOwn(seededFaults, name)
