@@ -177,13 +177,13 @@ export async function startService(config: Config, world: World = {}): Promise<S
         generation: store.generation,
         now,
         noteUse: apiKeyUses.note,
+        trusted_proxies: config.trusted_proxies,
       }),
       rateLimit: createRateLimit(
         { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst },
         config.processes,
         elapsed,
       ),
-      trustedProxies: config.trusted_proxies,
       reference: readReference(),
       logger,
     })
