@@ -74,6 +74,7 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
     end(deed, operation, result) {
       if (deed.recorded || !isAudited(operation)) return
       deed.result = result
+      deed.recorded = true
       waiting.push(deed)
       timer ??= setTimeout(flush, flush_ms)
     },

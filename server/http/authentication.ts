@@ -1,14 +1,13 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv6 } from 'node:net'
-import type { Request } from 'express'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import type { ApiKeyRow } from '../store/store.ts'
 import { digest, readToken } from '../token.ts'
+import { addressReader, networkCheck } from './address.ts'
 
 /** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
-export type Authenticate = (request: Request) => Caller
+export type Authenticate = (request: IncomingMessage) => Caller
 
 export interface AuthenticationParts {
   /** The administrator's key, of the environment. */
@@ -19,6 +18,8 @@ export interface AuthenticationParts {
   /** Milliseconds of the epoch. */
   now(): number
   noteUse(api_key_id: string): void
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  trusted_proxies: string[]
 }
 
 /** RFC 6750: one header, the scheme in any case, one space, a token of its characters. */
@@ -35,6 +36,7 @@ export function createAuthentication(parts: AuthenticationParts): Authenticate {
     rate_limit: null,
   }
   const wanted = digest(parts.api_key)
+  const addressOf = addressReader(parts.trusted_proxies)
   let holders = new Map<string, Holder>()
   let readAt: number | undefined
 
@@ -59,7 +61,7 @@ export function createAuthentication(parts: AuthenticationParts): Authenticate {
     const isFormer = timingSafeEqual(token?.secret_hash ?? nobody, holder?.former_hash ?? nobody)
     const time = parts.now()
     if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized()
-    if (time >= holder.expires_at || !holder.isAllowed(request)) throw unauthorized()
+    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized()
     parts.noteUse(holder.caller.id)
     return holder.caller
   }
@@ -75,7 +77,7 @@ interface Holder {
   /** Milliseconds of the epoch. */
   former_until: number
   expires_at: number
-  isAllowed(request: Request): boolean
+  isAllowed(address: string): boolean
 }
 
 function holderOf(api_key: ApiKeyRow): Holder {
@@ -90,18 +92,8 @@ function holderOf(api_key: ApiKeyRow): Holder {
     former_hash: api_key.former_hash,
     former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
-    isAllowed: allowed_cidrs === null ? () => true : addressCheck(allowed_cidrs),
+    isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
   }
-}
-
-/** Express works `ip` out only when it is read: the socket's other end, or whom a trusted proxy names. */
-function addressCheck(cidrs: string[]): (request: Request) => boolean {
-  const allowed = new BlockList()
-  for (const cidr of cidrs) {
-    const [network = '', prefix] = cidr.split('/')
-    allowed.addSubnet(network, Number(prefix), isIPv6(network) ? 'ipv6' : 'ipv4')
-  }
-  return ({ ip }) => ip !== undefined && allowed.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4')
 }
 
 /** Node keeps the first of two Authorization headers and says nothing. */

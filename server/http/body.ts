@@ -91,7 +91,8 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)))
     // Whoever hung up hears no answer; the failure only ends the work.
     request.on('error', () => reject(badRequest('/body', 'ended early')))
-    request.on('close', () => reject(badRequest('/body', 'ended early')))
+    // Every request closes in the end; an error made for nothing costs 10 us of stack trace.
+    request.on('close', () => request.complete || reject(badRequest('/body', 'ended early')))
   })
 }
 

@@ -1,0 +1,95 @@
+import type { LoadRequest } from './load.ts'
+import { type Figures, median } from './measure.ts'
+import { api_key, putLoad, type Server } from './processes.ts'
+
+export interface Bench {
+  rounds: number
+  /** How long each contender is under load in each round. */
+  seconds: number
+  quick: boolean
+  /** Where the databases with many transactions are. */
+  history_dir: string
+}
+
+/** What is told of a case: figures by contender and round, and what is wanted of their ratios. */
+export interface CaseResult {
+  rounds: Record<string, Figures[]>
+  ratios: Ratio[]
+  /** What is wanted of a figure itself. */
+  limits?: { contender: string; figure: string; wanted: string }[]
+  skipped?: string
+}
+
+/** `over` / `under`, each a contender, round by round. */
+export interface Ratio {
+  figure: string
+  over: string
+  under: string
+  wanted?: string
+}
+
+export type Case = (bench: Bench) => Promise<CaseResult>
+
+export interface Contender {
+  name: string
+  server: Pick<Server, 'url' | 'pid'>
+  requests: LoadRequest[]
+  rate?: number
+}
+
+const warm_up_requests = 20_000
+const warm_up_share = 0.5
+
+/**
+ * Loads them one after the other, in turns, so that what happens on the machine meanwhile spoils the ratios of a round
+ * least. Each is warmed up first.
+ */
+export async function compare(
+  bench: Bench,
+  contenders: Contender[],
+  { connections = 10, core = 'load' as 'load' | 'any', warmUp = true } = {},
+): Promise<Record<string, Figures[]>> {
+  const { seconds } = bench
+  const load = ({ server, requests, rate }: Contender, more: object = {}) =>
+    putLoad({ url: server.url, pid: server.pid, requests, connections, seconds, ...(rate && { rate }), ...more }, core)
+
+  const rounds = Object.fromEntries(contenders.map(({ name }) => [name, [] as Figures[]]))
+  if (warmUp) {
+    for (const contender of contenders) {
+      const slow = await load(contender, { seconds: seconds * warm_up_share })
+      if (bench.quick || (slow.requests_per_s ?? 0) * seconds * warm_up_share >= warm_up_requests) continue
+      await load(contender)
+    }
+  }
+  for (let round = 0; round < bench.rounds; round += 1) {
+    for (const contender of contenders) rounds[contender.name]?.push(await load(contender))
+  }
+  return rounds
+}
+
+/** Throws unless all answer the request with the same body: only then is it the same work. */
+export async function assertSame(contenders: Contender[]): Promise<void> {
+  for (let index = 0; index < (contenders[0]?.requests.length ?? 0); index += 1) {
+    const answers = await Promise.all(
+      contenders.map(async ({ name, server, requests }) => {
+        const { path, method, headers, body } = requests[index] as LoadRequest
+        const response = await fetch(`${server.url}${path}`, { method, headers, ...(body && { body }) })
+        return { name, text: `${response.status} ${await response.text()}` }
+      }),
+    )
+    const other = answers.find(({ text }) => text !== answers[0]?.text)
+    if (other) throw new Error(`${answers[0]?.name} answers\n${answers[0]?.text}\nand ${other.name}\n${other.text}`)
+  }
+}
+
+export const get = (path: string): LoadRequest => ({ method: 'GET', path, headers: authorization })
+
+export const send = (method: 'POST' | 'PATCH', path: string, body: unknown): LoadRequest => ({
+  ...{ method, path, body: JSON.stringify(body) },
+  headers: { ...authorization, 'Content-Type': 'application/json' },
+})
+
+const authorization = { Authorization: `Bearer ${api_key}` }
+
+export const medianOf = (rounds: Figures[] | undefined, figure: string): number =>
+  median((rounds ?? []).map((round) => round[figure] ?? Number.NaN))

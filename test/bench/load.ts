@@ -1,0 +1,106 @@
+import { Agent, request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
+import autocannon from 'autocannon'
+import { busy_ms, cpuOf_ms, type Figures, percentile, rssOf_mb } from './measure.ts'
+
+// The load generator, a process of its own: takes a Load as its one argument and prints Figures.
+
+export interface Load {
+  url: string
+  /** Whose time and memory are measured. */
+  pid: number
+  /** Sent in turn. */
+  requests: LoadRequest[]
+  connections: number
+  /** How long; or how many with `amount`. */
+  seconds: number
+  amount?: number
+  /** Requests a second, evenly spaced, whether the earlier ones are answered or not. Absent: as fast as answers come. */
+  rate?: number
+}
+
+export interface LoadRequest {
+  method: 'GET' | 'POST' | 'PATCH'
+  path: string
+  headers: Record<string, string>
+  body?: string
+}
+
+interface Answers {
+  durations_ms: number[]
+  failed: string[]
+}
+
+async function main(load: Load): Promise<Figures> {
+  const before = { cpu_ms: cpuOf_ms(load.pid), busy_ms: busy_ms(), own_ms: own_ms() }
+  const started_at = performance.now()
+  const { durations_ms, failed } = load.rate ? await paced(load, load.rate) : await asFastAsAnswered(load)
+  const elapsed_ms = performance.now() - started_at
+  const cpu_ms = cpuOf_ms(load.pid) - before.cpu_ms
+  if (failed.length > 0) throw new Error(`${failed.length} requests failed: ${[...new Set(failed)].slice(0, 5)}`)
+  const elsewhere_ms = busy_ms() - before.busy_ms - cpu_ms - (own_ms() - before.own_ms)
+  return {
+    cpu_us: (cpu_ms * 1_000) / durations_ms.length,
+    requests_per_s: (durations_ms.length * 1_000) / elapsed_ms,
+    p50_ms: percentile(durations_ms, 50),
+    p99_ms: percentile(durations_ms, 99),
+    rss_mb: rssOf_mb(load.pid),
+    // Of one core: what others took of the machine meanwhile, and spoilt all but `cpu_us` by.
+    others_percent: (elsewhere_ms * 100) / elapsed_ms,
+  }
+}
+
+const own_ms = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+function asFastAsAnswered({ url, requests, connections, seconds, amount }: Load): Promise<Answers> {
+  return new Promise((resolve, reject) => {
+    const answers: Answers = { durations_ms: [], failed: [] }
+    const options = { url, requests, connections, ...(amount ? { amount } : { duration: seconds }) }
+    // Its own histogram counts whole milliseconds.
+    const run = autocannon(options, (error, result) => {
+      if (error) return reject(error)
+      const lost = result.errors + result.timeouts
+      resolve({ ...answers, failed: lost > 0 ? [...answers.failed, `${lost} without an answer`] : answers.failed })
+    })
+    run.on('response', (_client, status, _bytes, duration_ms) => {
+      if (status >= 200 && status < 300) answers.durations_ms.push(duration_ms)
+      else answers.failed.push(`status ${status}`)
+    })
+  })
+}
+
+/** Timed from when a request was due. (autocannon's own rate is a quota a second, spent at full speed.) */
+async function paced({ url, requests, connections, seconds }: Load, rate: number): Promise<Answers> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const answers: Answers = { durations_ms: [], failed: [] }
+  const count = Math.round(seconds * rate)
+  const started_at = performance.now()
+  const underWay: Promise<void>[] = []
+  while (underWay.length < count) {
+    const due_at = started_at + (underWay.length * 1_000) / rate
+    if (performance.now() < due_at) await new Promise((resolve) => setImmediate(resolve))
+    else underWay.push(one(requests[underWay.length % requests.length] as LoadRequest, due_at))
+  }
+  await Promise.all(underWay)
+  agent.destroy()
+  return answers
+
+  function one({ method, path, headers, body }: LoadRequest, due_at: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const outgoing = httpRequest(`${url}${path}`, { method, headers, agent }, async (response) => {
+        await text(response)
+        const { statusCode: status = 0 } = response
+        if (status >= 200 && status < 300) answers.durations_ms.push(performance.now() - due_at)
+        else answers.failed.push(`status ${status}`)
+        resolve()
+      })
+      outgoing.once('error', reject)
+      outgoing.end(body)
+    })
+  }
+}
+
+if (import.meta.main) process.stdout.write(JSON.stringify(await main(JSON.parse(process.argv[2] ?? ''))))

@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Figures by name; the unit stands last in the name. */
+export type Figures = Record<string, number>
+
+/** Of /proc's times. */
+const clock_tick_ms = 10
+
+/** User and system time of a process and of its children so far, all threads. Linux only. */
+export function cpuOf_ms(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  const own_ms = (Number(fields[11]) + Number(fields[12])) * clock_tick_ms
+  return childrenOf(pid).reduce((sum, child) => sum + cpuOf_ms(child), own_ms)
+}
+
+/** What it and its children hold of the memory now. */
+export function rssOf_mb(pid: number): number {
+  const own_mb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
+  return childrenOf(pid).reduce((sum, child) => sum + rssOf_mb(child), own_mb)
+}
+
+const childrenOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+
+/** User, system and interrupt time of the whole machine so far, of all its cores. */
+export function busy_ms(): number {
+  const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 8).map(Number)
+  return [user, nice, system, irq, softirq].reduce((sum: number, ticks = 0) => sum + ticks, 0) * clock_tick_ms
+}
+
+/** `at`: 0 to 100. */
+export function percentile(values: ArrayLike<number>, at: number): number {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * at) / 100))] ?? Number.NaN
+}
+
+export const median = (values: number[]): number => percentile(values, 50)

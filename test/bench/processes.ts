@@ -1,0 +1,125 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Load } from './load.ts'
+import type { Figures } from './measure.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+export const api_key = 'bench'.repeat(8)
+
+/** Servers have one core, what puts load on them the other. */
+export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
+
+const server_core = '0'
+const load_core = '1'
+const both_cores = '0,1'
+
+// This process reads what the servers log.
+if (isPinned) spawnSync('taskset', ['-cp', load_core, String(process.pid)])
+
+export interface Server {
+  url: string
+  pid: number
+  stop(): Promise<void>
+}
+
+export interface StartOptions {
+  arguments?: string[]
+  env?: Record<string, string>
+  /** Default: the servers' own. `any`: wherever the system puts it. */
+  core?: 'servers' | 'load' | 'any'
+}
+
+/** Starts a file of this project with Node; resolves when it has printed the URL at which it listens. */
+export async function startServer(file: string, options: StartOptions = {}): Promise<Server> {
+  const { PATH = '' } = process.env
+  const core = { servers: server_core, load: load_core, any: both_cores }[options.core ?? 'servers']
+  const [command, args] = pinned(core, [file, ...(options.arguments ?? [])])
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { PATH, NODE_ENV: 'production', ...options.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const ended = once(child, 'exit').then(() => process.off('exit', kill))
+  return {
+    url: await urlOf(child, file),
+    pid: child.pid as number,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function pinned(core: string, args: string[]): [string, string[]] {
+  return isPinned ? ['taskset', ['-c', core, process.execPath, ...args]] : [process.execPath, args]
+}
+
+function urlOf(child: ChildProcess, file: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.once('exit', () => reject(new Error(`${file} does not start:\n${said}`)))
+    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      said = (said + piece).slice(-10_000)
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0]
+      if (!url) return
+      resolve(url)
+      // A line a request: it has to go somewhere.
+      child.stdout?.removeAllListeners('data').resume()
+    })
+  })
+}
+
+/** Puts load on a server from a process of its own. Throws when an answer is no success. */
+export async function putLoad(load: Load, core: 'load' | 'any' = 'load'): Promise<Figures> {
+  const args = [join(import.meta.dirname, 'load.ts'), JSON.stringify(load)]
+  const [command, all] = pinned(core === 'any' ? both_cores : load_core, args)
+  const { stdout } = await promisify(execFile)(command, all, { maxBuffer: 2 ** 20 })
+  return JSON.parse(stdout)
+}
+
+/** Our server as it is shipped, in production's settings, its limit out of reach. */
+export const startOurs = (data_dir: string, options: StartOptions = {}): Promise<Server> =>
+  startServer('server/main.ts', {
+    ...options,
+    env: {
+      ...{ DATA_DIR: data_dir, PORT: '0', API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
+      ...{ RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '10000000', ALLOW_PRIVATE_TARGETS: 'true' },
+      ...options.env,
+    },
+  })
+
+export const startBare = (database_file?: string): Promise<Server> =>
+  startServer('test/bench/servers/bare.ts', { arguments: database_file ? [database_file] : [] })
+
+export const startNaive = (): Promise<Server> => startServer('test/bench/servers/naive.ts')
+
+/** A folder for `work`, removed after it. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs `work` with servers that are stopped after it, whatever becomes of it. */
+export async function withServers<T>(
+  starts: (() => Promise<Server>)[],
+  work: (...servers: Server[]) => Promise<T>,
+): Promise<T> {
+  const servers: Server[] = []
+  try {
+    for (const start of starts) servers.push(await start())
+    return await work(...servers)
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()))
+  }
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pino from 'pino'
+import { messageDigest, typedDataDigest } from '../../../server/evm/digest.ts'
+import { createApp } from '../../../server/http/app.ts'
+import { createAudit } from '../../../server/http/audit.ts'
+import { createAuthentication } from '../../../server/http/authentication.ts'
+import { compileContract } from '../../../server/http/contract.ts'
+import { createRateLimit } from '../../../server/http/rate-limit.ts'
+import { listen } from '../../../server/http/server.ts'
+import { localSigner } from '../../../server/keys/local.ts'
+import type { Handlers } from '../../../server/operation.ts'
+import { signing } from '../../../server/operations/signing.ts'
+import type { RelayerRow } from '../../../server/store/store.ts'
+import { api_key } from '../processes.ts'
+import { key } from '../stage.ts'
+
+// Our HTTP side with a contract of any size: `node contract.ts six` has the first six operations, `node contract.ts all` all.
+// Only signing does its work.
+
+const six = [
+  ['post', '/api/v1/relayers/{relayer_id}/sign'],
+  ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data'],
+  ['get', '/api/v1/relayers/{relayer_id}/transactions/'],
+  ['post', '/api/v1/notifications'],
+  ['get', '/api/v1/notifications'],
+  ['patch', '/api/v1/notifications/{notification_id}'],
+] as const
+
+const file = join(import.meta.dirname, '..', '..', '..', 'generated', 'openapi.json')
+const document = JSON.parse(readFileSync(file, 'utf8'))
+if (process.argv[2] === 'six') document.paths = cut(document.paths)
+const { operations } = compileContract(document)
+
+const held = { relayer: { paused: false } as RelayerRow, signer: localSigner(Buffer.from(key.slice(2), 'hex')) }
+const signs = signing({
+  findSigner: async () => held,
+  ...{ messageDigest, typedDataDigest },
+  parseUnsigned: notMeasured,
+  checkPolicies: notMeasured,
+})
+const elapsed = () => performance.now()
+const app = createApp({
+  operations,
+  handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
+  authenticate: createAuthentication({
+    ...{ api_key, apiKeys: () => [], generation: () => 1, now: Date.now, noteUse() {}, trusted_proxies: [] },
+  }),
+  rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
+  audit: createAudit({ appendAudit() {}, auditHead: () => ({ up_to: 0, hash: new Uint8Array(32) }) }, Date.now, pino()),
+  reference: [],
+  logger: pino(),
+})
+const { port } = await listen({
+  ...{ listener: app, host: '127.0.0.1', port: 0, makeId: randomUUID, elapsed },
+  ended() {},
+})
+process.once('SIGTERM', () => process.exit(0))
+process.stdout.write(`http://127.0.0.1:${port} ${operations.length} operations\n`)
+
+function cut(paths: Record<string, Record<string, unknown>>) {
+  const kept: typeof paths = {}
+  for (const [method, path] of six) {
+    const { parameters, [method]: operation } = paths[path] ?? {}
+    if (!operation) throw new Error(`The contract has no ${method} ${path}`)
+    kept[path] = { ...(parameters ? { parameters } : {}), ...kept[path], [method]: operation }
+  }
+  return kept
+}
+
+function notMeasured(): never {
+  throw new Error('Only signing is measured here')
+}
