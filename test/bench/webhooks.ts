@@ -9,7 +9,7 @@ import { createRelayerClient } from '../../client/index.ts'
 import type { Event } from '../../generated/openapi.ts'
 import { createVictim } from '../crash/victim.ts'
 
-// `npm run bench:webhooks [-- --rounds 6 --seconds 10]`: from an event to its arrival at 19 targets, while the 20th answers like
+// `npm run bench:webhooks [-- --rounds 12 --seconds 4]`: from an event to its arrival at 19 targets, while the 20th answers like
 // them and while it takes connections and never answers, in turns. The service is a process of its own.
 
 const healthy_count = 19
@@ -20,16 +20,19 @@ const holed_period_ms = 500
 /** After each change nothing is counted for so long. */
 const warm_up_ms = 2_000
 const goal_ms = 50
+/** What the hole has left is tried again, and gone, before anything is counted without one. */
+const settings = { LOG_LEVEL: 'fatal', WEBHOOK_TIME_SCALE: '0.01' }
 
 type Side = 'with' | 'without'
 
 async function main(): Promise<void> {
-  const options = { rounds: { type: 'string', default: '6' }, seconds: { type: 'string', default: '10' } } as const
+  const options = { rounds: { type: 'string', default: '12' }, seconds: { type: 'string', default: '4' } } as const
   const { values } = parseArgs({ options })
   const folder = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
-  const latencies_ms: Record<Side, number[]> = { with: [], without: [] }
-  const targets = await startTargets((side, latency_ms) => latencies_ms[side].push(latency_ms))
-  const victim = await createVictim(folder, undefined, { LOG_LEVEL: 'fatal' })
+  /** A list a round. */
+  const latencies_ms: Record<Side, number[][]> = { with: [], without: [] }
+  const targets = await startTargets((side, latency_ms) => latencies_ms[side].at(-1)?.push(latency_ms))
+  const victim = await createVictim(folder, undefined, settings)
   const stopping = new AbortController()
   try {
     await victim.start()
@@ -40,6 +43,7 @@ async function main(): Promise<void> {
       for (const side of ['without', 'with'] as const) {
         targets.setHole(side === 'with')
         await pause(warm_up_ms)
+        latencies_ms[side].push([])
         targets.count(side)
         await pause(Number(values.seconds) * 1_000)
         targets.count(undefined)
@@ -133,18 +137,26 @@ async function repeat(toggle: () => Promise<void>, period_ms: number, signal: Ab
   }
 }
 
-function report(latencies_ms: Record<Side, number[]>, held: number): void {
-  const percentile = (side: Side, share: number) => {
-    const sorted = latencies_ms[side].toSorted((a, b) => a - b)
-    return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
-  }
+/** The medians of the rounds' percentiles: what else the machine does spoils a round, and not the figure. */
+function report(latencies_ms: Record<Side, number[][]>, held: number): void {
+  const percentile = (numbers: number[], share: number) =>
+    numbers.toSorted((a, b) => a - b)[Math.ceil(share * numbers.length) - 1] ?? Number.NaN
+  const median = (side: Side, share: number) =>
+    percentile(
+      latencies_ms[side].map((round) => percentile(round, share)),
+      0.5,
+    )
   const say = (text: string) => process.stdout.write(`${text}\n`)
   say(`From an event to its arrival at ${healthy_count} targets; the black hole held ${held} at once`)
   for (const side of ['without', 'with'] as const) {
-    const [p50, p99] = [percentile(side, 0.5), percentile(side, 0.99)]
-    say(`  ${side.padEnd(8)} the black hole: p50 ${p50} ms, p99 ${p99} ms, of ${latencies_ms[side].length} events`)
+    const rounds = latencies_ms[side]
+    const [p50, p99, all] = [median(side, 0.5), median(side, 0.99), percentile(rounds.flat(), 0.99)]
+    say(
+      `  ${side.padEnd(8)} the black hole: p50 ${p50} ms, p99 ${p99} ms; p99 of all ${rounds.flat().length}: ${all} ms`,
+    )
+    say(`    p99 by round: ${rounds.map((round) => percentile(round, 0.99)).join(' ')}`)
   }
-  const moved = percentile('with', 0.99) - percentile('without', 0.99)
+  const moved = median('with', 0.99) - median('without', 0.99)
   say(`  p99 moves by ${moved} ms (wanted: less than ${goal_ms} ms)`)
   if (!(moved < goal_ms)) process.exitCode = 1
 }
