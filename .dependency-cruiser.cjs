@@ -1,7 +1,7 @@
-// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, store/sqlite} -> the ground
-// floor (store/store.ts, operation.ts, errors.ts, generated/). Siblings meet in service.ts only.
-const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'store']
-const ground = '^server/(store/store|operation|errors)\\.ts$'
+// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, metrics, store/sqlite} -> the
+// ground floor (store/store.ts, operation.ts, observer.ts, errors.ts, generated/). Siblings meet in service.ts only.
+const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'metrics', 'store']
+const ground = '^server/(store/store|operation|observer|errors)\\.ts$'
 
 module.exports = {
   forbidden: [
@@ -53,6 +53,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^server/', pathNot: '^server/http/contract\\.ts$' },
       to: { path: 'express-openapi-validator' },
+    },
+    {
+      name: 'one-file-knows-the-metrics-library',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/metrics/metrics\\.ts$' },
+      to: { path: 'prom-client' },
     },
   ],
   options: {

@@ -15,6 +15,9 @@ export interface Config {
   master_key: Buffer | undefined
   rate_limit_per_second: number
   rate_limit_burst: number
+  /** Where Prometheus reads; no port: nowhere. */
+  metrics_host: string
+  metrics_port: number | undefined
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
@@ -26,13 +29,14 @@ export class ConfigError extends Error {}
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const integer = (minimum: number, maximum: number, otherwise: number) =>
+const integer = (minimum: number, maximum: number, otherwise: number) => anInteger(minimum, maximum).default(otherwise)
+
+const anInteger = (minimum: number, maximum: number) =>
   z
     .string()
     .regex(/^[0-9]{1,9}$/, `must be an integer from ${minimum} to ${maximum}`)
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
-    .default(otherwise)
 
 const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
 
@@ -55,6 +59,8 @@ const settings = z.object({
     .optional(),
   RATE_LIMIT_PER_SECOND: integer(1, 1_000_000, 1_000),
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
+  METRICS_HOST: text(255).default('127.0.0.1'),
+  METRICS_PORT: anInteger(0, 65_535).optional(),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
   WEBHOOK_TIME_SCALE: z
@@ -92,6 +98,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     master_key: values.MASTER_KEY ?? undefined,
     rate_limit_per_second: values.RATE_LIMIT_PER_SECOND,
     rate_limit_burst: values.RATE_LIMIT_BURST,
+    metrics_host: values.METRICS_HOST,
+    metrics_port: values.METRICS_PORT,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,

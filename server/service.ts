@@ -16,13 +16,13 @@ import { createAuthentication } from './http/authentication.ts'
 import { compileContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
-import { createRequestLog } from './http/request-log.ts'
 import { listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
 import { createLog } from './log.ts'
+import { createObservation } from './observation.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
@@ -42,6 +42,8 @@ import { createWorker } from './worker.ts'
 export interface Service {
   /** Where it listens: http://host:port, without a slash at the end. */
   url: string
+  /** Where Prometheus reads, when it shall. */
+  metrics_url: string | undefined
   api_key: string
   api_key_file: string | undefined
   /** Whether the relayer `demo` is there to try. */
@@ -67,8 +69,13 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = compileContract(readContract())
-  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const observed = { store: () => store, chains: () => chains, logger, now, elapsed }
+  const { observer, ended, serve: serveMetrics } = await createObservation(config, observed)
+  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer }
   const store = openStore(config.database_file, storeWorld)
+
+  const lookup = world.lookup ?? createLookup(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer)
 
   try {
     const vault = createVault(secrets.master_key)
@@ -76,14 +83,12 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
-    const lookup = world.lookup ?? createLookup(config.allow_private_targets)
     const checkTarget = createTargetCheck(config.allow_private_targets)
-    const chains = createChains(store, lookup, elapsed)
     const waiting = createWaiting()
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, makeId, now })
     const sending = {
-      ...{ store, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      ...{ store, observer, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,
       reach: chains.reach,
       changed() {
@@ -105,7 +110,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const deliverer = createDeliverer({
-      ...{ store, makeId, now, logger },
+      ...{ store, observer, makeId, now, logger },
       open: vault.open,
       send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets }),
       scale: config.webhook_time_scale,
@@ -123,6 +128,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const state = { stopping: false }
     const handlers = createOperations({
       store,
+      observer,
       makeId,
       now,
       seal: vault.seal,
@@ -173,14 +179,19 @@ export async function startService(config: Config, world: World = {}): Promise<S
       reference: readReference(),
       logger,
     })
+    const metrics = await serveMetrics()
     const server = await listen({
       listener: app,
       ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
-      ended: createRequestLog(logger, now),
+      ended,
+    }).catch(async (error) => {
+      await metrics?.close()
+      throw error
     })
 
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
+      metrics_url: metrics?.url,
       api_key: secrets.api_key,
       api_key_file: secrets.api_key_file,
       demo: (await store.getRelayer('demo')) !== undefined,
@@ -188,6 +199,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         state.stopping = true
         waiting.stop()
         await server.close()
+        await metrics?.close()
         await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
         lease.release()
         deliveryLease.release()

@@ -23,6 +23,8 @@ export interface Store {
   /** Throws when the database does not answer. */
   ping(): void
   close(): void
+  /** What is under way now; counts stop at 100,000, and relayers at 100. `now`: milliseconds of the epoch. */
+  measure(now: number): Promise<Measures>
 
   /** The row that proves the master key, made with `make` when there is none yet. */
   vaultCheck(make: () => Uint8Array): Uint8Array
@@ -124,6 +126,13 @@ export interface Store {
   /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
   dropLease(name: string, owner: string): void
+}
+
+export interface Measures {
+  /** What is unfinished, by status; absent where there is none. */
+  transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
+  deliveries: { pending: number; due: number }
+  nonce_gaps: { relayer_id: string; gaps: number }[]
 }
 
 export interface Slice {

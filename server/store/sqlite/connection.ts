@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { Observer } from '../../observer.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
@@ -24,7 +25,7 @@ export interface Connection {
  * Opens the file in WAL mode with every commit on the disk before it is answered, and brings it to the newest schema.
  * Throws when the file is of a newer service than this one.
  */
-export function connect(file: string): Connection {
+export function connect(file: string, observer: Observer = {}): Connection {
   const db = open(file)
   // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
   db.pragma('synchronous = FULL')
@@ -34,7 +35,8 @@ export function connect(file: string): Connection {
   assertPragma(db, 'foreign_keys', 1)
 
   // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
-  const write = <T>(work: () => T): T => db.transaction(work).immediate()
+  const commit = <T>(work: () => T): T => db.transaction(work).immediate()
+  const write = observer.committed ? timed(commit, observer.committed) : commit
   migrate(db, write)
 
   // data_version moves when another connection commits; only then is the row read again.
@@ -82,12 +84,25 @@ function open(file: string): Database.Database {
   }
 }
 
+type Write = Connection['write']
+
+const timed =
+  (write: Write, took: (duration_ms: number) => void): Write =>
+  (work) => {
+    const started = performance.now()
+    try {
+      return write(work)
+    } finally {
+      took(performance.now() - started)
+    }
+  }
+
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })
   if (value !== wanted) throw new Error(`The database does not take ${name} = ${wanted} (it says ${value})`)
 }
 
-function migrate(db: Database.Database, write: <T>(work: () => T) => T) {
+function migrate(db: Database.Database, write: Write) {
   const files = readdirSync(migrationsFolder)
     .filter((name) => /^\d{4}\.sql$/.test(name))
     .sort()
