@@ -1,6 +1,6 @@
-// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, metrics, store/sqlite} -> the
-// ground floor (store/store.ts, operation.ts, observer.ts, errors.ts, generated/). Siblings meet in service.ts only.
-const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'metrics', 'store']
+// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, metrics, traces, store/sqlite}
+// -> the ground floor (store/store.ts, operation.ts, observer.ts, errors.ts, generated/). Siblings meet in service.ts only.
+const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'metrics', 'traces', 'store']
 const ground = '^server/(store/store|operation|observer|errors)\\.ts$'
 
 module.exports = {
@@ -59,6 +59,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^server/', pathNot: '^server/metrics/metrics\\.ts$' },
       to: { path: 'prom-client' },
+    },
+    {
+      name: 'one-file-knows-the-tracing-library',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/traces/traces\\.ts$' },
+      to: { path: '@opentelemetry' },
     },
   ],
   options: {

@@ -18,6 +18,9 @@ export interface Config {
   /** Where Prometheus reads; no port: nowhere. */
   metrics_host: string
   metrics_port: number | undefined
+  /** Where spans go, as OTLP over HTTP; undefined: nowhere. */
+  traces_url: string | undefined
+  otel_service_name: string
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
@@ -40,6 +43,8 @@ const anInteger = (minimum: number, maximum: number) =>
 
 const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
 
+const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
+
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
 
 const settings = z.object({
@@ -61,6 +66,9 @@ const settings = z.object({
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
   METRICS_HOST: text(255).default('127.0.0.1'),
   METRICS_PORT: anInteger(0, 65_535).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
+  OTEL_SERVICE_NAME: text(255).default('evm-relayer-service'),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
   WEBHOOK_TIME_SCALE: z
@@ -100,6 +108,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rate_limit_burst: values.RATE_LIMIT_BURST,
     metrics_host: values.METRICS_HOST,
     metrics_port: values.METRICS_PORT,
+    traces_url: tracesUrl(values),
+    otel_service_name: values.OTEL_SERVICE_NAME,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
@@ -111,6 +121,15 @@ export function keyBytes(text: string): Buffer | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text.slice(-64), 'hex')
   if (/^[A-Za-z0-9+/\-_]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
   return undefined
+}
+
+/** As OpenTelemetry has it: the endpoint of traces as it stands, or the path of traces under the endpoint of all. */
+function tracesUrl(values: {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined
+}): string | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = values
+  return own ?? (all && `${all.replace(/\/$/, '')}/v1/traces`)
 }
 
 function databaseFile(url: string | undefined, data_dir: string): string {

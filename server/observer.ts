@@ -18,7 +18,10 @@ export interface Observer {
   /** Around an exchange with a node, which rejects when it does not come to an answer. */
   rpc?: Around<{ host: string; methods: string[] }>
   /** Around an attempt at a delivery. */
-  attempt?: Around<{ host: string; event_id: string; number: number }>
+  attempt?<T extends { status: number | null; error: string | null }>(
+    work: { host: string; event_id: string; number: number },
+    run: () => Promise<T>,
+  ): Promise<T>
 }
 
 export type SignatureKind = 'message' | 'typed_data' | 'transaction' | 'sent_transaction'

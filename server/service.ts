@@ -69,8 +69,11 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = compileContract(readContract())
-  const observed = { store: () => store, chains: () => chains, logger, now, elapsed }
-  const { observer, ended, serve: serveMetrics } = await createObservation(config, observed)
+  const { operations } = contract
+  const observation = await createObservation(config, {
+    ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },
+  })
+  const { observer } = observation
   const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer }
   const store = openStore(config.database_file, storeWorld)
 
@@ -172,26 +175,23 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const app = createApp({
-      operations: contract.operations,
+      operations,
       handlers,
       authenticate: createAuthentication(secrets.api_key),
       rateLimit: createRateLimit(config.rate_limit_per_second, config.rate_limit_burst, elapsed),
       reference: readReference(),
       logger,
     })
-    const metrics = await serveMetrics()
+    const metrics_url = await observation.serve()
     const server = await listen({
-      listener: app,
+      listener: observation.around(app),
       ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
-      ended,
-    }).catch(async (error) => {
-      await metrics?.close()
-      throw error
+      ended: observation.ended,
     })
 
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
-      metrics_url: metrics?.url,
+      metrics_url,
       api_key: secrets.api_key,
       api_key_file: secrets.api_key_file,
       demo: (await store.getRelayer('demo')) !== undefined,
@@ -199,7 +199,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         state.stopping = true
         waiting.stop()
         await server.close()
-        await metrics?.close()
+        await observation.close()
         await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
         lease.release()
         deliveryLease.release()
@@ -208,6 +208,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
   } catch (error) {
     store.close()
+    await observation.close()
     throw error
   }
 }
