@@ -37,6 +37,12 @@ module.exports = {
       to: { path: '^server/service\\.ts$' },
     },
     {
+      name: 'a-command-is-run-and-not-imported',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/commands/' },
+      to: { path: '^server/commands/' },
+    },
+    {
       name: 'the-client-knows-only-the-contract',
       severity: 'error',
       from: { path: '^client/' },

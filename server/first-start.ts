@@ -1,17 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Config, ConfigError, keyBytes } from './config.ts'
+import { createFile, lineOf } from './durable-file.ts'
 import type { SignerRow, Store } from './store/store.ts'
 
 export interface Secrets {
@@ -46,34 +37,13 @@ export function readSecrets(config: Config): Secrets {
 /** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */
 function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
-    const draft = `${file}.${process.pid}`
-    const handle = openSync(draft, 'w', 0o600)
     try {
-      writeSync(handle, `${make()}\n`)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
-    try {
-      linkSync(draft, file)
+      createFile(file, lineOf(make()))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    } finally {
-      unlinkSync(draft)
     }
-    syncFolder(dirname(file))
   }
   return readFileSync(file, 'utf8').trim()
-}
-
-/** A new name is durable when its folder is. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 /** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */
