@@ -10,7 +10,7 @@ import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { parseUnsigned, readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
-import { createDemo, readSecrets } from './first-start.ts'
+import { createDemo, readSecrets, type Secrets } from './first-start.ts'
 import { createApp } from './http/app.ts'
 import { createAuthentication } from './http/authentication.ts'
 import { compileContract } from './http/contract.ts'
@@ -22,6 +22,7 @@ import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
 import { createLog } from './log.ts'
+import { sealProof, vaultOf } from './master-key.ts'
 import { createObservation } from './observation.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
@@ -81,8 +82,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const chains = createChains(store, lookup, elapsed, observer)
 
   try {
-    const vault = createVault(secrets.master_key)
-    checkMasterKey(store, vault)
+    const vault = openVault(store, secrets)
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
@@ -228,13 +228,14 @@ function readContract(): unknown {
   return JSON.parse(readFileSync(contractFile, 'utf8'))
 }
 
-function checkMasterKey(store: Store, vault: Vault): void {
-  const sealed = store.vaultCheck(() => vault.seal(Buffer.from('relayer'), 'vault_check'))
-  try {
-    vault.open(sealed, 'vault_check')
-  } catch {
+/** A change of the master key that was cut short after its commit is ended here. */
+function openVault(store: Store, { master_key, master_key_file }: Secrets): Vault {
+  const sealed = store.vaultCheck(() => sealProof(createVault(master_key)))
+  const found = vaultOf([master_key, master_key_file?.next()], sealed)
+  if (!found)
     throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
-  }
+  if (found.key !== master_key) master_key_file?.adopt()
+  return found.vault
 }
 
 /** What an error of the chain's means for a transaction; undefined when it is none of the chain's. */

@@ -23,10 +23,11 @@ export interface Connection {
 
 /**
  * Opens the file in WAL mode with every commit on the disk before it is answered, and brings it to the newest schema.
- * Throws when the file is of a newer service than this one.
+ * Throws when the file is of a newer service than this one. `alone`: nobody else may have the file open, now or until it is
+ * closed; throws StoreError (locked) when somebody has.
  */
-export function connect(file: string, observer: Observer = {}): Connection {
-  const db = open(file)
+export function connect(file: string, observer: Observer = {}, alone = false): Connection {
+  const db = open(file, alone)
   // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
@@ -74,10 +75,13 @@ export function connect(file: string, observer: Observer = {}): Connection {
   }
 }
 
-function open(file: string): Database.Database {
+function open(file: string, alone: boolean): Database.Database {
   try {
     const db = new Database(file, { timeout: busy_timeout_ms })
+    // Whoever has a file in WAL mode open, even idle, keeps a lock on it that stands against this one.
+    if (alone) db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
+    if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
     return db
   } catch (error) {
     throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
