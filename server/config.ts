@@ -23,6 +23,8 @@ export interface Config {
   otel_service_name: string
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
+  /** How many days each is kept; 0: for ever. */
+  retention_days: { transactions: number; idempotency: number; deliveries: number; events: number }
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
   webhook_time_scale: number
 }
@@ -71,6 +73,10 @@ const settings = z.object({
   OTEL_SERVICE_NAME: text(255).default('evm-relayer-service'),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
+  RETENTION_DAYS_TRANSACTIONS: integer(0, 36_500, 0),
+  RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
+  RETENTION_DAYS_DELIVERIES: integer(0, 36_500, 30),
+  RETENTION_DAYS_EVENTS: integer(0, 36_500, 30),
   WEBHOOK_TIME_SCALE: z
     .string()
     .regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0')
@@ -112,6 +118,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     otel_service_name: values.OTEL_SERVICE_NAME,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
+    retention_days: {
+      transactions: values.RETENTION_DAYS_TRANSACTIONS,
+      idempotency: values.RETENTION_DAYS_IDEMPOTENCY,
+      deliveries: values.RETENTION_DAYS_DELIVERIES,
+      events: values.RETENTION_DAYS_EVENTS,
+    },
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
   }
 }

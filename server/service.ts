@@ -27,6 +27,7 @@ import { createObservation } from './observation.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
+import { createRetention } from './retention.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies } from './sending/policies.ts'
 import { createSender } from './sending/sender.ts'
@@ -128,6 +129,13 @@ export async function startService(config: Config, world: World = {}): Promise<S
       logger,
     })
 
+    const retentionLease = createLease(store, 'retention')
+    const retention = createRetention({
+      ...{ store, now, logger },
+      days: config.retention_days,
+      claim: retentionLease.claim,
+    })
+
     const state = { stopping: false }
     const handlers = createOperations({
       store,
@@ -200,9 +208,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
         waiting.stop()
         await server.close()
         await observation.close()
-        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
+        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop(), retention.stop()])
         lease.release()
         deliveryLease.release()
+        retentionLease.release()
         store.close()
       },
     }

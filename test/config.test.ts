@@ -32,6 +32,7 @@ const defaults = {
   otel_service_name: 'evm-relayer-service',
   log_level: 'info',
   allow_private_targets: true,
+  retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
   webhook_time_scale: 1,
 }
 
@@ -68,6 +69,10 @@ const taken: [Environment, Partial<typeof defaults> | object][] = [
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://o:4318/' }, { traces_url: 'http://o:4318/v1/traces' }],
   [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://o/t' }, { traces_url: 'https://o/t' }],
   [{ OTEL_SERVICE_NAME: 'mine' }, { otel_service_name: 'mine' }],
+  ...(['transactions', 'idempotency', 'deliveries', 'events'] as const).map((kind): [Environment, object] => [
+    { [`RETENTION_DAYS_${kind.toUpperCase()}`]: '7' },
+    { retention_days: { ...defaults.retention_days, [kind]: 7 } },
+  ]),
   [{ LOG_LEVEL: 'trace' }, { log_level: 'trace' }],
   [{ LOG_LEVEL: 'silent' }, { log_level: 'silent' }],
   [{ NODE_ENV: 'development' }, { production: false, allow_private_targets: true }],
@@ -104,6 +109,7 @@ const wrong: Record<string, string[]> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: ['hunter2', 'ftp://hunter2'],
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['http://', 'hunter2:4318'],
   OTEL_SERVICE_NAME: ['s'.repeat(256)],
+  RETENTION_DAYS_TRANSACTIONS: ['36501', '-1', '1.5', '7d'],
   LOG_LEVEL: ['loud', 'INFO', 'info '],
   ALLOW_PRIVATE_TARGETS: ['yes', '1', 'TRUE', 'false '],
 }

@@ -6,6 +6,7 @@ import { measures } from './sqlite/measures.ts'
 import { networks } from './sqlite/networks.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
+import { retention } from './sqlite/retention.ts'
 import { signers } from './sqlite/signers.ts'
 import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
@@ -45,5 +46,6 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...eventLog(connection),
     ...deliveries(connection, world),
     ...measures(connection),
+    ...retention(connection),
   }
 }

@@ -123,9 +123,24 @@ export interface Store {
   redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
   notificationHealth(notification_key: number): Promise<NotificationHealth>
 
+  /**
+   * Removes a few of the oldest from before a time, as the store writes times: of transactions what has ended, and of each relayer
+   * only from its first on; of deliveries what has ended; of events what no delivery holds, and never a relayer's last.
+   * `after`: 0, and then what the call before answered as `next`.
+   */
+  prune(kind: Prunable, before: string, after: number): Promise<Pruned>
+
   /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
   dropLease(name: string, owner: string): void
+}
+
+export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
+
+export interface Pruned {
+  removed: number
+  /** Where to go on; undefined at the end. */
+  next: number | undefined
 }
 
 export interface Measures {
