@@ -1,7 +1,8 @@
-// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, store/sqlite} -> the ground
-// floor (store/store.ts, operation.ts, errors.ts, token.ts, generated/). Siblings meet in service.ts only.
-const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'store']
-const ground = '^server/(store/store|operation|errors|token)\\.ts$'
+// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, metrics, traces, store/sqlite}
+// -> the ground floor (store/store.ts, operation.ts, observer.ts, token.ts, errors.ts, generated/). Siblings meet in service.ts
+// only.
+const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'metrics', 'traces', 'store']
+const ground = '^server/(store/store|operation|observer|errors|token)\\.ts$'
 
 module.exports = {
   forbidden: [
@@ -37,6 +38,12 @@ module.exports = {
       to: { path: '^server/service\\.ts$' },
     },
     {
+      name: 'a-command-is-run-and-not-imported',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/commands/' },
+      to: { path: '^server/commands/' },
+    },
+    {
       name: 'the-client-knows-only-the-contract',
       severity: 'error',
       from: { path: '^client/' },
@@ -53,6 +60,18 @@ module.exports = {
       severity: 'error',
       from: { path: '^server/', pathNot: '^server/http/contract\\.ts$' },
       to: { path: 'express-openapi-validator' },
+    },
+    {
+      name: 'one-file-knows-the-metrics-library',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/metrics/metrics\\.ts$' },
+      to: { path: 'prom-client' },
+    },
+    {
+      name: 'one-file-knows-the-tracing-library',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/traces/traces\\.ts$' },
+      to: { path: '@opentelemetry' },
     },
   ],
   options: {

@@ -111,8 +111,8 @@ export interface paths {
          *     is not mined in time is sent again at the same nonce for at least 10 % more, up to the policy `gas_price_cap`.
          *
          *     **Idempotency-Key**: send one, and send it again when you did not hear the answer. The same key with the same body
-         *     gives the first answer again, with another body 422. A key holds for the caller and the relayer for as long as the
-         *     transaction is kept, and for at least 24 hours.
+         *     gives the first answer again, with another body 422. A key holds for the caller and the relayer for at least 24 hours,
+         *     and for as long as the transaction is kept unless the operator has set a shorter time.
          *
          *     **wait**: answers when the transaction has reached the state, or has ended otherwise, or `wait_seconds` have
          *     passed, whichever is first; look at `status`.
@@ -342,6 +342,8 @@ export interface paths {
          * @description The events that webhooks get, as a server-sent stream, for a client without a public address. `id` of each is its
          *     sequence number: a client that comes back with `Last-Event-ID` gets what came after it, and nothing is missed. Without
          *     it the stream begins with what happens next; `Last-Event-ID: 0` begins with the first event that is kept.
+         *     Events are kept for a time that the operator sets (30 days): a client that was away for longer goes on with the first that
+         *     is kept, and sees by the jump in `sequence` that it has missed some.
          */
         get: operations["streamEvents"];
         put?: never;

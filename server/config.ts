@@ -16,8 +16,16 @@ export interface Config {
   master_key: Buffer | undefined
   rate_limit_per_second: number
   rate_limit_burst: number
+  /** Where Prometheus reads, of this process; no port: nowhere. */
+  metrics_host: string
+  metrics_port: number | undefined
+  /** Where spans go, as OTLP over HTTP; undefined: nowhere. */
+  traces_url: string | undefined
+  otel_service_name: string
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
+  /** How many days each is kept; 0: for ever. */
+  retention_days: { transactions: number; idempotency: number; deliveries: number; events: number }
   /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
   webhook_time_scale: number
   /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For is believed. */
@@ -31,15 +39,18 @@ export class ConfigError extends Error {}
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const integer = (minimum: number, maximum: number, otherwise: number) =>
+const integer = (minimum: number, maximum: number, otherwise: number) => anInteger(minimum, maximum).default(otherwise)
+
+const anInteger = (minimum: number, maximum: number) =>
   z
     .string()
     .regex(/^[0-9]{1,9}$/, `must be an integer from ${minimum} to ${maximum}`)
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
-    .default(otherwise)
 
 const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
+
+const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
 
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
 
@@ -60,6 +71,11 @@ const settings = z.object({
     .optional(),
   RATE_LIMIT_PER_SECOND: integer(1, 1_000_000, 1_000),
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
+  METRICS_HOST: text(255).default('127.0.0.1'),
+  METRICS_PORT: anInteger(0, 65_535).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
+  OTEL_SERVICE_NAME: text(255).default('evm-relayer-service'),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
   TRUSTED_PROXIES: text(4_096)
@@ -67,6 +83,12 @@ const settings = z.object({
     .refine((list) => list.every(isNetwork), 'must be addresses or networks (10.0.0.0/8), with commas between them')
     .default([]),
   RELAYER_PROCESSES: integer(1, 64, 1),
+  // Which of several this one is; they set it themselves.
+  RELAYER_PROCESS: integer(0, 63, 0),
+  RETENTION_DAYS_TRANSACTIONS: integer(0, 36_500, 0),
+  RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
+  RETENTION_DAYS_DELIVERIES: integer(0, 36_500, 30),
+  RETENTION_DAYS_EVENTS: integer(0, 36_500, 30),
   WEBHOOK_TIME_SCALE: z
     .string()
     .regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0')
@@ -102,8 +124,18 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     master_key: values.MASTER_KEY ?? undefined,
     rate_limit_per_second: values.RATE_LIMIT_PER_SECOND,
     rate_limit_burst: values.RATE_LIMIT_BURST,
+    metrics_host: values.METRICS_HOST,
+    metrics_port: values.METRICS_PORT && values.METRICS_PORT + values.RELAYER_PROCESS,
+    traces_url: tracesUrl(values),
+    otel_service_name: values.OTEL_SERVICE_NAME,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
+    retention_days: {
+      transactions: values.RETENTION_DAYS_TRANSACTIONS,
+      idempotency: values.RETENTION_DAYS_IDEMPOTENCY,
+      deliveries: values.RETENTION_DAYS_DELIVERIES,
+      events: values.RETENTION_DAYS_EVENTS,
+    },
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
     trusted_proxies: values.TRUSTED_PROXIES,
     processes: values.RELAYER_PROCESSES,
@@ -121,6 +153,15 @@ export function keyBytes(text: string): Buffer | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text.slice(-64), 'hex')
   if (/^[A-Za-z0-9+/\-_]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
   return undefined
+}
+
+/** As OpenTelemetry has it: the endpoint of traces as it stands, or the path of traces under the endpoint of all. */
+function tracesUrl(values: {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined
+}): string | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = values
+  return own ?? (all && `${all.replace(/\/$/, '')}/v1/traces`)
 }
 
 function databaseFile(url: string | undefined, data_dir: string): string {

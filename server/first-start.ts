@@ -1,17 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
-import { type Config, ConfigError, keyBytes } from './config.ts'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, ConfigError } from './config.ts'
+import { createFile, lineOf } from './durable-file.ts'
+import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
 import type { SignerRow, Store } from './store/store.ts'
 
 export interface Secrets {
@@ -19,6 +11,8 @@ export interface Secrets {
   /** Where the API key was read from, when it is not a setting. */
   api_key_file: string | undefined
   master_key: Buffer
+  /** Absent when the master key is a setting. */
+  master_key_file: MasterKeyFile | undefined
 }
 
 /**
@@ -27,53 +21,33 @@ export interface Secrets {
  */
 export function readSecrets(config: Config): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
-  const keyFile = join(config.data_dir, 'master-key')
-  if (config.master_key === undefined && !existsSync(keyFile) && existsSync(config.database_file)) {
+  const file = masterKeyFile(config.data_dir)
+  if (config.master_key === undefined && !file.exists() && existsSync(config.database_file)) {
     throw new ConfigError(
-      `The database ${config.database_file} is encrypted under a master key: set MASTER_KEY, or put ${keyFile} back`,
+      `The database ${config.database_file} is encrypted under a master key: set MASTER_KEY, or put ${file.path} back`,
     )
   }
-  const master_key = config.master_key ?? keyBytes(readOrMake(keyFile, () => randomBytes(32).toString('hex')))
-  if (master_key === undefined) throw new ConfigError(`${keyFile} does not hold a master key`)
+  if (config.master_key === undefined) readOrMake(file.path, () => randomBytes(32).toString('hex'))
+  const own = config.master_key === undefined ? { master_key: file.read() as Buffer, master_key_file: file } : undefined
+  const keys = own ?? { master_key: config.master_key as Buffer, master_key_file: undefined }
 
-  if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, master_key }
+  if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, ...keys }
   const api_key_file = join(config.data_dir, 'api-key')
   const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
   if (api_key.length < 32) throw new ConfigError(`${api_key_file} does not hold an API key`)
-  return { api_key, api_key_file, master_key }
+  return { api_key, api_key_file, ...keys }
 }
 
 /** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */
 function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
-    const draft = `${file}.${process.pid}`
-    const handle = openSync(draft, 'w', 0o600)
     try {
-      writeSync(handle, `${make()}\n`)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
-    try {
-      linkSync(draft, file)
+      createFile(file, lineOf(make()))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    } finally {
-      unlinkSync(draft)
     }
-    syncFolder(dirname(file))
   }
   return readFileSync(file, 'utf8').trim()
-}
-
-/** A new name is durable when its folder is. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 /** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */

@@ -3,26 +3,31 @@ import pino from 'pino'
 /** How long a line of a request may wait for company; kill -9 loses as much, and nothing is done by the log. */
 const gather_ms = 100
 const max_gathered_characters = 16_384
+/** What nobody reads is dropped beyond this, and not kept. */
+const max_waiting_bytes = 16 * 1024 * 1024
 const error_level = 50
 
 /**
  * The log, on standard output. A write to it costs more than all else that is done for a request's line, so lines gather and go
- * out together, before the process ends too; whatever went wrong goes out at once.
+ * out together, by a thread, so that a slow reader holds up no request. An error's line, and all at the end of the process, is
+ * written before anything else is done.
  */
 export function createLog(level: pino.LevelWithSilent): pino.Logger {
-  const out = pino.destination({ sync: true })
+  const out = pino.destination({ sync: false, maxLength: max_waiting_bytes })
   let gathered = ''
   let timer: NodeJS.Timeout | undefined
 
-  const flush = () => {
+  const flush = (atOnce: boolean) => {
     clearTimeout(timer)
     timer = undefined
-    if (gathered === '') return
     const text = gathered
     gathered = ''
-    out.write(text)
+    if (text !== '') out.write(text)
+    if (atOnce) out.flushSync()
   }
-  process.on('exit', flush)
+  // First of all who listen: the destination closes itself then.
+  process.prependListener('beforeExit', () => flush(true))
+  process.prependListener('exit', () => flush(true))
 
   const destination = {
     // Pino tells the level of each line to a destination that asks for it.
@@ -30,8 +35,9 @@ export function createLog(level: pino.LevelWithSilent): pino.Logger {
     lastLevel: 0,
     write(line: string) {
       gathered += line
-      if (destination.lastLevel >= error_level || gathered.length >= max_gathered_characters) flush()
-      else timer ??= setTimeout(flush, gather_ms).unref()
+      const isError = destination.lastLevel >= error_level
+      if (isError || gathered.length >= max_gathered_characters) flush(isError)
+      else timer ??= setTimeout(flush, gather_ms, false).unref()
       destination.lastLevel = 0
     },
   }

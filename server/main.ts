@@ -54,7 +54,7 @@ function explain(error: unknown): string {
   return stack ?? String(error)
 }
 
-function greeting(config: Config, { url: bound, api_key_file, demo }: Started): string {
+function greeting(config: Config, { url: bound, metrics_url, api_key_file, demo }: Started): string {
   const url = bound.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   const near = (file: string) => {
     const path = relative(process.cwd(), file)
@@ -68,6 +68,7 @@ function greeting(config: Config, { url: bound, api_key_file, demo }: Started): 
     `  Data     ${near(config.database_file)}`,
     `  API key  ${key}`,
   ]
+  if (metrics_url) lines.push(`  Metrics  ${metrics_url}`)
   if (demo) {
     const token = api_key_file ? `$(cat ${quoted(near(api_key_file))})` : '$API_KEY'
     lines.push(

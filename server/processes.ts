@@ -3,6 +3,7 @@ import cluster, { type Worker } from 'node:cluster'
 /** What a process of several tells the first one when it serves. */
 export interface Started {
   url: string
+  metrics_url: string | undefined
   api_key_file: string | undefined
   demo: boolean
 }
@@ -21,16 +22,21 @@ const restart_ms = 1_000
 export async function startProcesses(count: number, write: (line: string) => void): Promise<Processes> {
   let closing = false
   let settled = false
-  cluster.on('exit', ({ process: { pid } }, code, signal) => {
+  const places = new Map<number, number>()
+  const fork = (place: number) => {
+    const worker = cluster.fork({ RELAYER_PROCESS: String(place) })
+    places.set(worker.id, place)
+    return worker
+  }
+  cluster.on('exit', ({ id, process: { pid } }, code, signal) => {
     if (closing || !settled) return
     write(`The process ${pid} ended (${signal ?? code}); another is started.\n`)
     // One that cannot start any more is not tried a thousand times a second.
-    setTimeout(() => closing || cluster.fork(), restart_ms)
+    setTimeout(() => closing || fork(places.get(id) ?? 0), restart_ms)
   })
 
-  const begin = () => started(cluster.fork())
-  const first = await begin()
-  await Promise.all(Array.from({ length: count - 1 }, begin))
+  const first = await started(fork(0))
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => started(fork(index + 1))))
   settled = true
 
   return {
@@ -43,8 +49,8 @@ export async function startProcesses(count: number, write: (line: string) => voi
 }
 
 /** Says in one of several processes that it serves. */
-export function tellStarted({ url, api_key_file, demo }: Started): void {
-  process.send?.({ url, api_key_file, demo })
+export function tellStarted({ url, metrics_url, api_key_file, demo }: Started): void {
+  process.send?.({ url, metrics_url, api_key_file, demo })
 }
 
 function started(worker: Worker): Promise<Started> {

@@ -8,7 +8,7 @@ import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { parseUnsigned, readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
-import { createDemo, readSecrets } from './first-start.ts'
+import { createDemo, readSecrets, type Secrets } from './first-start.ts'
 import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
 import { createAudit } from './http/audit.ts'
@@ -16,16 +16,18 @@ import { createAuthentication } from './http/authentication.ts'
 import { type Contract, compileContract, readContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
-import { createRequestLog } from './http/request-log.ts'
 import { listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
 import { createLog } from './log.ts'
+import { sealProof, vaultOf } from './master-key.ts'
+import { createObservation } from './observation.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
+import { createRetention } from './retention.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies } from './sending/policies.ts'
 import { createSender } from './sending/sender.ts'
@@ -42,6 +44,8 @@ import { createWorker } from './worker.ts'
 export interface Service {
   /** Where it listens: http://host:port, without a slash at the end. */
   url: string
+  /** Where Prometheus reads, when it shall. */
+  metrics_url: string | undefined
   api_key: string
   api_key_file: string | undefined
   /** Whether the relayer `demo` is there to try. */
@@ -67,23 +71,28 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = openContract()
-  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const { operations } = contract
+  const observation = await createObservation(config, {
+    ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },
+  })
+  const { observer } = observation
+  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer }
   const store = openStore(config.database_file, storeWorld)
 
+  const lookup = world.lookup ?? createLookup(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer)
+
   try {
-    const vault = createVault(secrets.master_key)
-    checkMasterKey(store, vault)
+    const vault = openVault(store, secrets)
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
-    const lookup = world.lookup ?? createLookup(config.allow_private_targets)
     const checkTarget = createTargetCheck(config.allow_private_targets)
-    const chains = createChains(store, lookup, elapsed)
     const waiting = createWaiting()
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, makeId, now })
     const sending = {
-      ...{ store, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      ...{ store, observer, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,
       reach: chains.reach,
       changed() {
@@ -105,7 +114,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const deliverer = createDeliverer({
-      ...{ store, makeId, now, logger },
+      ...{ store, observer, makeId, now, logger },
       open: vault.open,
       send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
       scale: config.webhook_time_scale,
@@ -125,9 +134,17 @@ export async function startService(config: Config, world: World = {}): Promise<S
     )
 
     const audit = createAudit(store, now, logger)
+    const retentionLease = createLease(store, 'retention')
+    const retention = createRetention({
+      ...{ store, now, logger },
+      days: config.retention_days,
+      claim: retentionLease.claim,
+    })
+
     const state = { stopping: false }
     const handlers = createOperations({
       store,
+      observer,
       makeId,
       now,
       seal: vault.seal,
@@ -171,7 +188,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const app = createApp({
-      operations: contract.operations,
+      operations,
       handlers,
       authenticate: createAuthentication({
         api_key: secrets.api_key,
@@ -190,14 +207,16 @@ export async function startService(config: Config, world: World = {}): Promise<S
       reference: readReference(),
       logger,
     })
+    const metrics_url = await observation.serve()
     const server = await listen({
-      listener: app,
+      listener: observation.around(app),
       ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
-      ended: createRequestLog(logger, now),
+      ended: observation.ended,
     })
 
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
+      metrics_url,
       api_key: secrets.api_key,
       api_key_file: secrets.api_key_file,
       demo: (await store.getRelayer('demo')) !== undefined,
@@ -205,16 +224,19 @@ export async function startService(config: Config, world: World = {}): Promise<S
         state.stopping = true
         waiting.stop()
         await server.close()
-        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop()])
+        await observation.close()
+        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop(), retention.stop()])
         lease.release()
         deliveryLease.release()
         apiKeyUses.stop()
         audit.stop()
+        retentionLease.release()
         store.close()
       },
     }
   } catch (error) {
     store.close()
+    await observation.close()
     throw error
   }
 }
@@ -236,13 +258,14 @@ function openContract(): Contract {
   }
 }
 
-function checkMasterKey(store: Store, vault: Vault): void {
-  const sealed = store.vaultCheck(() => vault.seal(Buffer.from('relayer'), 'vault_check'))
-  try {
-    vault.open(sealed, 'vault_check')
-  } catch {
+/** A change of the master key that was cut short after its commit is ended here. */
+function openVault(store: Store, { master_key, master_key_file }: Secrets): Vault {
+  const sealed = store.vaultCheck(() => sealProof(createVault(master_key)))
+  const found = vaultOf([master_key, master_key_file?.next()], sealed)
+  if (!found)
     throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
-  }
+  if (found.key !== master_key) master_key_file?.adopt()
+  return found.vault
 }
 
 /** What an error of the chain's means for a transaction; undefined when it is none of the chain's. */

@@ -14,6 +14,8 @@ export interface Receipt {
   block_number: number
   block_hash: string
   succeeded: boolean
+  /** Gas used at the price paid, and what a rollup adds for its data; absent where the node does not say. */
+  fee?: bigint
 }
 
 export interface CallRequest {
@@ -193,6 +195,9 @@ interface RawReceipt {
   blockNumber: string | null
   blockHash: string
   status?: string
+  gasUsed?: string
+  effectiveGasPrice?: string
+  l1Fee?: string
 }
 
 /** Before Byzantium receipts had no status; no chain that this service sends to is that old. */
@@ -203,8 +208,14 @@ const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
         block_number: Number(receipt.blockNumber),
         block_hash: receipt.blockHash,
         succeeded: receipt.status !== '0x0',
+        ...feeOf(receipt),
       }
     : undefined
+
+const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): { fee?: bigint } =>
+  isHex(gasUsed) && isHex(effectiveGasPrice)
+    ? { fee: BigInt(gasUsed) * BigInt(effectiveGasPrice) + (isHex(l1Fee) ? BigInt(l1Fee) : 0n) }
+    : {}
 
 /** What has a result, and not the one that was asked for, is as good as no answer. */
 const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)

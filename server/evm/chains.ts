@@ -1,8 +1,9 @@
 import type { LookupFunction } from 'node:net'
 import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import type { Observer } from '../observer.ts'
 import type { RelayerRow, Store } from '../store/store.ts'
 import { type Chain, createChain } from './chain.ts'
-import { createEndpoint } from './endpoint.ts'
+import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
 import { createPost } from './post.ts'
 import { createRpc } from './rpc.ts'
@@ -27,13 +28,20 @@ const funds_ms = 1_000
 const max_remembered = 10_000
 
 /** `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. */
-export function createChains(store: Store, lookup: LookupFunction | undefined, now: () => number): Chains {
+export function createChains(
+  store: Store,
+  lookup: LookupFunction | undefined,
+  now: () => number,
+  observer: Observer,
+): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<Reach, 'network'>>()
   let generation = 0
 
   const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
-    const endpoints = urls.map(({ url, weight }) => createEndpoint(createPost(url, lookup), weight, chain_id, now))
+    const endpoints = urls.map(({ url, weight }) =>
+      watched(createEndpoint(createPost(url, lookup), weight, chain_id, now), url, observer),
+    )
     const chain = createChain(createRpc(endpoints, now))
     const market = remember(market_ms, now, () => chain.market())
     const funds = remember(funds_ms, now, async (address: string) => {
@@ -64,6 +72,15 @@ export function createChains(store: Store, lookup: LookupFunction | undefined, n
       return { ...connection, network: known }
     },
   }
+}
+
+/** Its host is told, and not its path or user, which may be secrets. */
+function watched(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
+  if (!rpc) return endpoint
+  const { ask } = endpoint
+  const { host } = new URL(url)
+  endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
+  return endpoint
 }
 
 /** Asks once for all who ask within `ms`; a failure is not remembered. */

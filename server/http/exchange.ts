@@ -18,6 +18,8 @@ export interface Exchange {
   duration_ms: number
 }
 
+export type Ended = (exchange: Exchange) => void
+
 const request_id = /^[A-Za-z0-9._-]{1,64}$/
 
 /** A header that came twice arrives joined with a comma, and so is none. */

@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino'
-import type { Exchange } from './exchange.ts'
+import type { Ended } from './exchange.ts'
 
 const level = 30
 
@@ -7,7 +7,7 @@ const level = 30
  * One line a request, as pino would write it and for a tenth of its cost (0.1 us instead of 3): every value is of a known shape,
  * so nothing has to be looked at twice. No path, query, header or body is among them: any of those may hold a secret.
  */
-export function createRequestLog(logger: Logger, now: () => number): (exchange: Exchange) => void {
+export function createRequestLog(logger: Logger, now: () => number): Ended {
   if (!logger.isLevelEnabled('info')) return () => {}
   const { [pino.symbols.streamSym]: destination, [pino.symbols.chindingsSym]: bindings } = logger as unknown as {
     [pino.symbols.streamSym]: { write(line: string): void }

@@ -7,7 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Exchange, newExchange } from './exchange.ts'
+import { type Ended, type Exchange, newExchange } from './exchange.ts'
 
 /** Node's own defaults let a slow client hold a socket for minutes. */
 const limits = {
@@ -36,7 +36,7 @@ export interface ServerParts {
   /** Milliseconds, never going back. */
   elapsed(): number
   /** Told of every answer when it has gone, or will not go. */
-  ended(exchange: Exchange): void
+  ended: Ended
 }
 
 /** Listens; the listener finds the request's exchange in `response.locals`. Throws when the address cannot be had. */

@@ -24,7 +24,6 @@ export interface Keyring {
 export function createKeyring(store: Store, vault: Vault): Keyring {
   const cache = new Map<string, HeldRelayer>()
   let cachedGeneration = 0
-  const generationNow = oncePerTurn(store.generation)
 
   const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
     const relayer = await store.getRelayer(relayer_id)
@@ -36,7 +35,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
 
   return {
     async find(relayer_id) {
-      const generation = generationNow()
+      const generation = store.generation()
       if (generation !== cachedGeneration) {
         cache.clear()
         cachedGeneration = generation
@@ -56,23 +55,6 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       const { address } = localSigner(key)
       return { id: signer_id, type: 'local', address, secret: vault.seal(key, rowOf(signer_id)) }
     },
-  }
-}
-
-/**
- * Asks once for all who ask in one turn of the event loop: the requests of a turn had come before it began, and are judged
- * by what held then. Asking locks and unlocks the file, 9 us of a signature's 130.
- */
-function oncePerTurn<T>(ask: () => T): () => T {
-  let known: { value: T } | undefined
-  return () => {
-    if (!known) {
-      known = { value: ask() }
-      setImmediate(() => {
-        known = undefined
-      })
-    }
-    return known.value
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SignatureResult, SignedTransaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
+import type { Observer } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { RelayerRow } from '../store/store.ts'
 
@@ -14,6 +15,7 @@ interface Held {
 }
 
 export interface SigningParts {
+  observer: Observer
   findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
@@ -35,7 +37,7 @@ export interface SigningParts {
 type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTransaction'>
 
 export function signing(parts: SigningParts): Signing {
-  const { findSigner, messageDigest, typedDataDigest, parseUnsigned, checkPolicies } = parts
+  const { findSigner, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, observer } = parts
 
   const find = async (relayer_id: string, unknown: string): Promise<Held> => {
     const held = await findSigner(relayer_id)
@@ -50,14 +52,18 @@ export function signing(parts: SigningParts): Signing {
       const { signer } = await find(path.relayer_id, 'Not found')
       const digest = messageDigest(body.message)
       deed.subject = hexOf(digest)
-      return single(signatureResult(await signer.sign(digest)))
+      const signature = await signer.sign(digest)
+      observer.signed?.('message')
+      return single(signatureResult(signature))
     },
 
     async signTypedData({ path, body, deed }) {
       const { signer } = await find(path.relayer_id, unknown(path.relayer_id))
       const digest = typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body))
       deed.subject = hexOf(digest)
-      return single(signatureResult(await signer.sign(digest)))
+      const signature = await signer.sign(digest)
+      observer.signed?.('typed_data')
+      return single(signatureResult(signature))
     },
 
     async signTransaction({ path, body, deed }) {
@@ -70,6 +76,7 @@ export function signing(parts: SigningParts): Signing {
       checkPolicies(relayer, { to: transaction.to, gas_price, max_fee_per_gas: null })
       deed.subject = hexOf(transaction.digest)
       const { raw, hash, signature } = transaction.finish(await signer.sign(transaction.digest))
+      observer.signed?.('transaction')
       return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
     },
   }

@@ -1,4 +1,5 @@
 import type { Network } from '../../generated/openapi.ts'
+import type { Observer } from '../observer.ts'
 import type { RelayerRow, Store, TransactionRow } from '../store/store.ts'
 
 /**
@@ -28,6 +29,8 @@ export interface Receipt {
   block_number: number
   block_hash: string
   succeeded: boolean
+  /** What it has cost, in wei; absent where the node does not say. */
+  fee?: bigint
 }
 
 export interface CallRequest {
@@ -92,6 +95,7 @@ export interface HeldRelayer {
 
 export interface SendingParts {
   store: Store
+  observer: Observer
   findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
   reach(relayer: RelayerRow): Promise<Reach | undefined>
   fees: Fees

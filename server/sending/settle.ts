@@ -2,10 +2,10 @@ import type { Attempt, Move, TransactionRow } from '../store/store.ts'
 import type { Reach, SendingParts } from './parts.ts'
 import type { Seen, Step } from './state.ts'
 
-type SettleParts = Pick<SendingParts, 'store' | 'readSigned' | 'now'>
+type SettleParts = Pick<SendingParts, 'store' | 'readSigned' | 'now' | 'observer'>
 
 /** Turns what the chain shows of a transaction into the changes of its row. */
-export function createSettling({ store, readSigned, now }: SettleParts) {
+export function createSettling({ store, readSigned, now, observer }: SettleParts) {
   return {
     /** Of any of its byte strings, all transactions in few exchanges; null where there is none. */
     async receipts(chain: Reach['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
@@ -48,6 +48,7 @@ export function createSettling({ store, readSigned, now }: SettleParts) {
         },
       }
       if (step.do === 'note') return [noted]
+      if (seen.fee !== undefined) observer.paid?.(row.chain_id, seen.fee)
       const ended: Move = {
         key,
         revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,

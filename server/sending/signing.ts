@@ -22,14 +22,14 @@ export interface SignedMove {
   raw: Uint8Array
 }
 
-type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now'>
+type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
 
 /**
  * Signs a transaction: for the first time, as what is wanted now, or (`slow`) for more. Answers with the change that makes the
  * bytes durable; they go nowhere before it is committed. Without bytes where the price cap leaves no room: then it waits, and
  * there is nothing to change while it says so already.
  */
-export function createSigning({ store, fees, seal, now }: SigningParts) {
+export function createSigning({ store, fees, seal, now, observer }: SigningParts) {
   return async function sign(
     { relayer, signer }: HeldRelayer,
     { chain, market }: Pick<Reach, 'chain' | 'market'>,
@@ -53,6 +53,7 @@ export function createSigning({ store, fees, seal, now }: SigningParts) {
         : { to: row.from, value: 0n, data: null, gas_limit: await selfTransferGas(chain, row.from) }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
     const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
+    observer.signed?.('sent_transaction')
 
     const attempt: Attempt = { number: (last?.number ?? 0) + 1, purpose, hash, raw, ...priceColumns(prices) }
     return {

@@ -63,6 +63,7 @@ export interface Seen {
   block_number: number
   block_hash: string
   succeeded: boolean
+  fee?: bigint
   /** Which of its byte strings it was. */
   purpose: 'send' | 'cancel'
 }

@@ -4,9 +4,11 @@ import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
+import { measures } from './sqlite/measures.ts'
 import { networks } from './sqlite/networks.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
+import { retention } from './sqlite/retention.ts'
 import { signers } from './sqlite/signers.ts'
 import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
@@ -16,7 +18,7 @@ export { StoreError } from './sqlite/connection.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {
-  const connection = connect(file)
+  const connection = connect(file, world.observer)
   const { db } = connection
 
   const ping = db.prepare('SELECT 1 FROM generation')
@@ -48,5 +50,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...accounts(connection, world),
     ...eventLog(connection),
     ...deliveries(connection, world),
+    ...measures(connection),
+    ...retention(connection),
   }
 }

@@ -24,6 +24,8 @@ export interface Store {
   /** Throws when the database does not answer. */
   ping(): void
   close(): void
+  /** What is under way now; counts stop at 100,000, and relayers at 100. `now`: milliseconds of the epoch. */
+  measure(now: number): Promise<Measures>
 
   /** The row that proves the master key, made with `make` when there is none yet. */
   vaultCheck(make: () => Uint8Array): Uint8Array
@@ -148,9 +150,31 @@ export interface Store {
   redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
   notificationHealth(notification_key: number): Promise<NotificationHealth>
 
+  /**
+   * Removes a few of the oldest from before a time, as the store writes times: of transactions what has ended, and of each relayer
+   * only from its first on; of deliveries what has ended; of events what no delivery holds, and never a relayer's last.
+   * `after`: 0, and then what the call before answered as `next`.
+   */
+  prune(kind: Prunable, before: string, after: number): Promise<Pruned>
+
   /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
   dropLease(name: string, owner: string): void
+}
+
+export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
+
+export interface Pruned {
+  removed: number
+  /** Where to go on; undefined at the end. */
+  next: number | undefined
+}
+
+export interface Measures {
+  /** What is unfinished, by status; absent where there is none. */
+  transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
+  deliveries: { pending: number; due: number }
+  nonce_gaps: { relayer_id: string; gaps: number }[]
 }
 
 export interface Slice {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
+import type { Observer } from '../observer.ts'
 import type { DueDelivery, Store, Target } from '../store/store.ts'
 import type { SendAttempt } from './attempt.ts'
 import { judge, type Verdict } from './schedule.ts'
@@ -11,6 +12,7 @@ const max_sleep_ms = 60_000
 
 export interface DelivererParts {
   store: Store
+  observer: Observer
   send: SendAttempt
   /** Opens a sealed signing key of a notification. */
   open(sealed: Uint8Array, row: string): Uint8Array
@@ -35,7 +37,7 @@ export interface Deliverer {
 
 /** Empties the outbox: at most ten at once for each target, and per subject one after the other. */
 export function createDeliverer(parts: DelivererParts): Deliverer {
-  const { store, send, now, makeId, scale, wake, logger } = parts
+  const { store, send, now, makeId, scale, wake, logger, observer } = parts
   const underWay = new Map<number, Map<number, Promise<void>>>()
   let stopping = false
 
@@ -74,6 +76,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       const isOld = verdict.disable !== undefined && url !== target.url
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
       await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...outcome })
+      observer.delivered?.(outcome.status, attempt.duration_ms)
     } catch (error) {
       logger.error({ err: error, delivery: delivery.key }, 'a delivery could not be settled')
     }
@@ -89,7 +92,9 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       'webhook-timestamp': String(timestamp),
       ...signatureHeaders(keyOf(target, target.signing_key), formerKeyOf(target), id, timestamp, body),
     }
-    const result = await send(target.url, headers, body)
+    const post = () => send(target.url, headers, body)
+    const work = { host: URL.parse(target.url)?.host ?? '', event_id: id, number }
+    const result = await (observer.attempt ? observer.attempt(work, post) : post())
     const { status, error, answer } = result
     const duration_ms = Math.max(0, Math.round(now() - started))
     const attempt: DeliveryAttempt = { number, at: new Date(started).toISOString(), duration_ms, status, error, answer }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { Observer } from '../../observer.ts'
 import type { AuditEntry, Deed } from '../store.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 
@@ -35,10 +36,11 @@ export interface Connection {
 
 /**
  * Opens the file in WAL mode with every commit on the disk before it is answered, and brings it to the newest schema.
- * Throws when the file is of a newer service than this one.
+ * Throws when the file is of a newer service than this one. `alone`: nobody else may have the file open, now or until it is
+ * closed; throws StoreError (locked) when somebody has.
  */
-export function connect(file: string): Connection {
-  const db = open(file)
+export function connect(file: string, observer: Observer = {}, alone = false): Connection {
+  const db = open(file, alone)
   // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
@@ -62,7 +64,7 @@ export function connect(file: string): Connection {
     return done
   }
 
-  const write = <T>(work: () => T): T => {
+  const commit = <T>(work: () => T): T => {
     if (db.inTransaction) throw new Error('A write is inside another one')
     const doer = deed
     entries = []
@@ -74,6 +76,7 @@ export function connect(file: string): Connection {
     for (const entry of entries) if ('recorded' in entry) entry.recorded = true
     return result as T
   }
+  const write = observer.committed ? timed(commit, observer.committed) : commit
 
   // data_version moves when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
@@ -124,15 +127,31 @@ export function connect(file: string): Connection {
   }
 }
 
-function open(file: string): Database.Database {
+function open(file: string, alone: boolean): Database.Database {
   try {
     const db = new Database(file, { timeout: busy_timeout_ms })
+    // Whoever has a file in WAL mode open, even idle, keeps a lock on it that stands against this one.
+    if (alone) db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
+    if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
     return db
   } catch (error) {
     throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
   }
 }
+
+type Write = Connection['write']
+
+const timed =
+  (write: Write, took: (duration_ms: number) => void): Write =>
+  (work) => {
+    const started = performance.now()
+    try {
+      return write(work)
+    } finally {
+      took(performance.now() - started)
+    }
+  }
 
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })

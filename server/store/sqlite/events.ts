@@ -1,4 +1,5 @@
 import type { Event, Relayer } from '../../../generated/openapi.ts'
+import type { Observer } from '../../observer.ts'
 import type { EventRow, RelayerRow, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { shownOf } from './transaction-rows.ts'
@@ -11,6 +12,7 @@ export interface StoreWorld {
   checkEvent(event: unknown): string | undefined
   /** What may be told of a relayer: its nodes' URLs hold secrets. */
   showRelayer(relayer: RelayerRow): Relayer
+  observer?: Observer
 }
 
 export interface Events {
@@ -25,7 +27,10 @@ export interface Events {
  * Writes what happened, with the deliveries that follow from it, inside the database transaction of the change: neither is there
  * without the other. The body is made here, once.
  */
-export function createEvents({ db }: Connection, { now, makeId, checkEvent, showRelayer }: StoreWorld): Events {
+export function createEvents(
+  { db }: Connection,
+  { now, makeId, checkEvent, showRelayer, observer = {} }: StoreWorld,
+): Events {
   const next = db
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = ?')
     .pluck()
@@ -57,8 +62,10 @@ export function createEvents({ db }: Connection, { now, makeId, checkEvent, show
     write(key, 'relayer_state_update', `relayer ${id}`, payload)
 
   return {
-    ofTransaction: (row) =>
-      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shownOf(row) }),
+    ofTransaction(row) {
+      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shownOf(row) })
+      observer.moved?.(row.status)
+    },
     ofChange(before, after) {
       const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
       const relayer = showRelayer(after)

@@ -36,7 +36,7 @@ const { operations } = compileContract(document)
 const held = { relayer: { paused: false } as RelayerRow, signer: localSigner(Buffer.from(key.slice(2), 'hex')) }
 const signs = signing({
   findSigner: async () => held,
-  ...{ messageDigest, typedDataDigest },
+  ...{ messageDigest, typedDataDigest, observer: {} },
   parseUnsigned: notMeasured,
   checkPolicies: notMeasured,
 })

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type Config, keyBytes, readConfig } from '../config.ts'
+import { createVault, type Vault } from '../keys/vault.ts'
+import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../master-key.ts'
+import { type Connection, connect, StoreError } from '../store/sqlite/connection.ts'
+import { secrets } from '../store/sqlite/secrets.ts'
+import { CommandError, runCommand } from './command.ts'
+
+/** Keys come from settings and files only: a command line is seen by everybody on the machine. */
+export interface Rotation {
+  config: Pick<Config, 'database_file' | 'data_dir' | 'master_key' | 'production'>
+  new_key: Buffer | undefined
+}
+
+/**
+ * Seals everything that is sealed under the master key under another one, in one database transaction, while nobody else has the
+ * database. Cut short anywhere, it leaves a database that the old key opens or the new one; a key file follows by itself, and
+ * to run it again ends it. Answers with what was done; throws CommandError.
+ */
+export function rotateMasterKey({ config, new_key }: Rotation): string {
+  const file = config.master_key === undefined ? masterKeyFile(config.data_dir) : undefined
+  if (!existsSync(config.database_file)) throw new CommandError(`There is no database ${config.database_file}`)
+  const connection = open(config.database_file)
+  try {
+    const { proof, reseal } = secrets(connection)
+    const sealed = proof()
+    if (!sealed) throw new CommandError('Nothing is encrypted yet')
+    const given = new_key && vaultOf([new_key], sealed)
+    const current = vaultOf([config.master_key ?? file?.read()], sealed)
+    if (!current) return endUnfinished(file, sealed, given !== undefined)
+    if (given) throw new CommandError('NEW_MASTER_KEY is the master key already')
+    if (new_key === undefined && (config.production || !file)) {
+      throw new CommandError('NEW_MASTER_KEY must be set, to 32 bytes as 64 hex digits or as base64')
+    }
+
+    const key = new_key ?? randomBytes(32)
+    const vault = createVault(key)
+    file?.announce(key)
+    const count = reseal((secret, row) => vault.seal(openOne(current.vault, secret, row), row), sealProof(vault))
+    // The old sealings are in the log still, and would stay there for a while.
+    connection.db.pragma('wal_checkpoint(TRUNCATE)')
+    file?.adopt()
+    const where = file ? `${file.path} holds it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
+    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.`
+  } finally {
+    connection.db.close()
+  }
+}
+
+/** The database is not under the present key: an earlier run has come as far as its commit, or the key is the wrong one. */
+function endUnfinished(file: MasterKeyFile | undefined, sealed: Uint8Array, isGivenRight: boolean): string {
+  if (file && vaultOf([file.next()], sealed)) {
+    file.adopt()
+    return `The change that was cut short is ended. ${file.path} holds the new master key.`
+  }
+  if (isGivenRight)
+    return 'Everything is encrypted under NEW_MASTER_KEY already: start the service with it as MASTER_KEY.'
+  throw new CommandError(`The database is encrypted under another master key than ${file ? file.path : 'MASTER_KEY'}`)
+}
+
+function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
+  try {
+    return vault.open(sealed, row)
+  } catch {
+    throw new CommandError(`The secret of ${row} does not open: remove it, or put its row back from a backup`)
+  }
+}
+
+function open(database_file: string): Connection {
+  try {
+    const connection = connect(database_file, {}, true)
+    // What was sealed under the old key is overwritten, and not only let go.
+    connection.db.pragma('secure_delete = ON')
+    return connection
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const inUse = /locked|busy/.test(error.message)
+    throw new CommandError(inUse ? 'The database is in use: stop every service on it first' : error.message)
+  }
+}
+
+function readNewKey(text: string | undefined): Buffer | undefined {
+  if (text === undefined || text === '') return undefined
+  const key = keyBytes(text)
+  if (key?.length !== 32) throw new CommandError('NEW_MASTER_KEY must be 32 bytes, as 64 hex digits or as base64')
+  return key
+}
+
+if (import.meta.main) {
+  runCommand(() => {
+    if (process.argv.length > 2)
+      throw new CommandError('It takes no words: a key on a command line is seen by everybody')
+    const { DATA_DIR, DATABASE_URL, MASTER_KEY, NEW_MASTER_KEY, NODE_ENV } = process.env
+    const config = readConfig({ DATA_DIR, DATABASE_URL, MASTER_KEY })
+    const production = NODE_ENV === 'production'
+    if (production && config.master_key === undefined) throw new CommandError('MASTER_KEY must be set')
+    return rotateMasterKey({ config: { ...config, production }, new_key: readNewKey(NEW_MASTER_KEY) })
+  })
+}

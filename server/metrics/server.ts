@@ -1,0 +1,69 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+
+const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 }
+const max_connections = 50
+
+export interface MetricsServer {
+  /** Where Prometheus reads. */
+  url: string
+  close(): Promise<void>
+}
+
+export interface MetricsServerParts {
+  host: string
+  port: number
+  contentType: string
+  expose(): Promise<string>
+  logger: Logger
+}
+
+/** GET /metrics on a port of its own, which need not be open to callers of the API. Throws when the address cannot be had. */
+export async function serveMetrics(parts: MetricsServerParts): Promise<MetricsServer> {
+  const { host, port, contentType, logger } = parts
+  let exposing: Promise<string> | undefined
+  // Those who ask at the same time get the same answer.
+  const expose = () => {
+    exposing ??= parts.expose().finally(() => {
+      exposing = undefined
+    })
+    return exposing
+  }
+
+  const server = createServer(limits, async ({ method, url }, response) => {
+    if (method !== 'GET' || url?.split('?')[0] !== '/metrics') return answer(response, 404, 'text/plain', 'Not Found\n')
+    try {
+      answer(response, 200, contentType, await expose())
+    } catch (error) {
+      logger.error({ err: error }, 'the metrics could not be read')
+      answer(response, 500, 'text/plain', 'Internal Server Error\n')
+    }
+  })
+  server.maxConnections = max_connections
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    // Of several processes each has a port of its own.
+    server.listen({ port, host, exclusive: true }, resolve)
+  })
+  const { port: bound } = server.address() as AddressInfo
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function answer(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(text)
+}

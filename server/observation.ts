@@ -1,0 +1,101 @@
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from './config.ts'
+import type { Chains } from './evm/chains.ts'
+import type { Ended, Exchange } from './http/exchange.ts'
+import { createRequestLog } from './http/request-log.ts'
+import { createBalances } from './metrics/balances.ts'
+import { serveMetrics } from './metrics/server.ts'
+import type { Observer } from './observer.ts'
+import type { RelayerRow, Store } from './store/store.ts'
+
+/** How an operator sees the service: the log of requests, and the metrics and traces that the settings ask for. */
+export interface Observation {
+  /** What the parts tell. */
+  observer: Observer
+  /** Has the work of each request traced. */
+  around(listener: RequestListener): RequestListener
+  /** Told of every request's end. */
+  ended: Ended
+  /** Lets Prometheus read, when it shall; where, or undefined. */
+  serve(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+export interface Observed {
+  /** The store and the chains come to be later than those that observe them. */
+  store(): Store
+  chains(): Chains
+  /** The contract's operations. */
+  operations: { id: string; route: string }[]
+  logger: Logger
+  /** Milliseconds of the epoch. */
+  now(): number
+  /** Milliseconds, never going back. */
+  elapsed(): number
+}
+
+/** What no setting asks for is not even loaded. */
+export async function createObservation(config: Config, observed: Observed): Promise<Observation> {
+  const log = createRequestLog(observed.logger, observed.now)
+  const metrics = await createMeters(config, observed)
+  const traces = await createTracing(config, observed)
+  const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
+  const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
+
+  return {
+    observer: { ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
+    around: (listener) =>
+      traces
+        ? (request, response: ServerResponse & { locals?: Exchange }) =>
+            traces.request(response.locals as Exchange, request.headers.traceparent as string | undefined, () =>
+              listener(request, response as never),
+            )
+        : listener,
+    ended(exchange) {
+      metrics?.requested(exchange)
+      traces?.requested(exchange)
+      log(exchange)
+    },
+    async serve() {
+      await metrics?.serve()
+      return metrics?.url()
+    },
+    async close() {
+      await Promise.all([metrics?.close(), traces?.close()])
+    },
+  }
+}
+
+async function createMeters(config: Config, { store, chains, logger, now, elapsed }: Observed) {
+  const { metrics_host: host, metrics_port: port } = config
+  if (port === undefined) return undefined
+  const { createMetrics } = await import('./metrics/metrics.ts')
+  const balances = createBalances<RelayerRow>({
+    relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
+    read: async (relayer) => (await (await chains().reach(relayer))?.funds(relayer.address))?.balance,
+    elapsed,
+  })
+  const metrics = createMetrics({ measure: () => store().measure(now()), balances })
+  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
+  return {
+    ...metrics,
+    async serve() {
+      server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
+    },
+    url: () => server?.url,
+    close: () => server?.close(),
+  }
+}
+
+async function createTracing({ traces_url: url, otel_service_name: service_name }: Config, { operations }: Observed) {
+  if (url === undefined) return undefined
+  const { createTraces } = await import('./traces/traces.ts')
+  const routes = new Map(operations.map(({ id, route }) => [id, route.replaceAll(/:(\w+)/g, '{$1}')]))
+  return createTraces({ url, service_name, routeOf: (operation) => routes.get(operation) })
+}
+
+/** The API's own address may be taken too: the one who reads this must know which. */
+function explainAddress(error: NodeJS.ErrnoException): never {
+  throw new ConfigError(`METRICS_HOST and METRICS_PORT cannot be had (${error.code}): set others`)
+}

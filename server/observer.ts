@@ -1,0 +1,32 @@
+import type { TransactionStatus } from '../generated/openapi.ts'
+
+/**
+ * What the parts tell of their work, to whoever counts it or traces it (service.ts joins them). Every member may be absent, and
+ * then costs nothing. None of them throws, and none is told a secret.
+ */
+export interface Observer {
+  /** A key has signed. */
+  signed?(kind: SignatureKind): void
+  /** A transaction was accepted, or has another state. */
+  moved?(status: TransactionStatus): void
+  /** What a transaction has cost its relayer, in wei. */
+  paid?(chain_id: number, fee: bigint): void
+  /** An attempt at a delivery came to this. */
+  delivered?(outcome: DeliveryOutcome, duration_ms: number): void
+  /** The database has committed, or rolled back. */
+  committed?(duration_ms: number): void
+  /** Around an exchange with a node, which rejects when it does not come to an answer. */
+  rpc?: Around<{ host: string; methods: string[] }>
+  /** Around an attempt at a delivery. */
+  attempt?<T extends { status: number | null; error: string | null }>(
+    work: { host: string; event_id: string; number: number },
+    run: () => Promise<T>,
+  ): Promise<T>
+}
+
+export type SignatureKind = 'message' | 'typed_data' | 'transaction' | 'sent_transaction'
+
+/** `pending`: it will be tried again. */
+export type DeliveryOutcome = 'delivered' | 'pending' | 'failed'
+
+export type Around<Work> = <T>(work: Work, run: () => Promise<T>) => Promise<T>

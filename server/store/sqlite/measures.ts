@@ -1,0 +1,57 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { Measures, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** A count goes no further, so that looking never blocks for long: an index of as many rows is read in 10 ms. */
+const max_counted = 100_000
+const max_relayers = 100
+
+/** What is under way, from the indexes of what is unfinished: it costs what is unfinished, and not what is kept. */
+export function measures({ db }: Connection): Pick<Store, 'measure'> {
+  // Keys are given in the order of creation, so the lowest is the oldest.
+  const groups = [
+    ['transactions_pending', `'pending'`, `status = 'pending'`],
+    ['transactions_flying', 'status', `status IN ('sent', 'submitted')`],
+    ['transactions_mined', `'mined'`, `status = 'mined'`],
+  ].map(([index, status, where]) =>
+    db.prepare<[], { status: TransactionStatus; count: number; oldest: number }>(`
+      SELECT status, COUNT(*) AS count, min(key) AS oldest FROM (
+        SELECT ${status} AS status, key FROM transactions INDEXED BY ${index} WHERE ${where} LIMIT ${max_counted}
+      ) GROUP BY status`),
+  )
+  const createdAt = db.prepare<[number], string>('SELECT created_at FROM transactions WHERE key = ?').pluck()
+  const deliveries = db.prepare<[number], { pending: number; due: number | null }>(`
+    SELECT COUNT(*) AS pending, sum(next_at <= ?) AS due FROM (
+      SELECT next_at FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' LIMIT ${max_counted})`)
+  // From the lowest that is unfinished to the next that will be given, what no transaction holds.
+  const gaps = db.prepare<[], { relayer_id: string; gaps: number }>(`
+    SELECT id AS relayer_id, next_nonce - lowest - (
+        SELECT COUNT(*) FROM transactions
+        WHERE chain_id = accounts.chain_id AND "from" = accounts.address AND nonce >= lowest AND nonce < next_nonce
+      ) AS gaps
+    FROM (
+      SELECT id, chain_id, address, min(
+          coalesce((SELECT min(nonce) FROM transactions WHERE relayer_key = relayers.key AND status = 'pending'), 1e18),
+          coalesce((SELECT min(nonce) FROM transactions
+                    WHERE relayer_key = relayers.key AND status IN ('sent', 'submitted')), 1e18)) AS lowest
+      FROM relayers ORDER BY key LIMIT ${max_relayers}
+    ) JOIN accounts USING (chain_id, address)
+    WHERE lowest < next_nonce`)
+
+  return {
+    async measure(now): Promise<Measures> {
+      const { pending, due } = deliveries.get(now) as { pending: number; due: number | null }
+      return {
+        transactions: groups.flatMap((group) =>
+          group.all().map(({ status, count, oldest }) => ({
+            status,
+            count,
+            oldest_ms: Math.max(0, now - Date.parse(createdAt.get(oldest) as string)),
+          })),
+        ),
+        deliveries: { pending, due: due ?? 0 },
+        nonce_gaps: gaps.all(),
+      }
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { Pruned, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** Rows of one database transaction; those that have rows of their own count for several. */
+const max_rows = 500
+const max_parents = 100
+const ended: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+interface Aged {
+  key: number
+  at: string
+}
+
+interface AgedTransaction extends Aged {
+  status: TransactionStatus
+  chain_id: number
+  from: string
+  nonce: number | null
+}
+
+/** Removes what is old, a few rows at a time, from its old end on: keys and sequences are given in the order of creation. */
+export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
+  const remove = (table: string, column: string) => {
+    const statement = db.prepare<[string]>(`DELETE FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?))`)
+    return (keys: number[]) => void statement.run(JSON.stringify(keys))
+  }
+
+  // A relayer's list is counted by the ends of its sequence: from the lowest on, and never out of its middle.
+  const nextRelayer = db
+    .prepare<[number], number | null>('SELECT min(relayer_key) FROM transactions WHERE relayer_key > ?')
+    .pluck()
+  const oldest = db.prepare<[number], AgedTransaction>(`
+    SELECT key, status, chain_id, "from", nonce, max(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
+    FROM transactions WHERE relayer_key = ? ORDER BY sequence LIMIT ${max_parents}`)
+  // The highest nonce that is known to be used tells an old chain from one that began anew: its transaction stays.
+  const newestUsed = db
+    .prepare<[number, string], number>(`
+      SELECT nonce FROM transactions
+      WHERE chain_id = ? AND "from" = ? AND nonce IS NOT NULL
+        AND (status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)
+      ORDER BY nonce DESC LIMIT 1`)
+    .pluck()
+  const removeTransactions = [
+    remove('attempts', 'transaction_key'),
+    remove('idempotency', 'transaction_key'),
+    remove('transactions', 'key'),
+  ]
+
+  function pruneTransactions(before: string, after: number): Pruned {
+    const relayer_key = nextRelayer.get(after) ?? undefined
+    if (relayer_key === undefined) return { removed: 0, next: undefined }
+    const rows = oldest.all(relayer_key)
+    const used = new Map<string, number>()
+    const usedBy = ({ chain_id, from }: AgedTransaction) => {
+      const account = `${chain_id} ${from}`
+      if (!used.has(account)) used.set(account, newestUsed.get(chain_id, from) ?? 0)
+      return used.get(account) as number
+    }
+    const first = rows.findIndex(
+      (row) => !ended.has(row.status) || row.at >= before || (row.nonce !== null && row.nonce >= usedBy(row)),
+    )
+    const keys = rows.slice(0, first < 0 ? rows.length : first).map(({ key }) => key)
+    for (const its of removeTransactions) its(keys)
+    return { removed: keys.length, next: keys.length === max_parents ? after : relayer_key }
+  }
+
+  /** Of a table that is read by its keys: up to the first row that is young, those that may go. */
+  const byKey = <Row extends Aged>(
+    rows: (after: number) => Row[],
+    limit: number,
+    mayGo: (row: Row) => boolean,
+    removals: ((keys: number[]) => void)[],
+  ) => {
+    return (before: string, after: number): Pruned => {
+      const read = rows(after)
+      const young = read.findIndex(({ at }) => at >= before)
+      const old = young < 0 ? read : read.slice(0, young)
+      const keys = old.filter(mayGo).map(({ key }) => key)
+      for (const its of removals) its(keys)
+      return { removed: keys.length, next: old.length === limit ? old.at(-1)?.key : undefined }
+    }
+  }
+
+  const known = db.prepare<[number], Aged>(`
+    SELECT transaction_key AS key, transactions.created_at AS at
+    FROM idempotency INDEXED BY idempotency_by_transaction JOIN transactions ON transactions.key = transaction_key
+    WHERE transaction_key > ? ORDER BY transaction_key LIMIT ${max_rows}`)
+  const delivered = db.prepare<[number], Aged & { status: string }>(
+    `SELECT key, status, created_at AS at FROM deliveries WHERE key > ? ORDER BY key LIMIT ${max_parents}`,
+  )
+  // The last of a relayer stays: the next one's sequence follows it.
+  const happened = db.prepare<[number], Aged & { held: 0 | 1 }>(`
+    SELECT key, created_at AS at,
+      EXISTS (SELECT 1 FROM deliveries WHERE event_key = events.key)
+        OR NOT EXISTS (SELECT 1 FROM events AS later
+                       WHERE later.relayer_key = events.relayer_key AND later.sequence > events.sequence) AS held
+    FROM events WHERE key > ? ORDER BY key LIMIT ${max_rows}`)
+
+  const prunes = {
+    transactions: pruneTransactions,
+    idempotency: byKey(
+      (after) => known.all(after),
+      max_rows,
+      () => true,
+      [remove('idempotency', 'transaction_key')],
+    ),
+    deliveries: byKey(
+      (after) => delivered.all(after),
+      max_parents,
+      ({ status }) => status !== 'pending',
+      [remove('delivery_attempts', 'delivery_key'), remove('deliveries', 'key')],
+    ),
+    events: byKey(
+      (after) => happened.all(after),
+      max_rows,
+      ({ held }) => held === 0,
+      [remove('events', 'key')],
+    ),
+  }
+
+  return { prune: async (kind, before, after) => write(() => prunes[kind](before, after)) }
+}

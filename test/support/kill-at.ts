@@ -1,0 +1,27 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import Database from 'better-sqlite3'
+
+// Ends the process, as kill -9 does, just before its KILL_AT-th change of a file or of a row.
+const at = Number(process.env.KILL_AT)
+let steps = 0
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever it is called with is passed on.
+type Anything = (this: unknown, ...parameters: any[]) => unknown
+
+function counted(target: object, name: string): void {
+  const original = Reflect.get(target, name) as Anything
+  Reflect.set(target, name, function counting(this: unknown, ...parameters: unknown[]) {
+    steps += 1
+    if (steps === at) process.kill(process.pid, 'SIGKILL')
+    return original.apply(this, parameters)
+  })
+}
+
+for (const name of ['linkSync', 'renameSync', 'unlinkSync', 'fsyncSync', 'writeSync', 'rmSync']) counted(fs, name)
+syncBuiltinESMExports()
+const memory = new Database(':memory:')
+counted(Object.getPrototypeOf(memory.prepare('CREATE TABLE t (a)')), 'run')
+memory.close()
+// After a commit it looks at the file, before anything else of the file's is changed.
+counted(Database.prototype, 'pragma')
