@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { runCommand } from './support/command.ts'
 import { createSigner } from './support/resources.ts'
@@ -60,6 +61,19 @@ test('what is there already stays, and what cannot be is told in a line', async 
   expect(await refused([join(temporaryFolder(), 'nowhere', 'copy')], data_dir)).toContain('nowhere')
   expect(await refused([join(temporaryFolder(), 'copy')], temporaryFolder())).toContain('There is no database')
   expect(await refused([], data_dir)).toContain('npm run backup -- FILE')
+})
+
+test('a database that misses rows gives no backup', async () => {
+  const service = await startTestService()
+  await service.close()
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  db.pragma('foreign_keys = OFF')
+  db.exec('DELETE FROM signers')
+  db.close()
+  const folder = temporaryFolder()
+  const end = await runCommand('backup', [join(folder, 'copy')], { DATA_DIR: service.data_dir })
+  expect([end.code, end.err]).toEqual([1, expect.stringContaining('misses rows')])
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('a damaged database gives no backup', async () => {

@@ -96,6 +96,35 @@ test('requests, calls to nodes and deliveries are spans; a request is under its 
   expect(JSON.stringify(collector.spans)).not.toContain(api_key)
 })
 
+test('what goes on after its request has ended is no part of its trace', async () => {
+  const collector = await startCollector()
+  const chain = await testChain({ noMining: true })
+  const service = await startTestService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+  const { client, api_key } = service
+  const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } }
+  await client.patch('/api/v1/networks/{network_id}', network)
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  const headers = {
+    Authorization: `Bearer ${api_key}`,
+    'Content-Type': 'application/json',
+    traceparent: `00-${traceId}-${spanId}-01`,
+  }
+  const body = JSON.stringify({ to: relayer.address, value: '1', gas_limit: 21_000 })
+  const sent = await service.raw('/api/v1/relayers/demo/transactions', { method: 'POST', headers, body })
+  expect(sent.status).toBe(201)
+  const status = async () =>
+    (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: 'demo' } })).data[0]?.status
+  await expect.poll(status).toBe('submitted')
+  await chain.mine()
+  await expect.poll(status, { timeout: 10_000 }).toBe('confirmed')
+  await service.close()
+  const receipts = collector.spans.filter((span) => `${attributesOf(span)['rpc.method']}`.includes('Receipt'))
+  expect(receipts.length).toBeGreaterThan(0)
+  for (const { traceId: its, parentSpanId } of receipts)
+    expect([its === traceId, parentSpanId]).toEqual([false, undefined])
+})
+
 test('a collector that does not answer disturbs nobody', async () => {
   const service = await startTestService({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces' })
   expect((await service.raw('/api/v1/relayers')).status).toBe(200)

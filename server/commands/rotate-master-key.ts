@@ -38,11 +38,12 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
     const vault = createVault(key)
     file?.announce(key)
     const count = reseal((secret, row) => vault.seal(openOne(current.vault, secret, row), row), sealProof(vault))
-    // The old sealings are in the log still, and would stay there for a while.
-    connection.db.pragma('wal_checkpoint(TRUNCATE)')
     file?.adopt()
+    const rest = sweepOut(connection)
+      ? ''
+      : ' What was sealed under the old one could not all be swept out of the file.'
     const where = file ? `${file.path} holds it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
-    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.`
+    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.${rest}`
   } finally {
     connection.db.close()
   }
@@ -59,6 +60,17 @@ function endUnfinished(file: MasterKeyFile | undefined, sealed: Uint8Array, isGi
   throw new CommandError(`The database is encrypted under another master key than ${file ? file.path : 'MASTER_KEY'}`)
 }
 
+/** What was deleted, or sealed before, stands in free space and in the log until it is written over: whoever had the old key could read it. */
+function sweepOut({ db }: Connection): boolean {
+  try {
+    db.exec('VACUUM')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    return true
+  } catch {
+    return false
+  }
+}
+
 function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
   try {
     return vault.open(sealed, row)
@@ -69,10 +81,7 @@ function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
 
 function open(database_file: string): Connection {
   try {
-    const connection = connect(database_file, {}, true)
-    // What was sealed under the old key is overwritten, and not only let go.
-    connection.db.pragma('secure_delete = ON')
-    return connection
+    return connect(database_file, {}, true)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const inUse = /locked|busy/.test(error.message)

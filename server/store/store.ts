@@ -24,7 +24,7 @@ export interface Store {
   /** Throws when the database does not answer. */
   ping(): void
   close(): void
-  /** What is under way now; counts stop at 100,000, and relayers at 100. `now`: milliseconds of the epoch. */
+  /** What is under way now; counts (and the oldest, of those counted) stop at 20,000, relayers at 100, and nonces 1,000 from the lowest. `now`: milliseconds of the epoch. */
   measure(now: number): Promise<Measures>
 
   /** The row that proves the master key, made with `make` when there is none yet. */

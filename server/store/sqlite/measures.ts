@@ -2,9 +2,11 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Measures, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** A count goes no further, so that looking never blocks for long: an index of as many rows is read in 10 ms. */
-const max_counted = 100_000
+/** A count goes no further, so that looking never holds up a request for long. */
+const max_counted = 20_000
 const max_relayers = 100
+/** More are never with the nodes at once: what is missing further up is not missed yet. */
+const max_nonces = 1_000
 
 /** What is under way, from the indexes of what is unfinished: it costs what is unfinished, and not what is kept. */
 export function measures({ db }: Connection): Pick<Store, 'measure'> {
@@ -23,11 +25,12 @@ export function measures({ db }: Connection): Pick<Store, 'measure'> {
   const deliveries = db.prepare<[number], { pending: number; due: number | null }>(`
     SELECT COUNT(*) AS pending, sum(next_at <= ?) AS due FROM (
       SELECT next_at FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' LIMIT ${max_counted})`)
-  // From the lowest that is unfinished to the next that will be given, what no transaction holds.
+  // From the lowest that is unfinished to the next that will be given, or as far as we look: what no transaction holds.
   const gaps = db.prepare<[], { relayer_id: string; gaps: number }>(`
-    SELECT id AS relayer_id, next_nonce - lowest - (
+    SELECT id AS relayer_id, min(next_nonce, lowest + ${max_nonces}) - lowest - (
         SELECT COUNT(*) FROM transactions
-        WHERE chain_id = accounts.chain_id AND "from" = accounts.address AND nonce >= lowest AND nonce < next_nonce
+        WHERE chain_id = accounts.chain_id AND "from" = accounts.address AND nonce >= lowest
+          AND nonce < min(next_nonce, lowest + ${max_nonces})
       ) AS gaps
     FROM (
       SELECT id, chain_id, address, min(

@@ -33,14 +33,17 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
   const oldest = db.prepare<[number], AgedTransaction>(`
     SELECT key, status, chain_id, "from", nonce, max(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
     FROM transactions WHERE relayer_key = ? ORDER BY sequence LIMIT ${max_parents}`)
-  // The highest nonce that is known to be used tells an old chain from one that began anew: its transaction stays.
-  const newestUsed = db
-    .prepare<[number, string], number>(`
-      SELECT nonce FROM transactions
-      WHERE chain_id = ? AND "from" = ? AND nonce IS NOT NULL
-        AND (status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)
-      ORDER BY nonce DESC LIMIT 1`)
+  // The highest nonce that is known to be used tells an old chain from one that began anew: its transaction stays. Looking goes
+  // up from the candidate and not far, since what is above may be unfinished by the hundred thousand; when in doubt, it stays.
+  const usedAbove = db
+    .prepare<[number, string, number], 0 | 1>(`
+      SELECT EXISTS (
+        SELECT 1 FROM (SELECT status, block_hash FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce > ?
+                       ORDER BY nonce LIMIT ${max_rows})
+        WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)`)
     .pluck()
+  const mayEnd = ({ chain_id, from, nonce }: AgedTransaction) =>
+    nonce === null || usedAbove.get(chain_id, from, nonce) === 1
   const removeTransactions = [
     remove('attempts', 'transaction_key'),
     remove('idempotency', 'transaction_key'),
@@ -51,15 +54,7 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
     const relayer_key = nextRelayer.get(after) ?? undefined
     if (relayer_key === undefined) return { removed: 0, next: undefined }
     const rows = oldest.all(relayer_key)
-    const used = new Map<string, number>()
-    const usedBy = ({ chain_id, from }: AgedTransaction) => {
-      const account = `${chain_id} ${from}`
-      if (!used.has(account)) used.set(account, newestUsed.get(chain_id, from) ?? 0)
-      return used.get(account) as number
-    }
-    const first = rows.findIndex(
-      (row) => !ended.has(row.status) || row.at >= before || (row.nonce !== null && row.nonce >= usedBy(row)),
-    )
+    const first = rows.findIndex((row) => !ended.has(row.status) || row.at >= before || !mayEnd(row))
     const keys = rows.slice(0, first < 0 ? rows.length : first).map(({ key }) => key)
     for (const its of removeTransactions) its(keys)
     return { removed: keys.length, next: keys.length === max_parents ? after : relayer_key }
