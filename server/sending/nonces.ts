@@ -56,7 +56,7 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
     async follow(relayer, chain, latest) {
       const { chain_id, address } = relayer
       const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
-      const isSuspicious = latest < (await store.settledNonce(chain_id, address)) || relayer.system_disabled
+      const isSuspicious = (await store.isSettledFrom(chain_id, address, latest)) || relayer.system_disabled
       if (genesis_hash === null || isSuspicious) {
         const genesis = await chain.blockHash(0)
         if (genesis !== undefined && genesis_hash === null) await store.setGenesis(chain_id, address, genesis)
@@ -159,7 +159,7 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
         }
       }
       // An account at rest has no lane that would have seen it.
-      if (latest < (await store.settledNonce(relayer.chain_id, relayer.address))) {
+      if (await store.isSettledFrom(relayer.chain_id, relayer.address, latest)) {
         const genesis = await chain.blockHash(0).catch(() => undefined)
         if (genesis !== undefined && genesis_hash !== null && genesis !== genesis_hash) {
           return { ...base, status: 'chain_restarted', explanation: explainRestart(next_nonce, latest) }

@@ -125,8 +125,8 @@ export interface Store {
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
-  /** How many nonces of the account are used up by transactions that ended, or are in a block: the highest of them and one. */
-  settledNonce(chain_id: number, address: string): Promise<number>
+  /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */
+  isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
 
   /** The events of a relayer after a sequence number, in order. */
   events(relayer_key: number, after: number, limit: number): Promise<EventRow[]>

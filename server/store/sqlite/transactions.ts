@@ -16,7 +16,7 @@ type Transactions = Pick<
   | 'flying'
   | 'mined'
   | 'holders'
-  | 'settledNonce'
+  | 'isSettledFrom'
   | 'countUnfinished'
   | 'lastConfirmedAt'
   | 'attempts'
@@ -86,13 +86,12 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE chain_id = ? AND "from" = ? AND nonce >= ? AND nonce < ? ORDER BY nonce LIMIT ?`)
-  const settled = db
-    .prepare<[number, string], number>(`
-      SELECT nonce + 1 FROM transactions
-      WHERE chain_id = ? AND "from" = ? AND nonce IS NOT NULL
-        AND (status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)
-      ORDER BY nonce DESC LIMIT 1`)
-    .pluck()
+  // Blocks take nonces in their order, so what is settled comes first. Behind it there may be a hundred thousand that wait.
+  const settled = db.prepare<[number, string, number]>(`
+    SELECT 1 FROM (
+      SELECT status, block_hash FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce >= ? ORDER BY nonce LIMIT 1000
+    )
+    WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL LIMIT 1`)
   const inState = [`status = 'pending'`, `status IN ('sent', 'submitted')`, `status = 'mined'`]
   const counts = inState.map((state) =>
     db.prepare<[number], number>(`SELECT COUNT(*) FROM transactions WHERE relayer_key = ? AND ${state}`).pluck(),
@@ -179,7 +178,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     mined: async (relayer_key, up_to_block, limit) => selectMined.all(relayer_key, up_to_block, limit).map(read),
     holders: async (chain_id, address, from, to, limit) =>
       selectHolders.all(chain_id, address, from, to, limit).map(read),
-    settledNonce: async (chain_id, address) => settled.get(chain_id, address) ?? 0,
+    isSettledFrom: async (chain_id, address, nonce) => settled.get(chain_id, address, nonce) !== undefined,
     countUnfinished: async (relayer_key) => counts.reduce((sum, count) => sum + (count.get(relayer_key) as number), 0),
     lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
     attempts: async (key) => selectAttempts.all(key),
