@@ -41,6 +41,9 @@ import { eventStream } from './webhooks/event-stream.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker } from './worker.ts'
 
+/** EX_IOERR of sysexits.h. */
+const exit_code_io = 74
+
 export interface Service {
   /** Where it listens: http://host:port, without a slash at the end. */
   url: string
@@ -76,7 +79,12 @@ export async function startService(config: Config, world: World = {}): Promise<S
     ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },
   })
   const { observer } = observation
-  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer }
+  // What was acknowledged is on the disk; a new process reads what is really there.
+  const broken = (error: unknown) => {
+    logger.fatal({ err: error }, 'the database cannot be trusted any more: the process ends')
+    process.exit(exit_code_io)
+  }
+  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer, broken }
   const store = openStore(config.database_file, storeWorld)
 
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)

@@ -18,7 +18,7 @@ export { StoreError } from './sqlite/connection.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {
-  const connection = connect(file, world.observer)
+  const connection = connect(file, world)
   const { db } = connection
 
   const ping = db.prepare('SELECT 1 FROM generation')

@@ -1,12 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../observer.ts'
 import type { AuditEntry, Deed } from '../store.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
+
+export interface ConnectionWorld {
+  observer?: Observer
+  /** The disk has failed: nothing more may be written by this process. */
+  broken?(error: unknown): void
+}
 
 /** The file cannot serve; the message says why, for the one who runs the service. */
 export class StoreError extends Error {}
@@ -39,7 +46,8 @@ export interface Connection {
  * Throws when the file is of a newer service than this one. `alone`: nobody else may have the file open, now or until it is
  * closed; throws StoreError (locked) when somebody has.
  */
-export function connect(file: string, observer: Observer = {}, alone = false): Connection {
+export function connect(file: string, world: ConnectionWorld = {}, alone = false): Connection {
+  const { observer = {}, broken = () => {} } = world
   const db = open(file, alone)
   // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
   db.pragma('synchronous = FULL')
@@ -64,15 +72,28 @@ export function connect(file: string, observer: Observer = {}, alone = false): C
     return done
   }
 
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code !== undefined && untrustworthy.test(code)) broken(error)
+      if (code === 'SQLITE_FULL') throw diskFull()
+      throw error
+    }
+  }
+
   const commit = <T>(work: () => T): T => {
     if (db.inTransaction) throw new Error('A write is inside another one')
     const doer = deed
     entries = []
-    const result = immediately.immediate(() => {
-      const done = attributed(doer, work)
-      trail.append(entries)
-      return done
-    })
+    const result = guarded(() =>
+      immediately.immediate(() => {
+        const done = attributed(doer, work)
+        trail.append(entries)
+        return done
+      }),
+    )
     for (const entry of entries) if ('recorded' in entry) entry.recorded = true
     return result as T
   }
@@ -152,6 +173,15 @@ const timed =
       took(performance.now() - started)
     }
   }
+
+/**
+ * After a failed fsync the kernel forgets what it could not write, and SQLite goes on committing on top of it. Only what is read
+ * anew from the disk can be trusted then.
+ */
+const untrustworthy = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
+
+const diskFull = () =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }])
 
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })

@@ -13,6 +13,8 @@ export interface StoreWorld {
   /** What may be told of a relayer: its nodes' URLs hold secrets. */
   showRelayer(relayer: RelayerRow): Relayer
   observer?: Observer
+  /** The disk has failed: nothing more may be written by this process. */
+  broken?(error: unknown): void
 }
 
 export interface Events {
