@@ -58,6 +58,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/sign-typed-data/full": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign typed data that is given in full
+         * @description Signs an EIP-712 document as `eth_signTypedData_v4` takes it; the service hashes it, so that it sees what it signs.
+         *     What is shown is what is signed: a member that its type lacks, or a value that its type does not hold, is refused.
+         *
+         *     Integers are integers of JSON up to 2^53 - 1, and else texts (decimal, or hex with 0x). Bytes and addresses are hex
+         *     with 0x, truth values are `true` and `false`. Nothing is null. `types.EIP712Domain` may be absent: then the domain
+         *     has the members that are given, in the standard's order. A type that holds itself is refused.
+         *
+         *     A `chainId` other than that of the relayer's network is refused, unless the policy `allowed_domain_separators` lists
+         *     the domain.
+         */
+        post: operations["signTypedDataFull"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/transactions/": {
         parameters: {
             query?: never;
@@ -118,6 +152,34 @@ export interface paths {
          *     passed, whichever is first; look at `status`.
          */
         post: operations["sendTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what would become of a transaction
+         * @description Goes the way of "Send a transaction" up to the point where it would be accepted, and says what was found: whether it
+         *     would be accepted, everything that stands against it, and what it would cost. No nonce is taken, nothing is signed,
+         *     and no daily limit is used up. A relayer that does not exist, and a body that cannot be read, are refused as there.
+         */
+        post: operations["dryRunTransaction"];
         delete?: never;
         options?: never;
         head?: never;
@@ -238,8 +300,9 @@ export interface paths {
         /**
          * Sign a transaction without sending it
          * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559), which must be for the chain id of the
-         *     relayer's network and keep its policies. The service does not know of its nonce: a transaction that is sent by
-         *     other means with a nonce that the service has given away competes with it.
+         *     relayer's network and keep its policies. Limits per day count it before it is signed, each time. The service does not
+         *     know of its nonce: a transaction that is sent by other means with a nonce that the service has given away competes
+         *     with it.
          */
         post: operations["signTransaction"];
         delete?: never;
@@ -1057,6 +1120,31 @@ export interface components {
             domain_separator: components["schemas"]["HashInput"];
             hash_struct_message: components["schemas"]["HashInput"];
         };
+        /** @description An EIP-712 document. At most 5,000 values, and 32,768 characters of types. */
+        TypedData: {
+            domain: {
+                name?: string;
+                version?: string;
+                chainId?: components["schemas"]["AmountInput"] | string;
+                verifyingContract?: components["schemas"]["AddressInput"];
+                salt?: string;
+            };
+            /** @description The structs by their names. */
+            types: {
+                [key: string]: components["schemas"]["TypedDataMember"][];
+            };
+            primaryType: components["schemas"]["TypedDataName"];
+            /** @description The values of the primary type's members. */
+            message: {
+                [key: string]: unknown;
+            };
+        };
+        TypedDataName: string;
+        TypedDataMember: {
+            name: components["schemas"]["TypedDataName"];
+            /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
+            type: string;
+        };
         /** @description A recoverable secp256k1 signature, deterministic (RFC 6979) and with a low s (EIP-2). */
         SignatureResult: {
             r: components["schemas"]["Hash"];
@@ -1129,6 +1217,28 @@ export interface components {
              *     canceled on chain first.
              */
             valid_until?: string | null;
+        };
+        DryRun: {
+            /** @description Whether it would be accepted now. */
+            accepted: boolean;
+            /** @description What stands against it; sending answers with the first. */
+            refusals: {
+                status: number;
+                message: string;
+                details: {
+                    path: string;
+                    message: string;
+                }[];
+            }[];
+            /** @description What it would get if it came next. Null, as all below, when the chain could not be asked. */
+            nonce: number | null;
+            gas_limit: number | null;
+            gas_price: components["schemas"]["Amount"] | null;
+            max_fee_per_gas: components["schemas"]["Amount"] | null;
+            max_priority_fee_per_gas: components["schemas"]["Amount"] | null;
+            /** @description The value, and all of the gas at the highest price; before it is priced anew because it is slow. */
+            max_cost: string | null;
+            balance: components["schemas"]["Amount"] | null;
         };
         PendingCancellation: {
             queued_for_cancellation_transaction_ids: components["schemas"]["Id"][];
@@ -1504,6 +1614,10 @@ export interface components {
             /** @description Empty. */
             config?: Record<string, never>;
         };
+        /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
+        Selector: string;
+        /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
+        SelectorInput: string;
         /** @description What is absent does not limit. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
@@ -1511,7 +1625,28 @@ export interface components {
             gas_price_cap?: components["schemas"]["Amount"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
+            allowed_functions?: {
+                receiver: components["schemas"]["Address"];
+                selectors: components["schemas"]["Selector"][];
+            }[];
+            max_value?: components["schemas"]["Amount"];
+            max_value_per_day?: components["schemas"]["Amount"];
+            token_limits?: {
+                token: components["schemas"]["Address"];
+                max_amount?: components["schemas"]["Amount"];
+                max_amount_per_day?: components["schemas"]["Amount"];
+            }[];
+            allow_messages?: boolean;
+            allow_blind_typed_data?: boolean;
+            allow_sign_transaction?: boolean;
+            allowed_domain_separators?: components["schemas"]["Hash"][];
         };
+        /**
+         * @description What a relayer signs and sends. They hold on every path to a signature: sending, replacing, sign-transaction, signing
+         *     messages and typed data. A transaction is judged when it is accepted, by the policies of that moment; a later change
+         *     does not take back what was accepted (cancel it). To cancel is always allowed. They look at what is signed itself, not
+         *     at what a contract that is called does in turn.
+         */
         RelayerPoliciesInput: {
             /** @description The relayer does not send when its balance is below this. */
             min_balance?: components["schemas"]["AmountInput"];
@@ -1519,10 +1654,50 @@ export interface components {
             gas_limit_estimation?: boolean;
             /** @description No transaction pays more than this for a unit of gas. */
             gas_price_cap?: components["schemas"]["AmountInput"];
-            /** @description The only addresses that transactions may go to. */
+            /** @description The only addresses that transactions may go to. With it no contract can be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description Whether to price by EIP-1559 (true) or with one gas price (false); absent, as the chain has it. */
             eip1559_pricing?: boolean;
+            /**
+             * @description Which functions of a receiver may be called; a receiver that is not here is not limited by it. `0x` among the
+             *     selectors allows a call without data, a plain transfer. Each receiver once.
+             */
+            allowed_functions?: {
+                receiver: components["schemas"]["AddressInput"];
+                selectors: components["schemas"]["SelectorInput"][];
+            }[];
+            /** @description No transaction sends more wei along than this. What gas costs is not counted. */
+            max_value?: components["schemas"]["AmountInput"];
+            /**
+             * @description All transactions of any 24 hours together send no more wei along than this, counted when they are accepted, in steps
+             *     of five minutes (so up to five minutes longer than a day). What fails, or is canceled after it was signed, stays
+             *     counted; what is canceled before is given back. A replacement counts for what it adds to the highest that its
+             *     transaction was counted with. It counts from when it is set.
+             */
+            max_value_per_day?: components["schemas"]["AmountInput"];
+            /**
+             * @description Limits of ERC-20 tokens, in the token's smallest units. The amounts of `transfer`, `transferFrom`, `approve` and
+             *     `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and
+             *     every other call of the token, are refused, except functions that `allowed_functions` lists for it: those are
+             *     not counted. So is typed data (a permit gives an allowance) whose domain `allowed_domain_separators` does not
+             *     list. An allowance that others have already is not known here, nor are tokens that another contract holds. Each
+             *     token once.
+             */
+            token_limits?: {
+                token: components["schemas"]["AddressInput"];
+                /** @description Of one transaction. */
+                max_amount?: components["schemas"]["AmountInput"];
+                /** @description Of all transactions of any 24 hours together. */
+                max_amount_per_day?: components["schemas"]["AmountInput"];
+            }[];
+            /** @description Whether plain messages (EIP-191) are signed; they are when it is absent. */
+            allow_messages?: boolean;
+            /** @description Whether typed data is signed of which only the hashes are known; it is when this is absent. */
+            allow_blind_typed_data?: boolean;
+            /** @description Whether a transaction is signed without being sent; it is when this is absent. */
+            allow_sign_transaction?: boolean;
+            /** @description The only EIP-712 domains that typed data is signed for, given by hashes or in full. */
+            allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         RelayerPoliciesPatch: {
             min_balance?: components["schemas"]["AmountInput"] | null;
@@ -1530,6 +1705,23 @@ export interface components {
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
+            allowed_functions?: {
+                receiver: components["schemas"]["AddressInput"];
+                selectors: components["schemas"]["SelectorInput"][];
+            }[] | null;
+            max_value?: components["schemas"]["AmountInput"] | null;
+            max_value_per_day?: components["schemas"]["AmountInput"] | null;
+            token_limits?: {
+                token: components["schemas"]["AddressInput"];
+                /** @description Of one transaction. */
+                max_amount?: components["schemas"]["AmountInput"];
+                /** @description Of all transactions of any 24 hours together. */
+                max_amount_per_day?: components["schemas"]["AmountInput"];
+            }[] | null;
+            allow_messages?: boolean | null;
+            allow_blind_typed_data?: boolean | null;
+            allow_sign_transaction?: boolean | null;
+            allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         Relayer: {
             id: components["schemas"]["Id"];
@@ -1734,6 +1926,20 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["Transaction"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description What would become of it. */
+        DryRun: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["DryRun"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -2183,6 +2389,9 @@ export type HttpUrl = components['schemas']['HttpUrl'];
 export type Timestamp = components['schemas']['Timestamp'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
+export type TypedData = components['schemas']['TypedData'];
+export type TypedDataName = components['schemas']['TypedDataName'];
+export type TypedDataMember = components['schemas']['TypedDataMember'];
 export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
@@ -2190,6 +2399,7 @@ export type Transaction = components['schemas']['Transaction'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type BytesInput = components['schemas']['BytesInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
 export type TransactionSignature = components['schemas']['TransactionSignature'];
 export type SignedTransaction = components['schemas']['SignedTransaction'];
@@ -2237,6 +2447,8 @@ export type CreateSignerRequest = components['schemas']['CreateSignerRequest'];
 export type PlainSignerRequest = components['schemas']['PlainSignerRequest'];
 export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest'];
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
+export type Selector = components['schemas']['Selector'];
+export type SelectorInput = components['schemas']['SelectorInput'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
@@ -2258,6 +2470,7 @@ export type ResponseHealth = components['responses']['Health'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResult = components['responses']['SignatureResult'];
 export type ResponseTransaction = components['responses']['Transaction'];
+export type ResponseDryRun = components['responses']['DryRun'];
 export type ResponsePendingCancellation = components['responses']['PendingCancellation'];
 export type ResponseSignedTransaction = components['responses']['SignedTransaction'];
 export type ResponseBalance = components['responses']['Balance'];
@@ -2353,6 +2566,34 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    signTypedDataFull: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TypedData"];
+            };
+        };
+        responses: {
+            200: components["responses"]["SignatureResult"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["Failure"];
+        };
+    };
     listTransactions: {
         parameters: {
             query?: {
@@ -2429,6 +2670,34 @@ export interface operations {
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    dryRunTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };

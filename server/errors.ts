@@ -50,3 +50,6 @@ export const conflict = (path: string, message: string): ApiError =>
   new ApiError('conflict', 'Conflict', [{ path, message }])
 
 export const notFound = (message: string): ApiError => new ApiError('not_found', message)
+
+/** A policy of the relayer's stands against it: 403, naming each that does. */
+export const refusedBy = (details: Detail[]): ApiError => new ApiError('forbidden', 'Forbidden', details)

@@ -8,6 +8,7 @@ import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { parseUnsigned, readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
+import { hashTypedData } from './evm/typed-data.ts'
 import { createDemo, readSecrets, type Secrets } from './first-start.ts'
 import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
@@ -28,8 +29,10 @@ import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
 import { createRetention } from './retention.ts'
+import { createDryRun } from './sending/dry-run.ts'
 import { createNonces } from './sending/nonces.ts'
-import { checkPolicies } from './sending/policies.ts'
+import { checkPolicies, overLimit, spendingOf } from './sending/policies.ts'
+import { createPreparation } from './sending/preparation.ts'
 import { createSender } from './sending/sender.ts'
 import { createSubmit, stateOf } from './sending/submit.ts'
 import { createWaiting } from './sending/waiting.ts'
@@ -109,6 +112,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
     }
     const sender = createSender(sending)
+    const preparation = createPreparation(sending)
     const worker = createWorker({
       work: sender.work,
       find: store.relayersAtWork,
@@ -158,7 +162,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
       seal: vault.seal,
       findSigner: keyring.find,
       enclose: keyring.enclose,
-      ...{ generateKey, openKeystore, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, stateOf },
+      ...{ generateKey, openKeystore, messageDigest, typedDataDigest, hashTypedData, parseUnsigned, stateOf },
+      ...{ checkPolicies, spendingOf, overLimit },
       checkTarget,
       changed: sending.changed,
       sendTest: deliverer.test,
@@ -169,7 +174,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
           relayer_key,
           last_event_id,
         ),
-      submit: createSubmit({ ...sending, readWanted, wake: worker.wake }),
+      submit: createSubmit({ ...sending, preparation, readWanted, wake: worker.wake }),
+      dryRun: createDryRun({ ...sending, preparation, readWanted }),
       waitUntil: waiting.until,
       hurry,
       reach: chains.reach,

@@ -1,5 +1,6 @@
 import { getAddress } from 'ethers'
 import { expect, test } from 'vitest'
+import type { Relayer } from '../client/index.ts'
 import { createSigner } from './support/resources.ts'
 import { startTestService, type TestService } from './support/service.ts'
 
@@ -69,4 +70,63 @@ test('receivers are taken in any case, with their checksum when mixed, and told 
     expect.soft(refused.status, address).toBe(400)
     expect.soft(await refused.json()).toMatchObject({ details: [{ path: '/body/policies/whitelist_receivers/1' }] })
   }
+})
+
+const separator = 'AB'.repeat(32)
+const address = `0x${'12'.repeat(20)}`
+const read: [given: object, told: object][] = [
+  [
+    { max_value: 7, max_value_per_day: '007' },
+    { max_value: '7', max_value_per_day: '7' },
+  ],
+  [{ allow_messages: false, allow_blind_typed_data: true, allow_sign_transaction: false }, {}],
+  [
+    { allowed_functions: [{ receiver: getAddress(address), selectors: ['0xA9059CBB', '0x'] }] },
+    { allowed_functions: [{ receiver: address, selectors: ['0xa9059cbb', '0x'] }] },
+  ],
+  [
+    { token_limits: [{ token: getAddress(address), max_amount: 10, max_amount_per_day: '20' }] },
+    { token_limits: [{ token: address, max_amount: '10', max_amount_per_day: '20' }] },
+  ],
+  [{ token_limits: [{ token: address }] }, {}],
+  [{ allowed_domain_separators: [separator] }, { allowed_domain_separators: [`0x${separator.toLowerCase()}`] }],
+]
+const twice = { receiver: address, selectors: [] }
+const unreadable: [policies: object, path: string][] = [
+  [{ allowed_functions: [{ receiver: address }] }, 'allowed_functions/0/selectors'],
+  [{ allowed_functions: [{ receiver: address, selectors: ['0xa9059c'] }] }, 'allowed_functions/0/selectors/0'],
+  [
+    { allowed_functions: [{ receiver: address, selectors: ['transfer(address,uint256)'] }] },
+    'allowed_functions/0/selectors/0',
+  ],
+  [{ allowed_functions: [twice, { ...twice, receiver: getAddress(address) }] }, 'allowed_functions/1/receiver'],
+  [{ token_limits: [{ max_amount: 1 }] }, 'token_limits/0/token'],
+  [{ token_limits: [{ token: address, max_amount: -1 }] }, 'token_limits/0/max_amount'],
+  [{ token_limits: [{ token: address, max_amount_per_day: `${2n ** 256n}` }] }, 'token_limits/0/max_amount_per_day'],
+  [{ token_limits: [{ token: address }, { token: address }] }, 'token_limits/1/token'],
+  [{ max_value_per_day: 1.5 }, 'max_value_per_day'],
+  [{ allow_messages: 'false' }, 'allow_messages'],
+  [{ allowed_domain_separators: ['0x12'] }, 'allowed_domain_separators/0'],
+]
+
+test('limits and lists are told in one form, merged one by one, and refused where they are wrong', async () => {
+  const { client, raw } = await startTestService()
+  const path = { relayer_id: 'demo' }
+  const patch = async (policies: object | null) => {
+    const answer = await raw(`${listPath}/demo`, { method: 'PATCH', body: JSON.stringify({ policies }) })
+    const { data, details = [] } = (await answer.json()) as { data: Relayer; details?: { path: string }[] }
+    return { policies: data?.policies, paths: details.map(({ path }) => path) }
+  }
+  for (const [given, told] of read) {
+    await patch(null)
+    expect.soft((await patch(given)).policies).toEqual({ ...given, ...told })
+  }
+  for (const [policies, place] of unreadable) {
+    expect.soft((await patch(policies)).paths, place).toContain(`/body/policies/${place}`)
+  }
+  await patch(null)
+  await patch({ max_value: 1, token_limits: [{ token: address }], allow_messages: false })
+  const merged = await patch({ max_value: null, token_limits: [], allow_messages: null, max_value_per_day: 2 })
+  expect(merged.policies).toEqual({ token_limits: [], max_value_per_day: '2' })
+  expect((await client.get('/api/v1/relayers/{relayer_id}', { path })).data.policies).toEqual(merged.policies)
 })

@@ -140,7 +140,7 @@ describe('the algorithm', () => {
 })
 
 describe('the API', () => {
-  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' }
+  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '7' }
   const sign = '/api/v1/relayers/demo/sign'
   const post = (body: string) => ({ method: 'POST', body })
   const limited = operations.filter(({ statuses }) => statuses.includes(429))
@@ -153,18 +153,20 @@ describe('the API', () => {
 
   test('signing, sending and listing transactions share a limit; 429 says how long', async () => {
     expect(limited.map(({ id }) => id).sort()).toEqual([
+      'dryRunTransaction',
       'listTransactions',
       'sendTransaction',
       'signMessage',
       'signTransaction',
       'signTypedData',
+      'signTypedDataFull',
     ])
     const clock = { now_ms: 5_000 }
     const { raw } = await startTestService(slow, { elapsed: () => clock.now_ms })
     const first = await raw(sign, post('{"message":""}'))
     expect(first.status).toBe(200)
-    expect(first.headers.get('RateLimit')).toBe('"default";r=4;t=1')
-    expect(first.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=5')
+    expect(first.headers.get('RateLimit')).toBe('"default";r=6;t=1')
+    expect(first.headers.get('RateLimit-Policy')).toBe('"default";q=7;w=7')
     // Requests that fail count as well: only then is guessing limited.
     for (const operation of limited.slice(1)) {
       const { status } = await raw(...failing(operation))
@@ -178,7 +180,7 @@ describe('the API', () => {
       expect(body).toEqual({ success: false, data: null, message: 'Too Many Requests' })
       expect(answer.headers.get('Retry-After')).toBe('1')
       expect(answer.headers.get('RateLimit')).toBe('"default";r=0;t=1')
-      expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=5')
+      expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=7;w=7')
       expect(responseFault(operation, 429, Object.fromEntries(answer.headers), body)).toBe(undefined)
     }
 

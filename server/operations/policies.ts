@@ -1,17 +1,72 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
 import { readAddress, readAmount } from './values.ts'
 
+const place = '/body/policies'
+const amounts = ['min_balance', 'gas_price_cap', 'max_value', 'max_value_per_day'] as const
+
+/** Reads policies into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
-  const { min_balance, gas_price_cap, whitelist_receivers, ...rest } = input
-  const policies: RelayerPolicies = rest
-  if (min_balance !== undefined) policies.min_balance = readAmount(min_balance, '/body/policies/min_balance')
-  if (gas_price_cap !== undefined) policies.gas_price_cap = readAmount(gas_price_cap, '/body/policies/gas_price_cap')
-  if (whitelist_receivers !== undefined) {
+  const { min_balance: _, gas_price_cap: __, max_value: ___, max_value_per_day: ____, ...others } = input
+  const { whitelist_receivers, allowed_functions, token_limits, allowed_domain_separators, ...flags } = others
+  const policies: RelayerPolicies = flags
+  for (const name of amounts) {
+    const given = input[name]
+    if (given !== undefined) policies[name] = readAmount(given, `${place}/${name}`)
+  }
+  if (whitelist_receivers) {
     policies.whitelist_receivers = whitelist_receivers.map((address, index) =>
-      readAddress(address, `/body/policies/whitelist_receivers/${index}`),
+      readAddress(address, `${place}/whitelist_receivers/${index}`),
+    )
+  }
+  if (allowed_functions) policies.allowed_functions = readFunctions(allowed_functions)
+  if (token_limits) policies.token_limits = readTokenLimits(token_limits)
+  if (allowed_domain_separators) {
+    policies.allowed_domain_separators = allowed_domain_separators.map(
+      (hash) => `0x${hash.replace(/^0x/, '').toLowerCase()}`,
     )
   }
   return policies
+}
+
+function readFunctions(input: NonNullable<RelayerPoliciesInput['allowed_functions']>) {
+  const own = `${place}/allowed_functions`
+  const functions = input.map(({ receiver, selectors }, index) => ({
+    receiver: readAddress(receiver, `${own}/${index}/receiver`),
+    selectors: selectors.map((selector) => selector.toLowerCase()),
+  }))
+  checkOnce(
+    functions,
+    ({ receiver }) => receiver,
+    (index) => `${own}/${index}/receiver`,
+  )
+  return functions
+}
+
+function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']>) {
+  const own = `${place}/token_limits`
+  const limits = input.map(({ token, max_amount, max_amount_per_day }, index) => ({
+    token: readAddress(token, `${own}/${index}/token`),
+    ...(max_amount !== undefined && { max_amount: readAmount(max_amount, `${own}/${index}/max_amount`) }),
+    ...(max_amount_per_day !== undefined && {
+      max_amount_per_day: readAmount(max_amount_per_day, `${own}/${index}/max_amount_per_day`),
+    }),
+  }))
+  checkOnce(
+    limits,
+    ({ token }) => token,
+    (index) => `${own}/${index}/token`,
+  )
+  return limits
+}
+
+/** Of two entries for one address it would not be clear which holds. */
+function checkOnce<T>(items: T[], keyOf: (item: T) => string, placeOf: (index: number) => string): void {
+  const seen = new Set<string>()
+  for (const [index, item] of items.entries()) {
+    if (seen.has(keyOf(item))) throw badRequest(placeOf(index), 'is there twice')
+    seen.add(keyOf(item))
+  }
 }
 
 /** RFC 7396, key by key: null removes; null for the whole removes all. */

@@ -1,8 +1,9 @@
-import type { SignatureResult, SignedTransaction } from '../../generated/openapi.ts'
+import type { SignatureResult, SignedTransaction, TypedData } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import type { Observer } from '../observer.ts'
+import type { Observer, SignatureKind } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow } from '../store/store.ts'
+import type { Deed, OverLimit, RelayerRow, Spend, Store } from '../store/store.ts'
+import { checkMessages, checkSignTransaction, checkTypedData, isAllowedDomain } from './signing-policies.ts'
 
 interface Signature {
   rs: Uint8Array
@@ -14,30 +15,48 @@ interface Held {
   signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
 }
 
+/** What the relayer's policies look at. */
+interface Judged {
+  to: string | null
+  value: string
+  data: string | null
+  gas_price: string | null
+  max_fee_per_gas: string | null
+}
+
 export interface SigningParts {
+  store: Pick<Store, 'spend' | 'doing'>
   observer: Observer
   findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
+  /** Throws ApiError (400) with the place that is wrong. */
+  hashTypedData(document: TypedData): {
+    domain_separator: Uint8Array
+    struct_hash: Uint8Array
+    chain_id: bigint | undefined
+  }
   /** Throws when the bytes are no unsigned transaction. */
   parseUnsigned(hex: string): {
     chain_id: bigint
     to: string | null
+    value: bigint
+    data: string
     gas_price: bigint
     digest: Uint8Array
     finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
   }
   /** What the relayer's policies say of a transaction. Throws ApiError (403). */
-  checkPolicies(
-    relayer: RelayerRow,
-    transaction: { to: string | null; gas_price: string | null; max_fee_per_gas: string | null },
-  ): void
+  checkPolicies(relayer: RelayerRow, transaction: Judged): void
+  /** What limits per day count of it. */
+  spendingOf(relayer: RelayerRow, transaction: Judged): Spend[]
+  overLimit(over: OverLimit): ApiError
 }
 
-type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTransaction'>
+type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction'>
 
 export function signing(parts: SigningParts): Signing {
-  const { findSigner, messageDigest, typedDataDigest, parseUnsigned, checkPolicies, observer } = parts
+  const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = parts
 
   const find = async (relayer_id: string, unknown: string): Promise<Held> => {
     const held = await findSigner(relayer_id)
@@ -49,36 +68,71 @@ export function signing(parts: SigningParts): Signing {
 
   return {
     async signMessage({ path, body, deed }) {
-      const { signer } = await find(path.relayer_id, 'Not found')
+      const { relayer, signer } = await find(path.relayer_id, 'Not found')
       const digest = messageDigest(body.message)
       deed.subject = hexOf(digest)
-      const signature = await signer.sign(digest)
-      observer.signed?.('message')
-      return single(signatureResult(signature))
+      checkMessages(relayer.policies)
+      return single(signatureResult(await sign(signer, digest, 'message')))
     },
 
     async signTypedData({ path, body, deed }) {
-      const { signer } = await find(path.relayer_id, unknown(path.relayer_id))
-      const digest = typedDataDigest(hash('domain_separator', body), hash('hash_struct_message', body))
+      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const separator = hash('domain_separator', body)
+      const digest = typedDataDigest(separator, hash('hash_struct_message', body))
       deed.subject = hexOf(digest)
-      const signature = await signer.sign(digest)
-      observer.signed?.('typed_data')
-      return single(signatureResult(signature))
+      checkTypedData(relayer.policies, separator, true)
+      return single(signatureResult(await sign(signer, digest, 'typed_data')))
+    },
+
+    async signTypedDataFull({ path, body, deed }) {
+      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const { domain_separator, struct_hash, chain_id } = parts.hashTypedData(body)
+      const digest = typedDataDigest(domain_separator, struct_hash)
+      deed.subject = hexOf(digest)
+      checkTypedData(relayer.policies, domain_separator, false)
+      if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
+        // Whoever manages the relayer may have meant just this domain.
+        if (!isAllowedDomain(relayer.policies, domain_separator)) {
+          throw badRequest('/body/domain/chainId', `is ${chain_id} and not ${relayer.chain_id}`)
+        }
+      }
+      return single(signatureResult(await sign(signer, digest, 'typed_data')))
     },
 
     async signTransaction({ path, body, deed }) {
       const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      checkSignTransaction(relayer.policies)
       const transaction = parse(body.unsigned_transaction)
       if (transaction.chain_id !== BigInt(relayer.chain_id)) {
         throw badRequest(place, `is for chain id ${transaction.chain_id} and not for ${relayer.chain_id}`)
       }
-      const gas_price = transaction.gas_price.toString()
-      checkPolicies(relayer, { to: transaction.to, gas_price, max_fee_per_gas: null })
       deed.subject = hexOf(transaction.digest)
-      const { raw, hash, signature } = transaction.finish(await signer.sign(transaction.digest))
-      observer.signed?.('transaction')
+      await judge(relayer, transaction, deed)
+      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction.digest, 'transaction'))
       return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
     },
+  }
+
+  async function sign(signer: Held['signer'], digest: Uint8Array, kind: SignatureKind): Promise<Signature> {
+    const signature = await signer.sign(digest)
+    observer.signed?.(kind)
+    return signature
+  }
+
+  /** What limits per day count is counted, on the disk, before there is a signature. */
+  async function judge(
+    relayer: RelayerRow,
+    { to, value, data, gas_price }: ReturnType<typeof parseUnsigned>,
+    deed: Deed,
+  ) {
+    const { chain_id, address } = relayer
+    const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
+    const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
+    parts.checkPolicies(relayer, judged)
+    const spending = parts.spendingOf(relayer, judged)
+    if (spending.length === 0) return
+    const over = await store.doing(deed, () => store.spend({ chain_id, address }, spending))
+    if (over) throw parts.overLimit(over)
   }
 
   function parse(hex: string) {

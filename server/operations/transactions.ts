@@ -1,4 +1,4 @@
-import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
+import type { DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Deed, RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
@@ -22,6 +22,7 @@ export interface TransactionParts {
       deed: Deed,
     ): Promise<TransactionRow>
   }
+  dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   /** In words that fit "The transaction is …". */
   stateOf(row: TransactionRow): string
   waitUntil(
@@ -38,6 +39,7 @@ const max_canceled_at_once = 10_000
 type Transactions = Pick<
   Handlers,
   | 'sendTransaction'
+  | 'dryRunTransaction'
   | 'listTransactions'
   | 'getTransaction'
   | 'getTransactionByNonce'
@@ -72,6 +74,8 @@ export function transactions(parts: TransactionParts): Transactions {
       await parts.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return single(await read())
     },
+
+    dryRunTransaction: async ({ path, body }) => single(await parts.dryRun(path.relayer_id, body)),
 
     async listTransactions({ path, query }) {
       const { key } = await find(path.relayer_id)

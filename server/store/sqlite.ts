@@ -2,6 +2,7 @@ import { accounts } from './sqlite/accounts.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
+import { creations } from './sqlite/creations.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
 import { measures } from './sqlite/measures.ts'
@@ -10,6 +11,7 @@ import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
 import { retention } from './sqlite/retention.ts'
 import { signers } from './sqlite/signers.ts'
+import { spendings } from './sqlite/spending.ts'
 import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
 import type { Store } from './store.ts'
@@ -45,6 +47,8 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...relayers(connection, world),
     ...notifications(connection),
     ...apiKeys(connection),
+    ...creations(connection, world),
+    ...spendings(connection, world),
     ...transactions(connection, world),
     ...transactionLists(connection),
     ...accounts(connection, world),

@@ -87,12 +87,18 @@ export interface Store {
   getTransaction(relayer_key: number, id: string): Promise<TransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<TransactionRow | undefined>
 
-  /** In one database transaction: the idempotency row, the next nonce, the row, its event. */
+  /** In one database transaction: the idempotency row, what it spends, the next nonce, the row, its event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
   /** The first answer to an idempotency key; undefined for a new one. */
   replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Creation | undefined>
   /** Compare-and-set, all in one database transaction, each with its event: undefined where the revision was another. */
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
+  /** As one `move` that also spends what it adds to what the transaction has been counted with. */
+  replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
+  /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
+  spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
+  /** What `spend` would answer; nothing is counted. */
+  wouldExceed(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
   /**
    * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
    * sender does the rest. Refused when it is mined, ended or withdrawn already.
@@ -348,6 +354,30 @@ export type NewTransaction = Pick<
   /** To fill a gap; absent for the next one. */
   nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }
+  /** What limits per day count of it; absent: nothing. */
+  spending?: Spend[]
+}
+
+export interface Account {
+  chain_id: number
+  address: string
+}
+
+/** An amount that a limit per day counts. */
+export interface Spend {
+  policy: 'max_value_per_day' | 'token_limits'
+  /** `wei`, or a token's address. */
+  asset: string
+  amount: string
+  limit: string
+}
+
+/** A limit per day leaves no room. */
+export interface OverLimit {
+  outcome: 'over_limit'
+  spend: Spend
+  /** What it leaves room for. */
+  left: string
 }
 
 export type Creation =
@@ -358,6 +388,7 @@ export type Creation =
   | { outcome: 'held' }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
+  | OverLimit
 
 /** What was signed once: durable before a node sees it. */
 export interface Attempt {

@@ -23,7 +23,7 @@ export interface SeededFault<Column = ColumnName> extends Seed {
 export const seededFaults = {
   /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
   'nonce-in-memory': {
-    file: 'server/store/sqlite/transactions.ts',
+    file: 'server/store/sqlite/creations.ts',
     text: 'createTransaction: inOneCommit(write, create),',
     instead: `createTransaction: ((commit) => {
       const nonces = new Map()

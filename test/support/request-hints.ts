@@ -1,3 +1,4 @@
+import { TypedDataEncoder } from 'ethers/hash'
 import { Transaction } from 'ethers/transaction'
 import fc, { type Arbitrary } from 'fast-check'
 import type { Anvil } from './anvil.ts'
@@ -31,6 +32,7 @@ export function requestHints(remembered: Remembered, chain: Anvil): Hints {
       paused: mostly(false, true),
       ...policies(chain),
       ...transaction(chain),
+      ...typedData(chain),
       params: rpcParams(chain),
     },
     always: {
@@ -65,8 +67,32 @@ function policies(chain: Anvil) {
     gas_limit_estimation: mostly(true, false),
     gas_price_cap: fc.constantFrom<unknown>(`${10n ** 11n}`, 10 ** 12, `${10n ** 9n}`),
     whitelist_receivers: mostly(receivers, receivers.slice(1)),
+    allowed_functions: mostly<unknown>([], [{ receiver: receivers[0], selectors: ['0x', '0xA9059cbb'] }]),
+    max_value: mostly<unknown>(`${10n ** 18n}`, 0),
+    max_value_per_day: mostly<unknown>(10n ** 19n, '1').map(String),
+    token_limits: mostly<unknown>([], [{ token: receivers[2], max_amount: 1, max_amount_per_day: '2' }]),
+    allow_messages: mostly(true, false),
+    allow_blind_typed_data: mostly(true, false),
+    allow_sign_transaction: mostly(true, false),
+    allowed_domain_separators: mostly(separators, []),
   }
 }
+
+/** Of the domain of the contract's example, and of the empty one. */
+const separators = [{ name: 'Exchange', version: '1' }, {}].map((domain) => TypedDataEncoder.hashDomain(domain))
+
+/** Documents without values; the contract's example has some. */
+const typedData = ({ chain_id }: Anvil) => ({
+  types: fc.constantFrom(
+    { A: [], B: [] },
+    { A: [], B: [{ name: 'a', type: 'A[]' }] },
+    { A: [{ name: 'a', type: 'A' }] },
+  ),
+  primaryType: fc.constantFrom('A', 'A', 'B', 'C'),
+  domain: fc.constantFrom<unknown>({}, { name: 'a' }, { chainId: chain_id }, { chainId: '0x1' }),
+})
+
+const transfer = `0xa9059cbb${'0'.repeat(24)}${'12'.repeat(20)}${'1'.padStart(64, '0')}`
 
 function transaction(chain: Anvil) {
   const receivers = receiversOf(chain)
@@ -75,8 +101,8 @@ function transaction(chain: Anvil) {
   return {
     to: fc.constantFrom(...receivers, ...receivers.map((address) => address.toLowerCase()), null),
     value: fc.constantFrom<unknown>('0', 0, 1, '1000000000000000', '000000000000000000000000000001'),
-    // Besides nothing: code that ends, that fails, and that reverts where it makes a contract.
-    data: fc.constantFrom(null, null, '', '0x', '0x00', '00', 'fe', '0x60006000fd'),
+    // Besides nothing: a transfer of a token, code that ends, that fails, and that reverts where it makes a contract.
+    data: fc.constantFrom(null, null, '', '0x', transfer, '0x00', '00', 'fe', '0x60006000fd'),
     gas_limit: fc.constantFrom(null, 21_000, 100_000, 1_000_000, 40_000_000),
     gas_price: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: price }),
     max_fee_per_gas: price,

@@ -83,9 +83,11 @@ export function schemaArbitrary({ properties, always, rare }: Hints): SchemaArbi
     if (additionalProperties !== false) {
       if (Object.keys(named as object).length > 0)
         throw new Error('schemaArbitrary knows open objects without properties')
-      return fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), {
-        maxKeys: Math.min(maxProperties as number, 5),
-      })
+      const { propertyNames } = schema
+      const keys = propertyNames ? (strings(propertyNames as Schema) as Arbitrary<string>) : fc.string()
+      const values =
+        typeof additionalProperties === 'object' ? valid(additionalProperties as Schema) : fc.jsonValue({ maxDepth: 2 })
+      return fc.dictionary(keys, values, { maxKeys: Math.min(maxProperties as number, 5) })
     }
     const members = Object.entries(named as Record<string, Schema>).map(([name, schema]) => [name, valid(schema, name)])
     return fc.record(Object.fromEntries(members), { requiredKeys: required as never[], noNullPrototype: true })

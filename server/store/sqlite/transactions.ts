@@ -1,14 +1,12 @@
-import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Attempt, AuditEntry, Creation, Move, NewTransaction, Store, TransactionRow } from '../store.ts'
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { Attempt, AuditEntry, Move, OverLimit, Spend, Store, TransactionRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
-import { inOneCommit } from './in-one-commit.ts'
-import { columns, encode, type Row, read, shownOf } from './transaction-rows.ts'
+import { createSpending } from './spending.ts'
+import { columns, encode, type Row, read } from './transaction-rows.ts'
 
 type Transactions = Pick<
   Store,
-  | 'createTransaction'
-  | 'replay'
   | 'getTransaction'
   | 'getTransactionByNonce'
   | 'renumber'
@@ -21,6 +19,7 @@ type Transactions = Pick<
   | 'lastConfirmedAt'
   | 'attempts'
   | 'move'
+  | 'replaceTransaction'
   | 'withdraw'
   | 'relayersAtWork'
 >
@@ -28,6 +27,7 @@ type Transactions = Pick<
 export function transactions(connection: Connection, world: StoreWorld): Transactions {
   const { db, write, record } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
+  const spendings = createSpending(connection, world.now)
   const timestamp = () => new Date(world.now()).toISOString()
 
   const nextNonce = db
@@ -36,22 +36,13 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const setNonce = db.prepare<[number, string, number]>(`
     INSERT INTO accounts (chain_id, address, next_nonce) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce`)
-  const lastSequence = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = ?')
-    .pluck()
-  const insert = db.prepare<[object], Row>(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data, nonce,
-      gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent)
-    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data, $nonce,
-      $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent)
-    RETURNING ${columns}`)
   const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
   const byId = db.prepare<[string, number], Row>(`SELECT ${columns} FROM transactions WHERE id = ? AND relayer_key = ?`)
   const byNonce = db.prepare<[number, string, number], Row>(
     `SELECT ${columns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )
+  const spentOf = db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
+  const setSpent = db.prepare<[string | null, number]>('UPDATE transactions SET spent = ? WHERE key = ?')
   const update = db.prepare<[object]>(`
     UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data = $data, nonce = $nonce,
       gas_limit = $gas_limit, gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas,
@@ -68,12 +59,6 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const selectAttempts = db.prepare<[number], Attempt>(`
     SELECT number, purpose, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas
     FROM attempts WHERE transaction_key = ? ORDER BY number`)
-  const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
-    SELECT body_hash, answer, transaction_key FROM idempotency
-    WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
-  const insertKnown = db.prepare<[object]>(`
-    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
-    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
   const selectPending = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE relayer_key = ? AND status = 'pending' AND nonce < ? ORDER BY nonce LIMIT ?`)
@@ -115,28 +100,6 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       .pluck(),
   )
 
-  const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
-
-  const create = ({ idempotency, nonce_floor, ...wanted }: NewTransaction): Creation => {
-    const { relayer_key, chain_id, from } = wanted
-    const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
-    if (known) return answerAgain(known, idempotency.body_hash)
-
-    if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
-    const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
-    if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
-    if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
-    const sequence = (lastSequence.get(relayer_key) as number) + 1
-    const speed = wanted.speed && JSON.stringify(wanted.speed)
-    const row = read(insert.get({ ...wanted, sequence, nonce, speed, created_at: timestamp() }) as Row)
-    writeEvent(row)
-    const transaction = shownOf(row)
-    if (idempotency) {
-      insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
-    }
-    return { outcome: 'created', transaction, key: row.key }
-  }
-
   /** Compare, set, and tell, in one: undefined when somebody was faster. */
   const move = ({ key, revision, set, attempt }: Move): TransactionRow | undefined => {
     const row = byKey.get(key)
@@ -152,12 +115,21 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     return after
   }
 
+  const takeMore = ({ key, chain_id, from }: Row, spending: Spend[]): OverLimit | undefined => {
+    const taken = spendings.take({ chain_id, address: from }, spending, spentOf.get(key))
+    if ('outcome' in taken) return taken
+    setSpent.run(taken.spent, key)
+    return undefined
+  }
+
+  const giveBack = ({ key, chain_id, from }: Row): void => {
+    const spent = spentOf.get(key)
+    if (spent == null) return
+    spendings.giveBack({ chain_id, address: from }, spent)
+    setSpent.run(null, key)
+  }
+
   return {
-    createTransaction: inOneCommit(connection, create),
-    async replay(caller, relayer_key, key, body_hash) {
-      const known = selectKnown.get(caller, relayer_key, key)
-      return known && answerAgain(known, body_hash)
-    },
     async getTransaction(relayer_key, id) {
       const row = byId.get(id, relayer_key)
       return row && read(row)
@@ -183,6 +155,13 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
     attempts: async (key) => selectAttempts.all(key),
     move: async (moves) => (moves.length === 0 ? [] : write(() => moves.map(move))),
+    replaceTransaction: async (wanted, spending) =>
+      write(() => {
+        const row = byKey.get(wanted.key)
+        if (row?.revision !== wanted.revision) return undefined
+        const taken = takeMore(row, spending)
+        return taken ?? move(wanted)
+      }),
     withdraw: async (relayer_key, id, intent, status_reason) =>
       write(() => {
         const row = byId.get(id, relayer_key)
@@ -190,6 +169,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         const { key, revision, chain_id, from, nonce, status, hash } = row
         if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
         const neverSigned = status === 'pending' && hash === null
+        // Signing it is a move that comes too late now. One that had another nonce before was signed for that.
+        if (neverSigned && selectAttempts.all(key).length === 0) giveBack(row)
         if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
           setNonce.run(chain_id, from, nonce)
           return done(move({ key, revision, set: { nonce: null, status: endOf[intent], intent, status_reason } }))
@@ -198,17 +179,6 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       }),
     relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],
   }
-}
-
-interface KnownAnswer {
-  body_hash: string
-  answer: string
-  transaction_key: number
-}
-
-function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Creation {
-  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
-  return { outcome: 'replayed', transaction: JSON.parse(answer) as Transaction, key: transaction_key }
 }
 
 const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])

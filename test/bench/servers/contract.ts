@@ -33,12 +33,15 @@ const document = JSON.parse(readFileSync(file, 'utf8'))
 if (process.argv[2] === 'six') document.paths = cut(document.paths)
 const { operations } = compileContract(document)
 
-const held = { relayer: { paused: false } as RelayerRow, signer: localSigner(Buffer.from(key.slice(2), 'hex')) }
+const held = {
+  relayer: { paused: false, policies: {} } as RelayerRow,
+  signer: localSigner(Buffer.from(key.slice(2), 'hex')),
+}
 const signs = signing({
   findSigner: async () => held,
   ...{ messageDigest, typedDataDigest, observer: {} },
-  parseUnsigned: notMeasured,
-  checkPolicies: notMeasured,
+  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, hashTypedData: notMeasured },
+  ...{ spendingOf: notMeasured, overLimit: notMeasured, store: { spend: notMeasured, doing: notMeasured } },
 })
 const elapsed = () => performance.now()
 const app = createApp({

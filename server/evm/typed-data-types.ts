@@ -1,0 +1,85 @@
+import type { TypedDataMember } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
+import { keccak256 } from './digest.ts'
+
+export interface Struct {
+  kind: 'struct'
+  members: { name: string; type: Type }[]
+  /** The hash of `encodeType`. */
+  type_hash: Buffer
+}
+
+export type Atom =
+  | { kind: 'integer'; bits: number; signed: boolean }
+  | { kind: 'fixed_bytes'; length: number }
+  | { kind: 'bytes' | 'string' | 'address' | 'bool' }
+
+export type Type = Struct | Atom | { kind: 'array'; of: Type; length: number | undefined }
+
+interface Resolved {
+  struct: Struct
+  /** What it is made of, itself not among them: the texts of their types, by name. */
+  parts: Map<string, string>
+  text: string
+}
+
+/** A struct with all that it is made of. Each is worked out once, however often it is named. Throws ApiError (400). */
+export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: string): Struct {
+  const resolved = new Map<string, Resolved>()
+  const open = new Set<string>()
+  for (const name of structs.keys()) {
+    if (readAtom(name)) throw badRequest('/body/types', `must not give ${name} another meaning`)
+  }
+
+  const resolve = (name: string, place: string): Resolved => {
+    const known = resolved.get(name)
+    if (known) return known
+    const declared = structs.get(name)
+    if (!declared) throw badRequest(place, 'is no type')
+    if (open.has(name)) throw badRequest(place, `${name} holds itself`)
+    open.add(name)
+
+    const parts = new Map<string, string>()
+    const members = declared.map(({ name: member, type }, index) => {
+      const own = `/body/types/${name}/${index}`
+      if (declared.findIndex((other) => other.name === member) < index)
+        throw badRequest(`${own}/name`, 'is there twice')
+      return { name: member, type: typeOf(type, `${own}/type`, parts) }
+    })
+    const text = `${name}(${declared.map(({ name, type }) => `${type} ${name}`).join(',')})`
+    const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)
+    const made = { struct: { kind: 'struct' as const, members, type_hash: keccak256(text, ...sorted) }, parts, text }
+    open.delete(name)
+    resolved.set(name, made)
+    return made
+  }
+
+  const typeOf = (text: string, place: string, parts: Map<string, string>): Type => {
+    const base = text.replace(/\[.*$/, '')
+    const innermost = readAtom(base) ?? structOf(base, place, parts)
+    return [...text.matchAll(/\[(\d*)\]/g)].reduce<Type>((of, [, length = '']) => {
+      if (length.startsWith('0')) throw badRequest(place, 'is no type')
+      return { kind: 'array', of, length: length === '' ? undefined : Number(length) }
+    }, innermost)
+  }
+
+  const structOf = (name: string, place: string, parts: Map<string, string>): Struct => {
+    const { struct, text, parts: its } = resolve(name, place)
+    parts.set(name, text)
+    for (const [part, own] of its) parts.set(part, own)
+    return struct
+  }
+
+  return resolve(root, place).struct
+}
+
+/** Undefined when it is none of the types that the standard has. */
+function readAtom(name: string): Atom | undefined {
+  if (name === 'bytes' || name === 'string' || name === 'address' || name === 'bool') return { kind: name }
+  const [, sign, bits] = /^(u?)int([1-9]\d{0,2})$/.exec(name) ?? []
+  if (bits !== undefined && Number(bits) % 8 === 0 && Number(bits) <= 256) {
+    return { kind: 'integer', bits: Number(bits), signed: sign === '' }
+  }
+  const [, length] = /^bytes([1-9]\d?)$/.exec(name) ?? []
+  return length !== undefined && Number(length) <= 32 ? { kind: 'fixed_bytes', length: Number(length) } : undefined
+}

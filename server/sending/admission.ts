@@ -1,0 +1,69 @@
+import { ApiError, badRequest } from '../errors.ts'
+import type { RelayerRow } from '../store/store.ts'
+import type { Tier } from './parts.ts'
+import { checkPolicies } from './policies.ts'
+
+/** What a request asks for, in the one form of each value: lower case addresses and bytes, decimal strings. */
+export interface Wanted {
+  to: string | null
+  value: string
+  data: string | null
+  gas_limit: number | null
+  tier: Tier | null
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+  /** RFC 3339, UTC, milliseconds. */
+  valid_until: string | null
+}
+
+const transfer_gas = 21_000
+const creation_gas = 32_000
+const word_gas = 2
+
+/** What stands against a transaction that needs no chain to be known, in the order in which it is told. */
+export function objections(relayer: RelayerRow, wanted: Wanted, now: number): ApiError[] {
+  const checks = [
+    () => checkPause(relayer),
+    () => checkTime(wanted, now),
+    () => checkGas(wanted),
+    () => checkPolicies(relayer, wanted),
+  ]
+  return checks.flatMap((check) => {
+    try {
+      check()
+      return []
+    } catch (error) {
+      if (error instanceof ApiError) return [error]
+      throw error
+    }
+  })
+}
+
+/** Throws ApiError (400, 403) with the first that stands against it. */
+export function admit(relayer: RelayerRow, wanted: Wanted, now: number): void {
+  const [first] = objections(relayer, wanted, now)
+  if (first) throw first
+}
+
+export function checkPause({ paused }: RelayerRow): void {
+  if (paused) throw new ApiError('forbidden', 'Relayer paused')
+}
+
+/**
+ * The least gas that a chain takes a transaction with: before anything is executed (Yellow Paper, appendix G; EIP-2028; EIP-3860 for
+ * a creation), and for its data in any case (EIP-7623). Nodes take less and drop it when they make a block.
+ */
+function checkGas({ to, data, gas_limit }: Wanted) {
+  if (gas_limit === null) return
+  const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
+  const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
+  const others = bytes.length - zeros
+  const creation = to === null ? creation_gas + word_gas * Math.ceil(bytes.length / 32) : 0
+  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others, 10 * zeros + 40 * others)
+  if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
+}
+
+function checkTime({ valid_until }: Wanted, now: number) {
+  if (valid_until !== null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
+}

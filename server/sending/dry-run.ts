@@ -1,0 +1,52 @@
+import type { DryRun, SendTransactionRequest } from '../../generated/openapi.ts'
+import { ApiError, notFound, statusOf } from '../errors.ts'
+import { objections, type Wanted } from './admission.ts'
+import { priceColumns, type SendingParts } from './parts.ts'
+import { overLimit, spendingOf } from './policies.ts'
+import { checkFunds, type Preparation } from './preparation.ts'
+
+export interface DryRunParts extends Pick<SendingParts, 'store' | 'findSigner' | 'now'> {
+  preparation: Preparation
+  readWanted(body: SendTransactionRequest): Wanted
+}
+
+const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
+
+/** Goes the way of sending up to its commit, and gathers what stands against it instead of stopping at the first. */
+export function createDryRun({ store, findSigner, preparation, readWanted, now }: DryRunParts) {
+  return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
+    const held = await findSigner(relayer_id)
+    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    const { relayer } = held
+    const { chain_id, address } = relayer
+    const wanted = readWanted(body)
+    const refusals = objections(relayer, wanted, now())
+
+    const quote = await preparation.quote(relayer, wanted).catch(noting)
+    if (quote) {
+      try {
+        checkFunds(relayer, quote)
+      } catch (error) {
+        noting(error)
+      }
+    }
+    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, wanted))
+    if (over) refusals.push(overLimit(over))
+    const { next_nonce } = await store.getAccount(chain_id, address)
+
+    return {
+      accepted: refusals.length === 0,
+      refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], message, details })),
+      nonce: quote ? Math.max(next_nonce, quote.latest) : null,
+      gas_limit: quote?.gas_limit ?? null,
+      ...(quote ? priceColumns(quote.prices) : no_prices),
+      max_cost: quote ? quote.max_cost.toString() : null,
+      balance: quote ? quote.balance.toString() : null,
+    }
+
+    function noting(error: unknown): undefined {
+      if (!(error instanceof ApiError)) throw error
+      refusals.push(error)
+    }
+  }
+}

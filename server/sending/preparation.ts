@@ -1,0 +1,129 @@
+import { ApiError, badRequest, refusedBy } from '../errors.ts'
+import type { RelayerRow } from '../store/store.ts'
+import type { Wanted } from './admission.ts'
+import type { Nonces } from './nonces.ts'
+import { capOf, type Market, type Prices, type Reach, type SendingParts, type Tier } from './parts.ts'
+
+export const default_tier: Tier = 'average'
+const estimate_percent = 110
+const transfer_gas = 21_000
+
+/** What the chain says of a transaction before a nonce is taken. */
+export interface Quote {
+  gas_limit: number
+  prices: Prices
+  market: Market
+  /** The value, and all of the gas at its highest price. */
+  max_cost: bigint
+  balance: bigint
+  /** The account's nonce on chain. */
+  latest: number
+}
+
+export interface Preparation {
+  /** Asks the chain. Throws ApiError: 400 for what would fail, 503 for a chain that does not answer. */
+  quote(relayer: RelayerRow, wanted: Wanted): Promise<Quote>
+}
+
+type PreparationParts = Pick<SendingParts, 'store' | 'fees' | 'reach' | 'kindOf' | 'wrongChain'> & { nonces: Nonces }
+
+export function createPreparation(parts: PreparationParts): Preparation {
+  const { store, fees, nonces } = parts
+
+  async function reachOf(relayer: RelayerRow): Promise<Reach> {
+    const reach = await parts.reach(relayer)
+    if (!reach) throw unavailable('network', 'The network of the relayer is gone')
+    return reach
+  }
+
+  async function quote(relayer: RelayerRow, wanted: Wanted): Promise<Quote> {
+    const reach = await reachOf(relayer)
+    try {
+      const [{ balance, latest }, market, gas_limit] = await Promise.all([
+        reach.funds(relayer.address),
+        reach.market(),
+        wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
+      ])
+      // A relayer that was stopped goes on when its chain is the right one again.
+      if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
+      const prices = priceOf(relayer, wanted, market)
+      const { min_balance } = relayer.policies
+      if (min_balance !== undefined && balance < BigInt(min_balance)) {
+        await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
+      }
+      const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
+      return { gas_limit, prices, market, max_cost, balance, latest }
+    } catch (error) {
+      const wrong = parts.wrongChain(error)
+      if (wrong !== undefined) await nonces.disableWrongChain(relayer, wrong)
+      throw told(error, parts)
+    }
+  }
+
+  const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
+
+  async function estimateGas({ address, policies }: RelayerRow, { chain }: Reach, wanted: Wanted): Promise<number> {
+    if (policies.gas_limit_estimation === false) {
+      throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
+    }
+    const { to, data } = wanted
+    const estimate = await chain.estimateGas({ from: address, to, value: BigInt(wanted.value), data })
+    // The state may be another by the time that it is mined; a plain transfer's cost is fixed.
+    return estimate === transfer_gas ? estimate : Math.ceil((estimate * estimate_percent) / 100)
+  }
+
+  function priceOf(relayer: RelayerRow, wanted: Wanted, market: Market): Prices {
+    const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = wanted
+    const legacy = gas_price !== null || relayer.policies.eip1559_pricing === false
+    const tipped = max_fee_per_gas !== null || max_priority_fee_per_gas !== null
+    if (tipped && (legacy || market.kind === 'legacy')) {
+      const why = legacy ? 'the policy eip1559_pricing is off' : 'the chain has no base fee'
+      throw badRequest('/body/max_fee_per_gas', `cannot be given: ${why}`)
+    }
+    const quoted = fees.quote(market, wanted.tier ?? default_tier, legacy)
+    if (quoted.kind === 'legacy') {
+      return fees.limit({ kind: 'legacy', gas_price: BigInt(gas_price ?? quoted.gas_price) }, capOf(relayer))
+    }
+    const tip = BigInt(max_priority_fee_per_gas ?? quoted.max_priority_fee_per_gas)
+    const room = quoted.max_fee_per_gas - quoted.max_priority_fee_per_gas
+    const most = BigInt(max_fee_per_gas ?? room + tip)
+    const prices = {
+      kind: 'eip1559',
+      max_fee_per_gas: most,
+      max_priority_fee_per_gas: tip < most ? tip : most,
+    } as const
+    return fees.limit(prices, capOf(relayer))
+  }
+
+  return { quote }
+}
+
+/** Throws ApiError (403 for the policy, 400) when the balance does not suffice. */
+export function checkFunds({ policies }: RelayerRow, { balance, max_cost }: Quote): void {
+  if (balance < BigInt(policies.min_balance ?? 0)) {
+    const message = `The balance is ${balance}, and the policy asks for ${policies.min_balance}`
+    throw refusedBy([{ path: 'policies/min_balance', message }])
+  }
+  if (balance < max_cost) {
+    throw badRequest('/body/value', `costs up to ${max_cost} wei with gas, and the balance is ${balance}`)
+  }
+}
+
+/** What a failure of the chain's means for the caller. */
+function told(error: unknown, { kindOf, wrongChain }: PreparationParts): unknown {
+  const kind = kindOf(error)
+  if (kind === undefined) return error
+  const { message } = error as Error
+  if (kind === 'reverted') return badRequest('/body', `would revert: ${message}`.slice(0, 1_000))
+  if (kind === 'insufficient_funds') return badRequest('/body/value', 'is more than the balance, with gas')
+  if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
+  if (kind === 'rejected') return badRequest('/body', message)
+  const wrong = wrongChain(error)
+  return unavailable('network', wrong === undefined ? message : `Its nodes are on another chain (${wrong})`)
+}
+
+const unavailable = (path: string, message: string) =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])
+
+const disabled = ({ disabled_reason }: RelayerRow) =>
+  unavailable('relayer', disabled_reason ?? 'The relayer is disabled')

@@ -1,0 +1,38 @@
+import { badRequest } from '../errors.ts'
+import type { RelayerRow } from '../store/store.ts'
+import type { Wanted } from './admission.ts'
+import { capOf, type Fees, type Market, type Prices, type Tier } from './parts.ts'
+
+/** Prices that a node takes in the place of what it has: given ones must be enough, others are raised. */
+export function atLeast(
+  fees: Fees,
+  before: Prices,
+  prices: Prices,
+  given: boolean,
+  relayer: RelayerRow,
+  tier: Tier,
+  market: Market,
+): Prices {
+  const least = fees.bump(before, before, undefined)
+  if (given) {
+    if (least && !isEnough(prices, least)) {
+      throw badRequest('/body', 'must pay at least 10 % more for both fees than what was signed last')
+    }
+    return prices
+  }
+  const raised = fees.bump(before, fees.quote(market, tier, before.kind === 'legacy'), capOf(relayer))
+  if (!raised) throw badRequest('/body', 'cannot pay 10 % more than what was signed last: the policy gas_price_cap')
+  return raised
+}
+
+/** A gas price is both fees at once. */
+const feesOf = (prices: Prices): [bigint, bigint] =>
+  prices.kind === 'legacy'
+    ? [prices.gas_price, prices.gas_price]
+    : [prices.max_fee_per_gas, prices.max_priority_fee_per_gas]
+
+const isEnough = (prices: Prices, least: Prices): boolean =>
+  feesOf(least).every((fee, index) => (feesOf(prices)[index] as bigint) >= fee)
+
+export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Wanted): boolean =>
+  gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null

@@ -1,0 +1,84 @@
+import type { Transaction } from '../../../generated/openapi.ts'
+import type { Creation, NewTransaction, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { createEvents, type StoreWorld } from './events.ts'
+import { inOneCommit } from './in-one-commit.ts'
+import { createSpending } from './spending.ts'
+import { columns, type Row, read, shownOf } from './transaction-rows.ts'
+
+/** The acceptance of transactions, and the first answers under their idempotency keys. */
+export function creations(connection: Connection, world: StoreWorld): Pick<Store, 'createTransaction' | 'replay'> {
+  const { db } = connection
+  const writeEvent = createEvents(connection, world).ofTransaction
+  const spendings = createSpending(connection, world.now)
+
+  const nextNonce = db
+    .prepare<[number, string], number>('SELECT next_nonce FROM accounts WHERE chain_id = ? AND address = ?')
+    .pluck()
+  const setNonce = db.prepare<[number, string, number]>(`
+    INSERT INTO accounts (chain_id, address, next_nonce) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce`)
+  const byNonce = db.prepare<[number, string, number]>(
+    'SELECT 1 FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?',
+  )
+  const lastSequence = db
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = ?')
+    .pluck()
+  const insert = db.prepare<[object], Row>(`
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data, nonce,
+      gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
+      valid_until, intent, spent)
+    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data, $nonce,
+      $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
+      $valid_until, $intent, $spent)
+    RETURNING ${columns}`)
+  const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
+    SELECT body_hash, answer, transaction_key FROM idempotency
+    WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
+  const insertKnown = db.prepare<[object]>(`
+    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
+    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
+  const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
+
+  const create = ({ idempotency, nonce_floor, spending, ...wanted }: NewTransaction): Creation => {
+    const { relayer_key, chain_id, from } = wanted
+    const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
+    if (known) return answerAgain(known, idempotency.body_hash)
+
+    if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
+    const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
+    if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
+    const taken = spending ? spendings.take({ chain_id, address: from }, spending) : { spent: null }
+    if ('outcome' in taken) return taken
+    if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
+    const sequence = (lastSequence.get(relayer_key) as number) + 1
+    const created_at = new Date(world.now()).toISOString()
+    const speed = wanted.speed && JSON.stringify(wanted.speed)
+    const row = read(insert.get({ ...wanted, ...taken, sequence, nonce, speed, created_at }) as Row)
+    writeEvent(row)
+    const transaction = shownOf(row)
+    if (idempotency) {
+      insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
+    }
+    return { outcome: 'created', transaction, key: row.key }
+  }
+
+  return {
+    createTransaction: inOneCommit(connection, create),
+    async replay(caller, relayer_key, key, body_hash) {
+      const known = selectKnown.get(caller, relayer_key, key)
+      return known && answerAgain(known, body_hash)
+    },
+  }
+}
+
+interface KnownAnswer {
+  body_hash: string
+  answer: string
+  transaction_key: number
+}
+
+function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Creation {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
+  return { outcome: 'replayed', transaction: JSON.parse(answer) as Transaction, key: transaction_key }
+}

@@ -1,0 +1,108 @@
+import type { Account, OverLimit, Spend, Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import type { StoreWorld } from './events.ts'
+import { inOneCommit } from './in-one-commit.ts'
+
+const bucket_ms = 300_000
+const day_buckets = 288
+
+/** What was counted for a transaction, and in which step of time. */
+interface Spent {
+  asset: string
+  amount: string
+  bucket: number
+}
+
+/** To be called inside a database transaction, so that two of them never see the same room. */
+export interface Spending {
+  /** Counts all of it, or nothing where one of the limits leaves no room. `before`: what the transaction is counted with. */
+  take(account: Account, spending: Spend[], before?: string | null): { spent: string | null } | OverLimit
+  giveBack(account: Account, spent: string): void
+  wouldExceed(account: Account, spending: Spend[]): OverLimit | undefined
+}
+
+/** A day is 288 whole steps and the one that is under way, so its sum is that of at most 289 rows however much is sent. */
+export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number): Spending {
+  const amounts = db
+    .prepare<[number, string, string, number], string>(
+      'SELECT amount FROM spending WHERE chain_id = ? AND address = ? AND asset = ? AND bucket >= ?',
+    )
+    .pluck()
+  const amountOf = db
+    .prepare<[number, string, string, number], string>(
+      'SELECT amount FROM spending WHERE chain_id = ? AND address = ? AND asset = ? AND bucket = ?',
+    )
+    .pluck()
+  const set = db.prepare<[number, string, string, number, string]>(`
+    INSERT INTO spending (chain_id, address, asset, bucket, amount) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET amount = excluded.amount`)
+  const prune = db.prepare<[number, string, string, number]>(
+    'DELETE FROM spending WHERE chain_id = ? AND address = ? AND asset = ? AND bucket < ?',
+  )
+  const thisBucket = () => Math.floor(now() / bucket_ms)
+
+  /** What lies in the future counts too: it was spent before the clock went back. */
+  const leftOf = ({ chain_id, address }: Account, { asset, limit }: Spend): bigint => {
+    const rows = amounts.all(chain_id, address, asset, thisBucket() - day_buckets)
+    const left = BigInt(limit) - rows.reduce((sum, amount) => sum + BigInt(amount), 0n)
+    return left > 0n ? left : 0n
+  }
+
+  const add = ({ chain_id, address }: Account, asset: string, bucket: number, amount: bigint) => {
+    const sum = BigInt(amountOf.get(chain_id, address, asset, bucket) ?? 0) + amount
+    set.run(chain_id, address, asset, bucket, (sum > 0n ? sum : 0n).toString())
+  }
+
+  const added = (spending: Spend[], counted: Spent[]) =>
+    spending
+      .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend.asset) }))
+      .filter(({ amount }) => amount > 0n)
+
+  const exceeding = (account: Account, spending: Spend[], counted: Spent[]): OverLimit | undefined => {
+    for (const { spend, amount } of added(spending, counted)) {
+      const left = leftOf(account, spend)
+      if (amount > left) return { outcome: 'over_limit', spend: { ...spend, amount: `${amount}` }, left: `${left}` }
+    }
+    return undefined
+  }
+
+  return {
+    wouldExceed: (account, spending) => exceeding(account, spending, []),
+    take(account, spending, before = null) {
+      const counted: Spent[] = before === null ? [] : JSON.parse(before)
+      const over = exceeding(account, spending, counted)
+      if (over) return over
+      const bucket = thisBucket()
+      const taken = added(spending, counted).map(({ spend: { asset }, amount }) => {
+        prune.run(account.chain_id, account.address, asset, bucket - day_buckets)
+        add(account, asset, bucket, amount)
+        return { asset, amount: amount.toString(), bucket }
+      })
+      const all = [...counted, ...taken]
+      return { spent: all.length === 0 ? null : JSON.stringify(all) }
+    },
+    giveBack(account, spent) {
+      const counted: Spent[] = JSON.parse(spent)
+      for (const { asset, amount, bucket } of counted) {
+        // What has left the window is counted no more.
+        if (bucket >= thisBucket() - day_buckets) add(account, asset, bucket, -BigInt(amount))
+      }
+    },
+  }
+}
+
+const countedOf = (counted: Spent[], asset: string): bigint =>
+  counted.reduce((sum, spent) => (spent.asset === asset ? sum + BigInt(spent.amount) : sum), 0n)
+
+/** Spending of what is signed and not sent. */
+export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
+  const { take, wouldExceed } = createSpending(connection, now)
+  const spend = inOneCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
+    const taken = take(account, spending)
+    return 'outcome' in taken ? taken : undefined
+  })
+  return {
+    spend: (account, spending) => spend({ account, spending }),
+    wouldExceed: async (account, spending) => wouldExceed(account, spending),
+  }
+}
