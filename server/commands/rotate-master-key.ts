@@ -37,7 +37,11 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
     const key = new_key ?? randomBytes(32)
     const vault = createVault(key)
     file?.announce(key)
-    const count = reseal((secret, row) => vault.seal(openOne(current.vault, secret, row), row), sealProof(vault))
+    const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
+    const count = reseal((secret, row) => vault.seal(openOne(current.vault, secret, row), row), sealProof(vault), {
+      ...entry,
+      ...{ at: Date.now(), caller: 'command line' },
+    })
     file?.adopt()
     const rest = sweepOut(connection)
       ? ''

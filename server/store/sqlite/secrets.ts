@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../store.ts'
 import type { Connection } from './connection.ts'
 
 /** What is sealed, by table and column; a test holds the list to the schema. Each is bound to the name of its row. */
@@ -8,7 +9,7 @@ const sealedColumns = [
 ] as const
 
 /** Everything that is sealed, for the change of the master key. */
-export function secrets({ db, write }: Connection) {
+export function secrets({ db, write, record }: Connection) {
   const proof = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck()
   const setProof = db.prepare<[Uint8Array]>('UPDATE vault_check SET sealed = ?')
   const columns = sealedColumns.map(([table, column]) => ({
@@ -23,7 +24,11 @@ export function secrets({ db, write }: Connection) {
     /** Undefined in a database that no service has ever used. */
     proof: () => proof.get(),
     /** Seals all anew in one database transaction; how many. What `change` throws leaves everything as it was. */
-    reseal: (change: (sealed: Uint8Array, row: string) => Uint8Array, new_proof: Uint8Array): number =>
+    reseal: (
+      change: (sealed: Uint8Array, row: string) => Uint8Array,
+      new_proof: Uint8Array,
+      entry: AuditEntry,
+    ): number =>
       write(() => {
         let count = 0
         for (const { table, select, update } of columns) {
@@ -33,6 +38,7 @@ export function secrets({ db, write }: Connection) {
           }
         }
         setProof.run(new_proof)
+        record(entry)
         return count
       }),
   }

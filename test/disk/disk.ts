@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { checkAudit } from '../../server/store/sqlite/audit-check.ts'
+
+// The service under strace, which makes a system call fail as the kernel would: what it acknowledged must be on the disk.
+
+/** `full`: writes fail for a while, from the position-th on. `sync`: the position-th fsync fails, once. */
+export type DiskFault = 'full' | 'sync'
+
+export interface Trial {
+  fault: DiskFault
+  position: number
+  /** What was done and is not there, or was refused and is; what is broken in the file. Empty when all is well. */
+  wrong: string[]
+  acknowledged: number
+  refused: number
+  /** Whether it came to serve at all. */
+  started: boolean
+  /** Its exit code, when it ended by itself. */
+  exit: number | undefined
+}
+
+export const hasStrace = spawnSync('strace', ['--version']).status === 0
+
+const root = join(import.meta.dirname, '..', '..')
+const writes = 'pwrite64'
+const syncs = 'fsync,fdatasync'
+/** How many writes fail one after the other: the disk has room again then. */
+const full_writes = 12
+const posts = 40
+const at_once = 4
+const patience_ms = 20_000
+/** What main.ts says of a disk that failed (EX_IOERR). */
+export const exit_io = 74
+const api_key = 'a-token-of-the-disk-test-and-no-other'
+
+/** A data folder as a first start leaves it; how many writes and syncs a run of the posts takes. */
+export async function prepareDisk(): Promise<{ folder: string; calls: Record<DiskFault, number> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-disk-'))
+  const first = await start(folder, [])
+  await first.stop()
+  const counted = mkdtempSync(join(tmpdir(), 'relayer-disk-'))
+  cpSync(folder, counted, { recursive: true })
+  const trace = join(counted, 'trace')
+  const service = await start(counted, ['strace', '-D', '-f', '-qq', '-e', `trace=${writes},${syncs}`, '-o', trace])
+  await exercise(service)
+  await service.stop()
+  const lines = readFileSync(trace, 'utf8').split('\n')
+  const calls = {
+    full: lines.filter((line) => line.includes('pwrite64(')).length,
+    sync: lines.filter((line) => /f(?:data)?sync\(/.test(line)).length,
+  }
+  rmSync(counted, { recursive: true })
+  return { folder, calls }
+}
+
+export async function tryDisk(prepared: string, fault: DiskFault, position: number): Promise<Trial> {
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-disk-'))
+  cpSync(prepared, folder, { recursive: true })
+  const injection =
+    fault === 'full'
+      ? ['-e', `trace=${writes}`, '-e', `inject=${writes}:error=ENOSPC:when=${position}..${position + full_writes - 1}`]
+      : ['-e', `trace=${syncs}`, '-e', `inject=${syncs}:error=EIO:when=${position}`]
+  const command = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', ...injection, '-o', '/dev/null']
+  try {
+    const service = await start(folder, command).catch((error: StartError) => error)
+    if (service instanceof StartError) {
+      return {
+        fault,
+        position,
+        wrong: faultsIn(folder, [], []),
+        acknowledged: 0,
+        refused: 0,
+        started: false,
+        exit: service.code,
+      }
+    }
+    const { done, refused } = await exercise(service)
+    const wrong: string[] = []
+    if (fault === 'full' && !(await service.takesAgain())) wrong.push('takes nothing more when there is room again')
+    const exit = fault === 'sync' ? await service.endsByItself() : undefined
+    await service.stop()
+    return {
+      ...{ fault, position, started: true, exit, acknowledged: done.length, refused: refused.length },
+      wrong: [...wrong, ...faultsIn(folder, done, refused)],
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Whether the file has what was acknowledged, nothing that was refused, and is whole. */
+function faultsIn(folder: string, done: string[], refused: string[]): string[] {
+  const db = new Database(join(folder, 'relayer.sqlite'))
+  const has = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
+  const wrong = [
+    ...done.filter((id) => !has.get(id)).map((id) => `${id} was acknowledged and is lost`),
+    ...refused.filter((id) => has.get(id)).map((id) => `${id} was refused and is there`),
+  ]
+  const integrity = db.pragma('integrity_check', { simple: true })
+  if (integrity !== 'ok') wrong.push(`integrity_check: ${integrity}`)
+  const { fault } = checkAudit(db)
+  if (fault !== undefined) wrong.push(`audit: ${fault}`)
+  db.close()
+  return wrong
+}
+
+/** Posts notifications and signs, some at once; the ids that were acknowledged, and those that were refused by an answer. */
+async function exercise(service: Running): Promise<{ done: string[]; refused: string[] }> {
+  const done: string[] = []
+  const refused: string[] = []
+  const ids = Array.from({ length: posts }, (_, index) => `n${index}`)
+  const work = async () => {
+    for (let id = ids.shift(); id !== undefined; id = ids.shift()) {
+      const status = await service.post('/api/v1/notifications', { id, url: 'http://127.0.0.1:1' })
+      if (status === 201) done.push(id)
+      else if (status !== undefined) refused.push(id)
+      await service.post('/api/v1/relayers/demo/sign', { message: id })
+    }
+  }
+  await Promise.all(Array.from({ length: at_once }, work))
+  return { done, refused }
+}
+
+class StartError extends Error {
+  readonly code: number | undefined
+  constructor(code: number | undefined, out: string) {
+    super(`The service did not start: ${out}`)
+    this.code = code
+  }
+}
+
+type Running = Awaited<ReturnType<typeof start>>
+
+async function start(folder: string, wrapper: string[]) {
+  const [command = '', ...parameters] = [...wrapper, process.execPath, join(root, 'server', 'main.ts')]
+  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, API_KEY: api_key, LOG_LEVEL: 'error' }
+  const child: ChildProcess = spawn(command, parameters, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close')
+  let out = ''
+  child.stderr?.on('data', (chunk) => {
+    out += chunk
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      out += chunk
+      const [, found] = /API\s+(http:\/\/[^\s/]+)\/api\/v1\n/.exec(out) ?? []
+      if (found) resolve(found)
+    })
+    ended.then(([code]) => reject(new StartError(code ?? undefined, out)))
+  })
+  const post = async (path: string, body: object): Promise<number | undefined> => {
+    const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
+    try {
+      const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      await answer.text()
+      return answer.status
+    } catch {
+      return undefined
+    }
+  }
+
+  return {
+    post,
+    async takesAgain(): Promise<boolean> {
+      const end = performance.now() + patience_ms
+      for (let index = 0; performance.now() < end; index += 1) {
+        const status = await post('/api/v1/notifications', { id: `again${index}`, url: 'http://127.0.0.1:1' })
+        if (status === 201) return true
+        await pause(50)
+      }
+      return false
+    },
+    async endsByItself(): Promise<number | undefined> {
+      const code = await Promise.race([ended, pause(patience_ms, [undefined], { ref: false })])
+      return code[0] ?? undefined
+    },
+    async stop(): Promise<void> {
+      if (child.exitCode === null) child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

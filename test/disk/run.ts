@@ -1,0 +1,44 @@
+import { rmSync } from 'node:fs'
+import { type DiskFault, exit_io, hasStrace, prepareDisk, type Trial, tryDisk } from './disk.ts'
+
+// `npm run test:disk`: a full disk at DISK_POSITIONS (100) positions of a run, and an error of fsync at as many, at most each once.
+
+const positions = Number(process.env.DISK_POSITIONS ?? 100)
+
+if (!hasStrace) {
+  process.stderr.write('It needs strace, which makes system calls fail.\n')
+  process.exit(2)
+}
+
+const { folder, calls } = await prepareDisk()
+const trials: Trial[] = []
+for (const fault of ['full', 'sync'] as const)
+  for (const position of spread(fault)) trials.push(await attempt(fault, position))
+rmSync(folder, { recursive: true })
+
+const of = (fault: DiskFault) => trials.filter((trial) => trial.fault === fault)
+const sum = (some: Trial[], name: 'acknowledged' | 'refused') => some.reduce((total, trial) => total + trial[name], 0)
+for (const fault of ['full', 'sync'] as const) {
+  const some = of(fault)
+  process.stdout.write(
+    `${fault}: ${some.length} positions of ${calls[fault]}, ${sum(some, 'acknowledged')} acknowledged, ` +
+      `${sum(some, 'refused')} refused, ${some.filter(({ exit }) => exit === exit_io).length} ended with ${exit_io}\n`,
+  )
+}
+const wrong = trials.flatMap((trial) => trial.wrong.map((what) => `${trial.fault} at ${trial.position}: ${what}`))
+process.stdout.write(wrong.length === 0 ? 'Passed: wrong 0.\n' : `Failed:\n${wrong.join('\n')}\n`)
+process.exitCode = wrong.length === 0 ? 0 : 1
+
+function spread(fault: DiskFault): number[] {
+  const count = Math.min(positions, calls[fault])
+  return Array.from({ length: count }, (_, index) => 1 + Math.floor((index * calls[fault]) / count))
+}
+
+async function attempt(fault: DiskFault, position: number): Promise<Trial> {
+  const trial = await tryDisk(folder, fault, position)
+  // A run is never quite like the one that was counted: the last positions may not be reached.
+  const isReached = trial.exit !== undefined || position < calls.sync * 0.8
+  if (fault === 'sync' && trial.started && isReached && trial.exit !== exit_io)
+    trial.wrong.push(`it ended with ${trial.exit}`)
+  return trial
+}
