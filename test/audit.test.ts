@@ -142,9 +142,9 @@ describe('what is recorded', () => {
     service.signal('SIGKILL')
     await service.ended
     const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
-    expect(db.prepare('SELECT operation FROM audit ORDER BY sequence').pluck().all()).toEqual([
-      'signMessage',
-      'createNotification',
+    expect(db.prepare('SELECT entries FROM audit ORDER BY up_to').pluck().all()).toEqual([
+      expect.stringContaining('signMessage'),
+      expect.stringContaining('createNotification'),
     ])
     expect(checkAudit(db)).toMatchObject({ fault: undefined, head: { up_to: 2 } })
     db.close()
@@ -207,41 +207,53 @@ describe('the chain', () => {
     expect(head.up_to).toBe(84)
     expect(service.logged.join('')).toContain(`"hash":"${Buffer.from(head.hash).toString('hex')}","msg":"audit head"`)
 
-    const at = fc.integer({ min: 1, max: head.up_to })
-    const columns = ['at', 'caller', 'operation', 'relayer_id', 'subject', 'result', 'request_id']
-    const swap = 'UPDATE audit SET sequence = -1 WHERE sequence = ?'
+    const lots = db.prepare('SELECT up_to, entries FROM audit ORDER BY up_to').all() as {
+      up_to: number
+      entries: string
+    }[]
+    const lot = fc.constantFrom(...lots)
+    const setEntries = (up_to: number, entries: unknown[]) =>
+      db.prepare('UPDATE audit SET entries = ? WHERE up_to = ?').run(JSON.stringify(entries), up_to)
+    const changed = (name: string, change: (entries: unknown[][], at: number) => void) =>
+      fc.tuple(lot, fc.nat()).map(([{ up_to, entries }, seed]) => ({
+        name: `${name} in ${up_to}`,
+        run: () => {
+          const parsed = JSON.parse(entries) as unknown[][]
+          change(parsed, seed % parsed.length)
+          setEntries(up_to, parsed)
+        },
+      }))
     const tampering = fc.oneof(
-      fc
-        .record({ at, column: fc.constantFrom(...columns), value: fc.oneof(fc.integer(), fc.string()) })
-        .map(({ at, column, value }) => ({
-          name: `${column} of ${at} is ${value}`,
-          run: () =>
-            db
-              .prepare(`UPDATE audit SET "${column}" = ? WHERE sequence = ?`)
-              .run(typeof value === 'string' && ['at', 'result'].includes(column) ? 7 : `${value}`, at),
-        })),
-      at.map((one) => ({
-        name: `${one} is gone`,
-        run: () => db.prepare('DELETE FROM audit WHERE sequence = ?').run(one),
+      fc.tuple(fc.integer({ min: 1, max: 7 }), fc.oneof(fc.integer(), fc.string())).chain(([column, value]) =>
+        changed(`column ${column} is ${value}`, (entries, at) => {
+          const [entry] = entries.slice(at)
+          if (entry) entry[column] = value
+        }),
+      ),
+      changed('one is gone', (entries, at) => void entries.splice(at, 1)),
+      changed('one is there twice', (entries, at) => void entries.splice(at, 0, ...entries.slice(at, at + 1))),
+      changed('the order is another', (entries, at) => void entries.push(...entries.splice(0, at))),
+      lot.map(({ up_to }) => ({
+        name: `${up_to} is gone`,
+        run: () => db.exec(`DELETE FROM audit WHERE up_to = ${up_to}`),
       })),
-      fc
-        .tuple(at, at)
-        .filter(([one, other]) => one !== other)
-        .map(([one, other]) => ({
-          name: `${one} and ${other} change places`,
-          run: () => {
-            db.prepare(swap).run(one)
-            db.prepare('UPDATE audit SET sequence = ? WHERE sequence = ?').run(one, other)
-            db.prepare('UPDATE audit SET sequence = ? WHERE sequence = -1').run(other)
-          },
-        })),
-      at.map((one) => ({
-        name: `all from ${one} on is gone`,
-        run: () => db.exec(`DELETE FROM audit WHERE sequence >= ${one}; DELETE FROM audit_links WHERE up_to >= ${one}`),
+      lot.map(({ up_to }) => ({
+        name: `all from ${up_to} on`,
+        run: () => db.exec(`DELETE FROM audit WHERE up_to >= ${up_to}`),
+      })),
+      fc.tuple(lot, lot).map(([one, other]) => ({
+        name: `${one.up_to} and ${other.up_to} change places`,
+        run: () => {
+          setEntries(one.up_to, JSON.parse(other.entries))
+          setEntries(other.up_to, JSON.parse(one.entries))
+        },
       })),
       fc.constant({
         name: 'one is added',
-        run: () => db.exec(`INSERT INTO audit (at, caller, operation, result) VALUES (1, 'x', 'y', 200)`),
+        run: () =>
+          db.exec(
+            `INSERT INTO audit (up_to, first, entries, hash) VALUES (${head.up_to + 1}, ${head.up_to + 1}, '[]', zeroblob(32))`,
+          ),
       }),
     )
     const undo = new Error('undone')
@@ -273,16 +285,16 @@ describe('the chain', () => {
       promisify(execFile)(process.execPath, ['server/commands/audit.ts', ...args], { env: environment })
     expect((await verify('verify')).stdout).toMatch(/^84 entries are as they were written\. Head: [0-9a-f]{64}\n$/)
     expect((await verify('verify', '--log', log)).stdout).toMatch(/All 1 heads of the log are in the trail\.\n$/)
-    const { up_to } = db.prepare('SELECT up_to FROM audit_links ORDER BY up_to DESC LIMIT 1 OFFSET 1').get() as {
+    const { up_to } = db.prepare('SELECT up_to FROM audit ORDER BY up_to DESC LIMIT 1 OFFSET 1').get() as {
       up_to: number
     }
-    db.exec(`DELETE FROM audit WHERE sequence > ${up_to}; DELETE FROM audit_links WHERE up_to > ${up_to}`)
+    db.exec(`DELETE FROM audit WHERE up_to > ${up_to}`)
     expect((await verify('verify')).stdout).toMatch(new RegExp(`^${up_to} entries`))
     await expect(verify('verify', '--log', log)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('entry 84'),
     })
-    db.exec('UPDATE audit SET result = 403 WHERE sequence = 5')
+    db.exec(`UPDATE audit SET entries = replace(entries, ',200,', ',403,') WHERE up_to = ${up_to}`)
     await expect(verify('verify')).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('not what was written'),

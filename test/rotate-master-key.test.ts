@@ -166,7 +166,7 @@ test('every column of bytes is known: it is sealed and changes with the key, or 
     .all()
   db.close()
   const sealed = ['notifications.former_key', 'notifications.signing_key', 'signers.secret', 'vault_check.sealed']
-  const open = ['attempts.raw', 'api_keys.former_hash', 'api_keys.secret_hash', 'audit_links.hash']
+  const open = ['attempts.raw', 'api_keys.former_hash', 'api_keys.secret_hash', 'audit.hash']
   expect(columns).toEqual([...sealed, ...open].sort())
 })
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditRow, beginning, seal } from './audit.ts'
+import { type AuditHead, type AuditLot, type AuditRow, beginning, seal } from './audit.ts'
 
 export interface AuditVerdict {
   /** How far the trail is as it was written. */
@@ -14,31 +14,28 @@ export interface AuditVerdict {
  */
 export function checkAudit(db: Database.Database, told: AuditHead[] = []): AuditVerdict {
   return db.transaction(() => {
-    const links = db.prepare<[], AuditHead>('SELECT up_to, hash FROM audit_links ORDER BY up_to')
-    const rows = db
-      .prepare<[number, number], AuditRow>(`
-        SELECT sequence, at, caller, operation, relayer_id, subject, result, request_id FROM audit
-        WHERE sequence > ? AND sequence <= ? ORDER BY sequence`)
-      .raw()
+    const lots = db.prepare<[], AuditLot>('SELECT up_to, first, entries, hash FROM audit ORDER BY up_to')
     let head = beginning
-    for (const link of links.iterate()) {
-      const sealed = rows.all(head.up_to, link.up_to)
-      const places = `${head.up_to + 1} to ${link.up_to}`
-      if (sealed.length !== link.up_to - head.up_to) return { head, fault: `Entries are missing among ${places}` }
-      if (!seal(head.hash, sealed).equals(link.hash))
-        return { head, fault: `Entries ${places} are not what was written` }
-      head = link
+    for (const lot of lots.iterate()) {
+      const fault = faultOf(lot, head)
+      if (fault !== undefined) return { head, fault }
+      head = { up_to: lot.up_to, hash: lot.hash }
     }
-    const outside = db
-      .prepare<[number], number>('SELECT COUNT(*) FROM audit WHERE sequence < 1 OR sequence > ?')
-      .pluck()
-    if (outside.get(head.up_to) !== 0) return { head, fault: `There are entries outside of 1 to ${head.up_to}` }
     return { head, fault: missing(db, told) }
   })()
 }
 
+function faultOf({ up_to, first, entries, hash }: AuditLot, before: AuditHead): string | undefined {
+  if (first !== before.up_to + 1) return `Entries are missing between ${before.up_to} and ${first}`
+  if (!seal(before.hash, entries).equals(hash)) return `Entries ${first} to ${up_to} are not what was written`
+  // Sealed as they are, so these hold unless this service made a mistake.
+  const numbers = (JSON.parse(entries) as AuditRow[]).map(([sequence]) => sequence)
+  const isWhole = numbers.length === up_to - first + 1 && numbers.every((number, index) => number === first + index)
+  return isWhole ? undefined : `Entries ${first} to ${up_to} are not numbered one after the other`
+}
+
 function missing(db: Database.Database, told: AuditHead[]): string | undefined {
-  const link = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit_links WHERE up_to = ? AND hash = ?')
-  const lost = told.find(({ up_to, hash }) => !link.get(up_to, hash))
+  const lot = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit WHERE up_to = ? AND hash = ?')
+  const lost = told.find(({ up_to, hash }) => !lot.get(up_to, hash))
   return lost && `The head that was told of entry ${lost.up_to} is not in the trail: what it stood for is gone`
 }
