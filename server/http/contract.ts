@@ -104,7 +104,8 @@ export function compileContract(document: unknown): Contract {
   // Each check is compiled with the whole document around it. Nothing refers into its paths: without them boot takes a quarter.
   const withoutPaths = (document: unknown) => ({ ...(document as object), paths: {} }) as never
   const requests = new RequestValidator(withoutPaths(apiDoc), options.request)
-  const responses = new ResponseValidator(withoutPaths(apiDocRes), options.response, validateResponses as never)
+  const answers = { ...options.response, formats: { 'date-time': isTime } }
+  const responses = new ResponseValidator(withoutPaths(apiDocRes), answers as never, validateResponses as never)
   const answersOf = sharedAnswers(responses)
   const parameters = (document as Document).components.parameters
 
@@ -153,6 +154,11 @@ export function compileContract(document: unknown): Contract {
     },
   }
 }
+
+/** RFC 3339. Ajv's own check splits each text in two: three times 100 of them are a tenth of a list's answer. */
+const isTime = (text: string) => time.test(text)
+const time =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
 /** Which of the contract's responses each operation names, before the validator puts copies in their places. */
 function answerReferences(document: Document): Map<string, Record<string, string>> {
