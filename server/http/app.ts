@@ -15,6 +15,7 @@ import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
+import { securityHeaders } from './security-headers.ts'
 
 export interface AppParts {
   operations: Operation[]
@@ -142,9 +143,8 @@ function send(response: Response, status: number, headers: Record<string, string
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': exchangeOf(response).request_id,
+    ...securityHeaders,
     ...headers,
   })
   response.end(text)
@@ -154,9 +154,8 @@ function send(response: Response, status: number, headers: Record<string, string
 async function stream(response: Response, headers: Record<string, string>, events: AsyncIterable<string>) {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': exchangeOf(response).request_id,
+    ...securityHeaders,
     ...headers,
   })
   if (response.req.method === 'HEAD') return void response.end()

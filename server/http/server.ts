@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type Ended, type Exchange, newExchange } from './exchange.ts'
+import { securityHeaders, securityLines } from './security-headers.ts'
 
 /** Node's own defaults let a slow client hold a socket for minutes. */
 const limits = {
@@ -120,6 +121,7 @@ function refuse(response: ServerResponse, status: 400 | 417, { request_id }: Exc
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'X-Request-Id': request_id,
+    ...securityHeaders,
     Connection: 'close',
   })
   response.end(failureBody(status))
@@ -137,7 +139,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket, { reque
   const body = failureBody(status)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `X-Request-Id: ${request_id}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${request_id}\r\n${securityLines}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
   return status
 }
