@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { names, openSlowSockets } from './hostile/slow-sockets.ts'
+import { prepareLongList } from './hostile/demo.ts'
+import { kindOf, names, openSlowSockets } from './hostile/slow-sockets.ts'
 import { startTestService } from './support/service.ts'
 import { until } from './support/until.ts'
 
@@ -9,6 +10,7 @@ const http_times = { headers: 300, request: 600, answer: 600, idle: 900, check: 
 
 test('slow sockets of every kind are cut, and others are served meanwhile', async () => {
   const { url, api_key, client } = await startTestService({}, { http_times })
+  await prepareLongList(client)
   const slow = await openSlowSockets(url, api_key, count, 50)
   onTestFinished(slow.stop)
   const path = { relayer_id: 'demo' }
@@ -16,7 +18,9 @@ test('slow sockets of every kind are cut, and others are served meanwhile', asyn
     await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
     return slow.left() === 0
   })
-  for (const name of names) expect(slow.lasted[name], name).toHaveLength(count / names.length)
+  const wanted = Array.from({ length: count }, (_, index) => kindOf(index))
+  for (const name of names) expect(slow.lasted[name], name).toHaveLength(wanted.filter((kind) => kind === name).length)
+  expect(new Set(wanted).size).toBe(names.length)
 })
 
 test('a client that takes what it is sent keeps its stream, and one that waits its answer', async () => {

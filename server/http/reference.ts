@@ -62,6 +62,8 @@ function document(path: string, type: string, content: Buffer, policy?: string) 
     ...(policy !== undefined && { 'Content-Security-Policy': policy }),
     // The same for all, and no secret.
     'Cache-Control': 'no-cache',
+    // Anybody may ask for these: one a connection, or a few bytes would have the system's send buffers filled with them.
+    Connection: 'close',
   }
   return {
     path,

@@ -1,4 +1,4 @@
-import { createRelayerClient } from '../../client/index.ts'
+import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { api_key } from '../bench/processes.ts'
 
 /** Production has no demo relayer: makes it, on a network without a chain unless one is given. */
@@ -11,4 +11,15 @@ export async function prepareDemo(url: string, rpc_url = 'http://127.0.0.1:1'): 
   await client.post('/api/v1/signers', { body: { id: 'demo', type: 'generated' } })
   const relayer = { id: 'demo', name: 'Demo', network: 'local', network_type: 'evm' as const, paused: false }
   return (await client.post('/api/v1/relayers', { body: { ...relayer, signer_id: 'demo' } })).data
+}
+
+/** Five networks that take a listing of 100 KB. */
+export async function prepareLongList(client: RelayerClient): Promise<void> {
+  const rpc_urls = Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
+  for (let number = 1; number <= 5; number += 1) {
+    const network = { name: `long-${number}`, network_type: 'evm' as const, chain_id: 1_000 + number, rpc_urls }
+    await client.post('/api/v1/networks', {
+      body: { ...network, required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true },
+    })
+  }
 }

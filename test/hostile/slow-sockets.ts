@@ -13,22 +13,28 @@ export const kinds = {
   },
   // The first bytes of a client that believes there is TLS.
   'a TLS hello': { over: 'none', first: () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', drip: '' },
-  'answers never read': {
-    over: 'answer',
-    first: () => document.repeat(20),
-    // Nobody who does not read hears that the other end has gone; one who writes does.
-    drip: document,
-  },
+  // Nobody who does not read hears that the other end has gone; one who writes does.
+  'documents never read': { over: 'none', first: () => document.repeat(20), drip: document },
   'kept alive': { over: 'idle', first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n', drip: '' },
   'a second request, slowly': {
     over: 'headers',
     first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\nGET /api/v1/he',
     drip: 'a',
   },
+  'answers never read': { over: 'answer', first: (token: string) => list(token).repeat(100), drip: 'G' },
 } as const
+
+/** Those that cost the system a full send buffer each: of many sockets only few. */
+const dear: Kind = 'answers never read'
+const one_dear_in = 50
 
 export type Kind = keyof typeof kinds
 export const names = Object.keys(kinds) as Kind[]
+const others = names.filter((name) => name !== dear)
+
+/** Of which kind a socket is, by its number. */
+export const kindOf = (index: number): Kind =>
+  index % one_dear_in === 0 ? dear : (others[index % others.length] as Kind)
 
 export interface SlowSockets {
   /** How long each lasted that was cut so far, by kind, in milliseconds. */
@@ -39,6 +45,9 @@ export interface SlowSockets {
   done: Promise<void>
   stop(): void
 }
+
+/** In the tests it is a long one. */
+const list = (token: string) => `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`
 
 const signing = (token: string) =>
   `POST /api/v1/relayers/demo/sign HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
@@ -80,7 +89,7 @@ export async function openSlowSockets(
         if (opened === count && sockets.size === 0) done.resolve()
       }
       // Its own end is kept open; that the other has closed both its ways is heard when something is written.
-      if (kind === 'answers never read') socket.pause()
+      if (kind.endsWith('never read')) socket.pause()
       else socket.resume()
       socket.once('end', () => {
         dripping ??= setInterval(() => socket.write('x'), drip_ms)
@@ -94,7 +103,7 @@ export async function openSlowSockets(
 
   for (let index = 0; index < count; index += at_once) {
     const some = Math.min(at_once, count - index)
-    await Promise.all(Array.from({ length: some }, (_, at) => openOne(names[(index + at) % names.length] as Kind)))
+    await Promise.all(Array.from({ length: some }, (_, at) => openOne(kindOf(index + at))))
   }
   return {
     lasted,
