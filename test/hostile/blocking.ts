@@ -14,24 +14,36 @@ const max_block_ms = 50
 const tries = 5
 const root = join(import.meta.dirname, '..', '..')
 
-/** How long no request of any allowed size may stop all others. */
-export function blocking(): Promise<Finding[]> {
+/** How long a body of any shape stops all others. */
+export const bodies = (): Promise<Finding[]> =>
+  withService(async (child, url) => {
+    const findings: Finding[] = []
+    for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
+      const all = [...bodiesOf(operation)].map(
+        ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
+      )
+      findings.push(await worstOf(operation.id, child, url, all))
+    }
+    return findings
+  })
+
+/** How long a request does that is about much of what is stored. */
+export const lists = (): Promise<Finding[]> =>
+  withService(async (child, url, folder) => {
+    const findings: Finding[] = []
+    for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
+      findings.push(await worstOf(name, child, url, requests))
+    }
+    return findings
+  })
+
+function withService<T>(work: (child: ChildProcess, url: string, folder: string) => Promise<T>): Promise<T> {
   return inFolder(async (folder) => {
     const child = spawnService(folder)
     try {
       const url = await urlOf(child)
       await prepareDemo(url)
-      const findings: Finding[] = []
-      for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
-        const all = [...bodiesOf(operation)].map(
-          ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
-        )
-        findings.push(await worstOf(operation.id, child, url, all))
-      }
-      for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
-        findings.push(await worstOf(name, child, url, requests))
-      }
-      return findings
+      return await work(child, url, folder)
     } finally {
       child.kill('SIGKILL')
     }
@@ -55,12 +67,16 @@ async function worstOf(what: string, child: ChildProcess, url: string, requests:
   }
 }
 
-async function blockOf(child: ChildProcess, url: string, { method, path, body, type }: Wide): Promise<number> {
+async function blockOf(child: ChildProcess, url: string, request: Wide): Promise<number> {
+  const { method, path, body, type } = request
   await longest(child)
+  // The first look after that begins to measure.
+  await pause(5)
   const headers = { Authorization: `Bearer ${api_key}`, ...(body !== undefined && { 'Content-Type': type }) }
   const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) })
   await answer.arrayBuffer()
   if (answer.status >= 500 && answer.status !== 503) throw new Error(`${method} ${path} answers ${answer.status}`)
+  if (request.succeeds && !answer.ok) throw new Error(`${method} ${path} answers ${answer.status}`)
   await pause(3)
   return longest(child)
 }

@@ -1,4 +1,4 @@
-import { blocking } from './blocking.ts'
+import { bodies, lists } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
@@ -6,7 +6,7 @@ import { sockets } from './sockets.ts'
 // `npm run test:hostile [-- sockets ...]`: what hostile clients and a stop at the worst moment do to the service, in figures. Any
 // that is not what it has to be ends it with 1.
 
-const parts: Record<string, () => Promise<Finding[]>> = { sockets, shutdown, blocking }
+const parts: Record<string, () => Promise<Finding[]>> = { sockets, shutdown, bodies, lists }
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 

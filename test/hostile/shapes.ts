@@ -23,7 +23,7 @@ const values: Record<string, string> = {
   'a list of lists': listOf('[]'),
   'many properties': `{${Array.from({ length: 80_000 }, (_, index) => `"${index}a":1`)}}`,
   'deep lists': '['.repeat(size / 2) + ']'.repeat(size / 2),
-  'deep objects': '{"a":'.repeat(size / 7) + '1' + '}'.repeat(size / 7),
+  'deep objects': `${'{"a":'.repeat(size / 7)}1${'}'.repeat(size / 7)}`,
 }
 
 export interface Body {

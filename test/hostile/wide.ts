@@ -7,6 +7,7 @@ export interface Wide {
   name: string
   method: string
   path: string
+  succeeds?: boolean
   /** Of its body. */
   type?: string
   body?: string
@@ -21,7 +22,7 @@ const data_characters = 260_000
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
   const client = createRelayerClient({ baseUrl: url, token: api_key })
   const db = new Database(join(folder, 'relayer.sqlite'))
-  const get = (name: string, path: string): Wide => ({ name, method: 'GET', path: `/api/v1${path}` })
+  const get = (name: string, path: string): Wide => ({ name, method: 'GET', path: `/api/v1${path}`, succeeds: true })
   try {
     for (const index of Array(rows).keys()) {
       await client.post('/api/v1/notifications', { body: { url: `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}` } })
