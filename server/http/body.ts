@@ -44,19 +44,19 @@ export async function readJson(request: IncomingMessage, amounts: ReadonlySet<st
 
 /** More than any operation has a use for. A megabyte of tiny values takes the parser and the contract's checks 0.4 s. */
 const max_values = 10_000
-const [quote, backslash, comma] = Buffer.from('"\\,')
+const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{')
 
-/** Whether there are too many values, told by the commas between them: before they are parsed, 2 ms for a megabyte. */
+/** Whether there are too many values, told by what stands between them and around them: before they are parsed, 2 ms a megabyte. */
 function isCrowded(bytes: Buffer): boolean {
   let isText = false
-  let commas = 0
+  let values = 1
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]
     if (byte === quote) isText = !isText
     else if (isText && byte === backslash) at += 1
-    else if (!isText && byte === comma) commas += 1
+    else if (!isText && (byte === comma || byte === bracket || byte === brace)) values += 1
   }
-  return commas >= max_values
+  return values > max_values
 }
 
 /** A run of 16 digits may be more than a number holds, an escaped surrogate may stand alone: only then is each value looked at. */
