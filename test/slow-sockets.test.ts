@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { prepareLongList } from './hostile/demo.ts'
 import { kindOf, names, openSlowSockets } from './hostile/slow-sockets.ts'
@@ -33,4 +34,14 @@ test('a client that takes what it is sent keeps its stream, and one that waits i
   await raw('/api/v1/relayers/demo', { method: 'PATCH', body: '{"paused":true}' })
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('relayer')
   await reader?.cancel()
+})
+
+test('a client that stops taking its answers, with more of them than the system buffers, is cut', async () => {
+  const { url, api_key, client, logged } = await startTestService({}, { http_times })
+  await prepareLongList(client)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').pause()
+  onTestFinished(() => void socket.destroy())
+  const request = `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
+  socket.write(request.repeat(200))
+  await until('an answer is given up', () => logged.some((line) => /listNetworks.*"aborted":true/.test(line)))
 })

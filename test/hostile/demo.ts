@@ -13,13 +13,19 @@ export async function prepareDemo(url: string, rpc_url = 'http://127.0.0.1:1'): 
   return (await client.post('/api/v1/relayers', { body: { ...relayer, signer_id: 'demo' } })).data
 }
 
-/** Five networks that take a listing of 100 KB. */
+/** Five networks that take a listing of 200 KB. (URLs of nodes are shown without their paths.) */
 export async function prepareLongList(client: RelayerClient): Promise<void> {
-  const rpc_urls = Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
+  const explorer_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
   for (let number = 1; number <= 5; number += 1) {
-    const network = { name: `long-${number}`, network_type: 'evm' as const, chain_id: 1_000 + number, rpc_urls }
+    const network = { name: `long-${number}`, network_type: 'evm' as const, chain_id: 1_000 + number, explorer_urls }
     await client.post('/api/v1/networks', {
-      body: { ...network, required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true },
+      body: {
+        ...network,
+        rpc_urls: ['http://127.0.0.1:1'],
+        required_confirmations: 1,
+        average_blocktime_ms: 1_000,
+        is_testnet: true,
+      },
     })
   }
 }

@@ -21,7 +21,7 @@ export const kinds = {
     first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\nGET /api/v1/he',
     drip: 'a',
   },
-  'answers never read': { over: 'answer', first: (token: string) => list(token).repeat(100), drip: 'G' },
+  'answers never read': { over: 'answer', first: (token: string) => list(token).repeat(10), drip: 'G' },
 } as const
 
 /** Those that cost the system a full send buffer each: of many sockets only few. */
