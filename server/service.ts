@@ -17,7 +17,7 @@ import { createAuthentication } from './http/authentication.ts'
 import { type Contract, compileContract, readContract } from './http/contract.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
-import { listen } from './http/server.ts'
+import { type HttpTimes, listen } from './http/server.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
@@ -69,6 +69,8 @@ export interface World {
   logger?: Logger
   /** Which addresses a name may mean, in the place of the settings' answer. */
   lookup?: LookupFunction
+  /** How long clients may take, in the place of the usual times. */
+  http_times?: Partial<HttpTimes>
 }
 
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
@@ -226,6 +228,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       listener: observation.around(app),
       ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
       ended: observation.ended,
+      times: world.http_times,
     })
 
     return {

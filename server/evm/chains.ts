@@ -7,6 +7,7 @@ import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
 import { createPost } from './post.ts'
 import { createRpc } from './rpc.ts'
+import { urlScrubber } from './url-secrets.ts'
 
 /** A network as a relayer reaches it. */
 export interface Reach {
@@ -40,7 +41,7 @@ export function createChains(
 
   const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
     const endpoints = urls.map(({ url, weight }) =>
-      watched(createEndpoint(createPost(url, lookup), weight, chain_id, now), url, observer),
+      watched(createEndpoint(createPost(url, lookup), weight, chain_id, now, urlScrubber(url)), url, observer),
     )
     const chain = createChain(createRpc(endpoints, now))
     const market = remember(market_ms, now, () => chain.market())

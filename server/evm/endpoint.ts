@@ -31,8 +31,14 @@ const max_rest_ms = 30_000
 const max_throttle_s = 60
 const wrong_chain_rest_ms = 30_000
 
-/** `now`: milliseconds, never going back. */
-export function createEndpoint(post: Post, weight: number, chain_id: number, now: () => number): Endpoint {
+/** `now`: milliseconds, never going back. `scrub`: takes what nobody else shall read out of an error. */
+export function createEndpoint(
+  post: Post,
+  weight: number,
+  chain_id: number,
+  now: () => number,
+  scrub: (error: RpcErrorObject) => RpcErrorObject = (error) => error,
+): Endpoint {
   let failures = 0
   let verified = false
   let batches = true
@@ -91,6 +97,13 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
     return answers
   }
 
+  function readAnswer(answer: unknown): RpcAnswer | undefined {
+    if (typeof answer !== 'object' || answer === null) return undefined
+    const { result, error } = answer as { result?: unknown; error?: unknown }
+    if (typeof error === 'object' && error !== null) return { error: scrub(error as RpcErrorObject) }
+    return result === undefined ? undefined : { result }
+  }
+
   async function exchange(body: unknown): Promise<unknown> {
     const { status, retry_after_s, text } = await post(JSON.stringify(body), timeout_ms)
     if (status === 429) {
@@ -117,10 +130,3 @@ export function createEndpoint(post: Post, weight: number, chain_id: number, now
 class Throttled extends Error {}
 
 const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
-
-function readAnswer(answer: unknown): RpcAnswer | undefined {
-  if (typeof answer !== 'object' || answer === null) return undefined
-  const { result, error } = answer as { result?: unknown; error?: unknown }
-  if (typeof error === 'object' && error !== null) return { error: error as RpcErrorObject }
-  return result === undefined ? undefined : { result }
-}

@@ -13,8 +13,10 @@ import { mediaTypeOf, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
+import { encodeList, isLongList } from './long-list.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
+import { securityHeaders } from './security-headers.ts'
 
 export interface AppParts {
   operations: Operation[]
@@ -57,9 +59,12 @@ export function createApp(parts: AppParts): RequestListener {
           const mayFollow = () => mayStill(request, operation)
           return await stream(response, limits, whileTrue(mayFollow, body as AsyncIterable<string>))
         }
-        const broken = operation.checkResponse(operation.status, body)
+        const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
+        const list = isLongList(body) ? await encodeList(body, check) : undefined
+        const broken = list ? list.broken : check(body)
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
-        send(response, operation.status, limits, body)
+        if (list) await sendPieces(response, operation.status, limits, list.pieces)
+        else send(response, operation.status, limits, JSON.stringify(body))
       } catch (error) {
         const status = fail(response, error, operation)
         if (deed) audit.end(deed, operation, status)
@@ -90,7 +95,12 @@ export function createApp(parts: AppParts): RequestListener {
     if (broken !== undefined) logger.error({ operation: operation?.id, broken }, 'a failure breaks the contract')
     // What is left of a body that nobody will read goes with its connection.
     const unread = !response.req.complete && hasBody(response.req)
-    send(response, failure.status, unread ? { ...failure.headers, Connection: 'close' } : failure.headers, failure.body)
+    send(
+      response,
+      failure.status,
+      unread ? { ...failure.headers, Connection: 'close' } : failure.headers,
+      JSON.stringify(failure.body),
+    )
     return failure.status
   }
 
@@ -137,32 +147,43 @@ const hasBody = ({ headers }: Request): boolean =>
 const exchangeOf = (response: Response): Exchange => response.locals as Exchange
 
 /** Writes the answer once, with its length. */
-function send(response: Response, status: number, headers: Record<string, string>, body: unknown) {
-  const text = JSON.stringify(body)
+function send(response: Response, status: number, headers: Record<string, string>, text: string) {
+  begin(response, status, headers, Buffer.byteLength(text))
+  response.end(text)
+}
+
+/** Writes a long answer as the client takes it. */
+async function sendPieces(response: Response, status: number, headers: Record<string, string>, pieces: Buffer[]) {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  begin(response, status, headers, length)
+  if (pieces.length === 1 || response.req.method === 'HEAD') return void response.end(pieces[0])
+  await pipeline(Readable.from(pieces), response).catch(unlessGone)
+}
+
+function begin(response: Response, status: number, headers: Record<string, string>, length: number) {
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': length,
     'X-Request-Id': exchangeOf(response).request_id,
+    ...securityHeaders,
     ...headers,
   })
-  response.end(text)
 }
 
 /** Writes events as they come, until there are no more or the client has gone. */
 async function stream(response: Response, headers: Record<string, string>, events: AsyncIterable<string>) {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': exchangeOf(response).request_id,
+    ...securityHeaders,
     ...headers,
   })
   if (response.req.method === 'HEAD') return void response.end()
-  await pipeline(Readable.from(events), response).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
-  })
+  await pipeline(Readable.from(events), response).catch(unlessGone)
+}
+
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }
 
 async function* whileTrue(isAllowed: () => boolean, events: AsyncIterable<string>) {

@@ -8,6 +8,7 @@ import { ContentType } from 'express-openapi-validator/dist/middlewares/util.js'
 import { ApiError, type Detail } from '../errors.ts'
 import type { OperationId } from '../operation.ts'
 import { type Parameter, type QueryReader, queryReader } from './query.ts'
+import { shownName } from './shown-name.ts'
 
 /**
  * The mounting of the contract on express-openapi-validator, and the one file that knows its insides (hence the pinned
@@ -274,7 +275,8 @@ function requestCheck(
 
 function detailsOf(check: Check): Detail[] {
   return (check.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
-    const name = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+    const unknown = params.additionalProperty ?? params.unevaluatedProperty
+    const name = params.missingProperty ?? (unknown === undefined ? undefined : shownName(unknown as string))
     const place = name === undefined ? instancePath : `${instancePath}/${name}`
     const allowed = Array.isArray(params.allowedValues) ? `: ${params.allowedValues.join(', ')}` : ''
     return {

@@ -1,4 +1,5 @@
 import { badRequest } from '../errors.ts'
+import { shownName } from './shown-name.ts'
 
 export interface Parameter {
   $ref?: string
@@ -28,7 +29,7 @@ export function queryReader(parameters: Parameter[]): QueryReader {
     for (const [name, value] of new URLSearchParams(search)) {
       pairs += 1
       if (pairs > max_pairs) throw badRequest('/query', `must have at most ${max_pairs} parameters`)
-      if (!kinds.has(name)) throw badRequest(`/query/${name.slice(0, 100)}`, 'is unknown')
+      if (!kinds.has(name)) throw badRequest(`/query/${shownName(name)}`, 'is unknown')
       if (value === '') throw badRequest(`/query/${name}`, 'must not be empty')
       const kind = kinds.get(name)
       if (kind === 'array') {

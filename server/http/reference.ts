@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Request, Response } from 'express'
+import { securityHeaders } from './security-headers.ts'
 
 /** The published documents: the API reference and the contract itself. Open to all, read once, served from memory. */
 export type Reference = { path: string; serve(request: Request, response: Response): void }[]
@@ -53,14 +54,16 @@ function pagePolicy(html: string): string {
   ].join('; ')
 }
 
-function document(path: string, type: string, content: Buffer, policy = "default-src 'none'") {
+function document(path: string, type: string, content: Buffer, policy?: string) {
   const headers = {
     'Content-Type': type,
     'Content-Length': content.length,
-    'Content-Security-Policy': policy,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
+    ...securityHeaders,
+    ...(policy !== undefined && { 'Content-Security-Policy': policy }),
+    // The same for all, and no secret.
     'Cache-Control': 'no-cache',
+    // Anybody may ask for these: one a connection, or a few bytes would have the system's send buffers filled with them.
+    Connection: 'close',
   }
   return {
     path,

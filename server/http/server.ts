@@ -7,17 +7,29 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { createConnections } from './connections.ts'
 import { type Ended, type Exchange, newExchange } from './exchange.ts'
+import { securityHeaders, securityLines } from './security-headers.ts'
 
-/** Node's own defaults let a slow client hold a socket for minutes. */
-const limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  connectionsCheckingInterval: 1_000,
-  keepAliveTimeout: 60_000,
-  maxHeaderSize: 16_384,
+/** Milliseconds. Node's own defaults let a slow client hold a socket for minutes. */
+export interface HttpTimes {
+  /** From the connection, or a request's first byte, to the end of its headers. */
+  headers: number
+  /** To the end of its body. */
+  request: number
+  /** For the client to take an answer. */
+  answer: number
+  /** Between two requests. */
+  idle: number
+  /** How often it is looked whether one of these is over. */
+  check: number
 }
+
+const usual: HttpTimes = { headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000, check: 1_000 }
+const max_header_bytes = 16_384
 const max_connections = 10_000
+/** How long a client that was refused has to hear it and close. Node would wait for its end of the connection for ever. */
+const linger_ms = 1_000
 const grace_ms = 8_000
 /** How long a connection on which no request has begun is kept when the service ends. */
 const quiet_ms = 1_000
@@ -37,19 +49,23 @@ export interface ServerParts {
   elapsed(): number
   /** Told of every answer when it has gone, or will not go. */
   ended: Ended
+  /** In the place of the usual ones. */
+  times?: Partial<HttpTimes> | undefined
 }
 
 /** Listens; the listener finds the request's exchange in `response.locals`. Throws when the address cannot be had. */
-export async function listen({ listener, host, port, makeId, elapsed, ended }: ServerParts): Promise<HttpServer> {
+export async function listen(parts: ServerParts): Promise<HttpServer> {
+  const { listener, host, port, makeId, elapsed, ended } = parts
+  const times = { ...usual, ...parts.times }
   let closing = false
-  const sockets = new Set<Socket>()
-  const busy = new Set<Socket>()
+  const connections = createConnections(times.answer, elapsed)
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const started = elapsed()
     const exchange = newExchange(request, makeId)
-    busy.add(request.socket)
+    const { socket } = request
+    connections.begun(socket)
     response.once('close', () => {
-      busy.delete(request.socket)
+      connections.ended(socket)
       exchange.status = response.headersSent ? response.statusCode : 0
       exchange.aborted = !response.writableFinished
       exchange.duration_ms = elapsed() - started
@@ -63,12 +79,21 @@ export async function listen({ listener, host, port, makeId, elapsed, ended }: S
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
   }
-  const server = createServer({ ...limits, requireHostHeader: false }, serve)
+  const server = createServer(
+    {
+      headersTimeout: times.headers,
+      requestTimeout: times.request,
+      keepAliveTimeout: times.idle,
+      connectionsCheckingInterval: times.check,
+      maxHeaderSize: max_header_bytes,
+      requireHostHeader: false,
+    },
+    serve,
+  )
   server.maxConnections = max_connections
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  server.on('connection', connections.opened)
+  const checking = setInterval(connections.cutStalled, times.check).unref()
+  server.once('close', () => clearInterval(checking))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const exchange = newExchange(undefined, makeId)
     exchange.remote_address = (socket as Socket).remoteAddress ?? ''
@@ -90,7 +115,7 @@ export async function listen({ listener, host, port, makeId, elapsed, ended }: S
     port: (server.address() as AddressInfo).port,
     close() {
       closing = true
-      return closeGracefully(server, () => [...sockets].filter((socket) => !busy.has(socket)))
+      return closeGracefully(server, connections.quiet)
     },
   }
 }
@@ -120,6 +145,7 @@ function refuse(response: ServerResponse, status: 400 | 417, { request_id }: Exc
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'X-Request-Id': request_id,
+    ...securityHeaders,
     Connection: 'close',
   })
   response.end(failureBody(status))
@@ -137,7 +163,8 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket, { reque
   const body = failureBody(status)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `X-Request-Id: ${request_id}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${request_id}\r\n${securityLines}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
+  setTimeout(() => socket.destroy(), linger_ms).unref()
   return status
 }

@@ -1,6 +1,12 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Transaction } from '../../../generated/openapi.ts'
 import type { Slice, Store, TransactionFilter } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { type Row, show, shownColumns } from './transaction-rows.ts'
+
+const rows_a_step = 10
+/** Of data that is read in one turn of the event loop: some milliseconds. */
+const turn_characters = 1_000_000
 
 /** Pages of a relayer's transactions, the newest first. */
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions'> {
@@ -12,21 +18,39 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     SELECT ${shownColumns} FROM transactions
     WHERE relayer_key = ? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
 
-  const all = db.transaction((relayer_key: number, { offset, limit }: Slice) => {
+  // A transaction may carry a megabyte: a page of them is read in steps, between which others have their turn. Their numbers stay.
+  const readInSteps = async (relayer_key: number, from: number, to: number): Promise<Transaction[]> => {
+    const items: Transaction[] = []
+    let characters = 0
+    for (let end = to; end >= from; end -= rows_a_step) {
+      for (const row of range.all(relayer_key, Math.max(from, end - rows_a_step + 1), end)) {
+        items.push(show(row))
+        characters += row.data?.length ?? 0
+      }
+      if (characters < turn_characters) continue
+      characters = 0
+      await turn()
+    }
+    return items
+  }
+
+  const all = async (relayer_key: number, { offset, limit }: Slice) => {
     const { first, last } = ends.get(relayer_key, relayer_key) as { first: number | null; last: number | null }
     if (first === null || last === null) return { items: [], total_items: 0 }
     const to = last - offset
     const from = Math.max(first, to - limit + 1)
-    return { items: from <= to ? range.all(relayer_key, from, to).map(show) : [], total_items: last - first + 1 }
-  })
+    return { items: await readInSteps(relayer_key, from, to), total_items: last - first + 1 }
+  }
 
   // A filter has no sequence of its own: it costs what it lets through.
   const where = `relayer_key = $relayer_key
     AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
     AND ($after IS NULL OR created_at > $after) AND ($before IS NULL OR created_at < $before)`
   const count = db.prepare<[object], number>(`SELECT COUNT(*) FROM transactions WHERE ${where}`).pluck()
-  const select = db.prepare<[object], Row>(`
-    SELECT ${shownColumns} FROM transactions WHERE ${where} ORDER BY sequence DESC LIMIT $limit OFFSET $offset`)
+  const select = db
+    .prepare<[object], number>(`
+      SELECT sequence FROM transactions WHERE ${where} ORDER BY sequence DESC LIMIT $limit OFFSET $offset`)
+    .pluck()
 
   const some = db.transaction((relayer_key: number, { offset, limit }: Slice, filter: TransactionFilter) => {
     const values = {
@@ -36,13 +60,32 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
       before: filter.created_before ?? null,
     }
     const total_items = count.get(values) as number
-    return { items: offset < total_items ? select.all({ ...values, limit, offset }).map(show) : [], total_items }
+    return { sequences: offset < total_items ? select.all({ ...values, limit, offset }) : [], total_items }
   })
+
+  /** What moves on to another state while the page is read is shown in that state. */
+  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter) => {
+    const { sequences, total_items } = some(relayer_key, slice, filter)
+    const items: Transaction[] = []
+    for (const [to, from] of runsOf(sequences)) items.push(...(await readInSteps(relayer_key, from, to)))
+    return { items, total_items }
+  }
 
   return {
     listTransactions: async (relayer_key, slice, filter) =>
       filter.status.length > 0 || filter.created_after || filter.created_before
-        ? some(relayer_key, slice, filter)
+        ? filtered(relayer_key, slice, filter)
         : all(relayer_key, slice),
   }
+}
+
+/** Falling numbers as runs without gaps, each from its highest to its lowest. */
+function runsOf(sequences: number[]): [to: number, from: number][] {
+  const runs: [number, number][] = []
+  for (const sequence of sequences) {
+    const run = runs.at(-1)
+    if (run && run[1] === sequence + 1) run[1] = sequence
+    else runs.push([sequence, sequence])
+  }
+  return runs
 }

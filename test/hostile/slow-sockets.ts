@@ -1,0 +1,114 @@
+import { connect, type Socket } from 'node:net'
+
+const document = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** What a slow socket does to be kept for as long as it can be; `over`: which of the service's times ends it. */
+export const kinds = {
+  silent: { over: 'headers', first: () => '', drip: '' },
+  'a header byte a second': { over: 'headers', first: () => 'GET /api/v1/health HTTP/1.1\r\nX-Long: ', drip: 'x' },
+  'a body byte a second': {
+    over: 'request',
+    first: (token: string) => `${signing(token)}Content-Length: 1000\r\n\r\n{"message":"`,
+    drip: 'x',
+  },
+  // The first bytes of a client that believes there is TLS.
+  'a TLS hello': { over: 'none', first: () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', drip: '' },
+  // Nobody who does not read hears that the other end has gone; one who writes does.
+  'documents never read': { over: 'none', first: () => document.repeat(20), drip: document },
+  'kept alive': { over: 'idle', first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n', drip: '' },
+  'a second request, slowly': {
+    over: 'headers',
+    first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\nGET /api/v1/he',
+    drip: 'a',
+  },
+  'answers never read': { over: 'answer', first: (token: string) => list(token).repeat(10), drip: 'G' },
+} as const
+
+/** Those that cost the system a full send buffer each: of many sockets only few. */
+const dear: Kind = 'answers never read'
+const one_dear_in = 50
+
+export type Kind = keyof typeof kinds
+export const names = Object.keys(kinds) as Kind[]
+const others = names.filter((name) => name !== dear)
+
+/** Of which kind a socket is, by its number. */
+export const kindOf = (index: number): Kind =>
+  index % one_dear_in === 0 ? dear : (others[index % others.length] as Kind)
+
+export interface SlowSockets {
+  /** How long each lasted that was cut so far, by kind, in milliseconds. */
+  lasted: Record<Kind, number[]>
+  /** How many are still open. */
+  left(): number
+  /** Resolves when none is left. */
+  done: Promise<void>
+  stop(): void
+}
+
+/** In the tests it is a long one. */
+const list = (token: string) => `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`
+
+const signing = (token: string) =>
+  `POST /api/v1/relayers/demo/sign HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
+
+const at_once = 200
+
+/** Opens as many sockets, of each kind in turn; none ever closes its own end. `drip_ms`: from one byte to the next. */
+export async function openSlowSockets(
+  url: string,
+  token: string,
+  count: number,
+  drip_ms = 1_000,
+): Promise<SlowSockets> {
+  const lasted = Object.fromEntries(names.map((name): [string, number[]] => [name, []])) as SlowSockets['lasted']
+  const sockets = new Set<Socket>()
+  const done = Promise.withResolvers<void>()
+  let opened = 0
+
+  const openOne = (kind: Kind) =>
+    new Promise<void>((resolve, reject) => {
+      const { hostname, port } = new URL(url)
+      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+      const { first, drip } = kinds[kind]
+      let since = 0
+      let dripping: NodeJS.Timeout | undefined
+      socket.once('connect', () => {
+        since = performance.now()
+        opened += 1
+        sockets.add(socket)
+        socket.write(first(token), 'latin1')
+        if (drip !== '') dripping = setInterval(() => socket.write(drip), drip_ms)
+        resolve()
+      })
+      const cut = () => {
+        clearInterval(dripping)
+        if (!sockets.delete(socket)) return
+        lasted[kind].push(performance.now() - since)
+        socket.destroy()
+        if (opened === count && sockets.size === 0) done.resolve()
+      }
+      // Its own end is kept open; that the other has closed both its ways is heard when something is written.
+      if (kind.endsWith('never read')) socket.pause()
+      else socket.resume()
+      socket.once('end', () => {
+        dripping ??= setInterval(() => socket.write('x'), drip_ms)
+      })
+      socket.on('error', (error) => {
+        reject(error)
+        cut()
+      })
+      socket.once('close', cut)
+    })
+
+  for (let index = 0; index < count; index += at_once) {
+    const some = Math.min(at_once, count - index)
+    await Promise.all(Array.from({ length: some }, (_, at) => openOne(kindOf(index + at))))
+  }
+  return {
+    lasted,
+    left: () => sockets.size,
+    done: done.promise,
+    stop: () => sockets.forEach((socket) => void socket.destroy()),
+  }
+}

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createRelayerClient } from '../../client/index.ts'
+import { api_key, inFolder, putLoad, startOurs, withServers } from '../bench/processes.ts'
+import type { Attack, Damage } from './attack.ts'
+import { prepareDemo, prepareLongList } from './demo.ts'
+import type { Finding } from './finding.ts'
+import { kindOf, kinds, names } from './slow-sockets.ts'
+
+const count = 5_000
+/** The service's usual times, server/http/server.ts. */
+const times_ms = { none: 0, headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000 }
+/** It looks once a second, keeps an idle one a second longer, lets a refused one hear why, and is told of its end by a byte a second. */
+const slack_ms = 6_000
+const deadline_ms = times_ms.idle + 20_000
+const rate = 100
+const seconds = 75
+const max_p99_ms = 100
+const max_growth_mb = 300
+const needed_files = count + 500
+
+/** 5,000 slow sockets at once, while 100 messages a second are signed. */
+export function sockets(): Promise<Finding[]> {
+  checkFiles()
+  return inFolder((folder) =>
+    withServers([() => startOurs(folder)], async (server) => {
+      if (!server) throw new Error('There is no server')
+      await prepareDemo(server.url)
+      await prepareLongList(createRelayerClient({ baseUrl: server.url, token: api_key }))
+      const load = { url: server.url, pid: server.pid, connections: 20, requests: [signing] }
+      const { p99_ms: calm_ms = 0 } = await putLoad({ ...load, seconds: 5, rate })
+      const before_mb = peakOf_mb(server.pid)
+      const [damage, { p99_ms = Number.POSITIVE_INFINITY }] = await Promise.all([
+        attack({ url: server.url, token: api_key, count, deadline_ms }),
+        putLoad({ ...load, seconds, rate }),
+      ])
+      const growth_mb = peakOf_mb(server.pid) - before_mb
+      return [
+        ...names.map((name) => lastedWell(name, damage)),
+        { what: 'still open at the end', found: `${damage.left}`, wanted: '0', holds: damage.left === 0 },
+        {
+          what: `99th percentile of ${seconds * rate} signatures (calm: ${calm_ms.toFixed(1)} ms)`,
+          found: `${p99_ms.toFixed(1)} ms`,
+          wanted: `under ${max_p99_ms} ms`,
+          holds: p99_ms < max_p99_ms,
+        },
+        {
+          what: `growth of memory at its peak, from ${before_mb.toFixed(0)} MB`,
+          found: `${growth_mb.toFixed(0)} MB`,
+          wanted: `at most ${max_growth_mb} MB`,
+          holds: growth_mb <= max_growth_mb,
+        },
+      ]
+    }),
+  )
+}
+
+const signing = {
+  method: 'POST' as const,
+  path: '/api/v1/relayers/demo/sign',
+  headers: { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' },
+  body: '{"message":"Hello"}',
+}
+
+function lastedWell(name: (typeof names)[number], { lasted }: Damage): Finding {
+  const limit_ms = times_ms[kinds[name].over] + slack_ms
+  const longest_ms = Math.max(...lasted[name])
+  const expected = Array.from({ length: count }, (_, index) => kindOf(index)).filter((kind) => kind === name).length
+  return {
+    what: `${name}: ${lasted[name].length} sockets cut, the last after`,
+    found: `${(longest_ms / 1_000).toFixed(1)} s`,
+    wanted: `at most ${limit_ms / 1_000} s`,
+    holds: lasted[name].length === expected && longest_ms <= limit_ms,
+  }
+}
+
+async function attack(parameters: Attack): Promise<Damage> {
+  const args = [join(import.meta.dirname, 'attack.ts'), JSON.stringify(parameters)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
+  return JSON.parse(stdout)
+}
+
+/** The most memory that the process has ever had. */
+const peakOf_mb = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
+
+/** Each socket is a file, here and there. */
+function checkFiles(): void {
+  const limit = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  if (limit !== 'unlimited' && Number(limit) < needed_files) {
+    throw new Error(`It takes ${needed_files} open files, and ${limit} are allowed: see ulimit -n`)
+  }
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { createRelayerClient } from '../../client/index.ts'
+import { api_key } from '../bench/processes.ts'
+
+export interface Wide {
+  name: string
+  method: string
+  path: string
+  succeeds?: boolean
+  /** Of its body. */
+  type?: string
+  body?: string
+}
+
+const rows = 1_000
+const entries = 1_000_000
+/** Of a transaction's data: as much as a block takes of it, more or less. */
+const data_characters = 260_000
+
+/** What is long because of what is stored: as much of everything as there may be on one page. */
+export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
+  const client = createRelayerClient({ baseUrl: url, token: api_key })
+  const db = new Database(join(folder, 'relayer.sqlite'))
+  const get = (name: string, path: string): Wide => ({ name, method: 'GET', path: `/api/v1${path}`, succeeds: true })
+  try {
+    for (const index of Array(rows).keys()) {
+      await client.post('/api/v1/notifications', { body: { url: `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}` } })
+    }
+    const ids = (await relayers(client)).slice(0, rows)
+    fillAudit(db)
+    fillTransactions(db, 'small', 64)
+    fillTransactions(db, 'large', data_characters)
+    const cidrs = Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`)
+    const key = { name: 'wide', scopes: ['sign'], relayer_ids: ids, allowed_cidrs: cidrs }
+    const makeKey = { name: '1,000 relayers, 100 networks', method: 'POST', path: '/api/v1/api-keys' }
+    const full = '?per_page=1000'
+    return {
+      'sign, 1 MiB': [
+        {
+          ...{ name: 'text', method: 'POST', path: '/api/v1/relayers/demo/sign', type: 'application/json' },
+          body: JSON.stringify({ message: 'x'.repeat(1_000_000) }),
+        },
+      ],
+      createApiKey: [{ ...makeKey, type: 'application/json', body: JSON.stringify(key) }],
+      listTransactions: [
+        get('1,000 usual ones', `/relayers/small/transactions${full}`),
+        get('filtered', `/relayers/small/transactions${full}&status=confirmed`),
+        get('1,000 of 130 KB each', `/relayers/large/transactions${full}`),
+      ],
+      'other lists': ['relayers', 'notifications', 'networks', 'signers', 'api-keys'].map((name) =>
+        get(name, `/${name}${full}`),
+      ),
+      listAudit: [
+        get('1,000 of 1e6', `/audit${full}`),
+        get('a search of 1e6', `/audit${full}&operation=none`),
+        get('a search that finds all', `/audit${full}&caller=somebody`),
+      ],
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/** As many relayers as a key may be limited to; they share nothing but their network. */
+async function relayers(client: ReturnType<typeof createRelayerClient>): Promise<string[]> {
+  const ids: string[] = []
+  while (ids.length < rows) {
+    const id = `wide-${ids.length}`
+    await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+    const relayer = { id, name: id, network: 'local', network_type: 'evm' as const, paused: false, signer_id: id }
+    await client.post('/api/v1/relayers', { body: relayer })
+    ids.push(id)
+  }
+  await client.post('/api/v1/api-keys', { body: { name: 'all of them', scopes: ['sign'], relayer_ids: ids } })
+  for (const name of ['small', 'large']) {
+    const body = { id: name, name, network: 'local', network_type: 'evm' as const, paused: false }
+    await client.post('/api/v1/signers', { body: { id: name, type: 'generated' } })
+    await client.post('/api/v1/relayers', { body: { ...body, signer_id: name } })
+  }
+  return ids
+}
+
+const numbers = (count: number) =>
+  `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
+
+function fillTransactions(db: Database.Database, id: string, data_characters: number): void {
+  db.prepare(`${numbers(rows)}
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, data, nonce, gas_limit,
+      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, signature, speed)
+    SELECT id || '-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000',
+      '0x' || hex(zeroblob($bytes)), n, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
+      '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', NULL, NULL
+    FROM relayers, numbers WHERE id = $id`).run({ id, bytes: data_characters / 2 })
+}
+
+/** Behind what is there by now, whatever the chain of hashes says. */
+function fillAudit(db: Database.Database): void {
+  db.exec(`${numbers(entries)}
+    INSERT INTO audit (at, caller, operation, relayer_id, subject, result, request_id)
+    SELECT 1750000000000 + n, 'somebody', 'signMessage', 'demo', hex(randomblob(32)), 200, hex(randomblob(18)) FROM numbers`)
+  db.exec(`INSERT INTO audit_links (up_to, hash) SELECT max(sequence), randomblob(32) FROM audit`)
+}
