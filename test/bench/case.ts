@@ -37,8 +37,8 @@ export interface Contender {
   rate?: number
 }
 
-const warm_up_requests = 20_000
-const warm_up_share = 0.5
+const warm_up = 15_000
+const warm_up_quick = 3_000
 
 /**
  * Loads them one after the other, in turns, so that what happens on the machine meanwhile spoils the ratios of a round
@@ -55,11 +55,9 @@ export async function compare(
 
   const rounds = Object.fromEntries(contenders.map(({ name }) => [name, [] as Figures[]]))
   if (warmUp) {
-    for (const contender of contenders) {
-      const slow = await load(contender, { seconds: seconds * warm_up_share })
-      if (bench.quick || (slow.requests_per_s ?? 0) * seconds * warm_up_share >= warm_up_requests) continue
-      await load(contender)
-    }
+    // By number, not by time: a machine that is busy otherwise would leave them half compiled.
+    const amount = bench.quick ? warm_up_quick : warm_up
+    for (const contender of contenders) await load(contender, { amount })
   }
   for (let round = 0; round < bench.rounds; round += 1) {
     for (const contender of contenders) rounds[contender.name]?.push(await load(contender))

@@ -1,4 +1,4 @@
-import { availableParallelism, cpus } from 'node:os'
+import { cpus } from 'node:os'
 import { type CaseResult, medianOf, type Ratio } from './case.ts'
 import { type Figures, median } from './measure.ts'
 import { isPinned } from './processes.ts'
@@ -44,7 +44,7 @@ export function spread({ rounds }: CaseResult, { figure, over, under }: Ratio) {
 }
 
 export const machine = () => ({
-  cores: availableParallelism(),
+  cores: cpus().length,
   model: cpus()[0]?.model,
   node: process.version,
   pinned: isPinned,
