@@ -6,8 +6,8 @@ export default defineConfig({
     root: join(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    // Vitest leaves one core free, which here is half of them.
-    maxWorkers: 2,
+    // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

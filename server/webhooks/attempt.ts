@@ -4,7 +4,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress, type TargetCheck } from './target.ts'
 
 const connect_ms = 5_000
-const attempt_ms = 15_000
+const usual_attempt_ms = 15_000
 const max_answer_bytes = 16 * 1_024
 const shown_characters = 1_000
 
@@ -25,12 +25,15 @@ export interface AttemptParts {
   publicOnly: boolean
   /** Milliseconds of the epoch: what a date in Retry-After is measured by. */
   now(): number
+  /** How long the whole may take; absent: 15 s. */
+  attempt_ms?: number
 }
 
 /** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
-export function createSendAttempt({ checkTarget, lookup, publicOnly, now }: AttemptParts): SendAttempt {
+export function createSendAttempt(parts: AttemptParts): SendAttempt {
+  const { checkTarget, lookup, publicOnly, now, attempt_ms = usual_attempt_ms } = parts
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 
   return (text, headers, body) => {

@@ -24,7 +24,7 @@ export const seededFaults = {
   /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/sqlite/creations.ts',
-    text: 'createTransaction: inOneCommit(write, create),',
+    text: 'createTransaction: inOneCommit(connection, create),',
     instead: `createTransaction: ((commit) => {
       const nonces = new Map()
       return async (transaction: NewTransaction) => {
@@ -34,7 +34,7 @@ export const seededFaults = {
         nonces.set(account, nonce + 1)
         return commit({ ...transaction, nonce })
       }
-    })(inOneCommit(write, create)),`,
+    })(inOneCommit(connection, create)),`,
     caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
   },
   /** A node has the signed bytes before the database does. */
