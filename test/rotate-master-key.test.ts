@@ -126,8 +126,8 @@ test('a wrong key, a word on the command line, and a secret that does not open a
   expect(await signedIn(DATA_DIR)).toEqual(signed)
 })
 
-/** Each costs some seconds: every one with EVERY_STEP=1, else one of six. */
-const stride = process.env.EVERY_STEP ? 1 : 6
+/** Each costs some seconds: every one with EVERY_STEP=1, else one of three. */
+const stride = process.env.EVERY_STEP ? 1 : 3
 
 test('kill -9 before any of its steps: the service starts and signs as before, and to run it again ends it', async () => {
   const { data_dir, signed } = await usedFolder()
