@@ -69,6 +69,8 @@ export interface World {
   logger?: Logger
   /** Which addresses a name may mean, in the place of the settings' answer. */
   lookup?: LookupFunction
+  /** Compiled already, by one who starts many services. */
+  contract?: Contract
   /** How long clients may take, in the place of the usual times. */
   http_times?: Partial<HttpTimes>
 }
@@ -78,7 +80,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const makeId = () => uuidv7()
   const secrets = readSecrets(config)
-  const contract = openContract()
+  const contract = world.contract ?? openContract()
   const { operations } = contract
   const observation = await createObservation(config, {
     ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },

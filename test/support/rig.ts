@@ -14,6 +14,7 @@ import {
 import { readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
 import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
+import { compiledContract } from './compiled-contract.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { until } from './until.ts'
@@ -76,6 +77,7 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms,
       logger: pino({ level: 'silent' }),
+      contract: compiledContract(),
     })
   }
 

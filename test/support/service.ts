@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { type Service, startService, type World } from '../../server/service.ts'
+import { compiledContract } from './compiled-contract.ts'
 
 export interface TestService extends Service {
   client: RelayerClient
@@ -39,6 +40,7 @@ export async function startTestService(
   const service = await startService(readConfig({ PORT: '0', DATA_DIR: data_dir, ...settings }), {
     // Names of the world outside stay unknown: no test calls anybody.
     lookup: (_host, _options, answer) => answer(new Error('No name is looked up in tests'), []),
+    contract: compiledContract(),
     ...world,
     logger,
   })
