@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { createFile, lineOf } from './durable-file.ts'
 import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
-import type { SignerRow, Store } from './store/store.ts'
+import type { SignerRow } from './store/rows.ts'
+import type { Store } from './store/store.ts'
 
 export interface Secrets {
   api_key: string

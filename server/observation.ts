@@ -7,7 +7,8 @@ import { createRequestLog } from './http/request-log.ts'
 import { createBalances } from './metrics/balances.ts'
 import { serveMetrics } from './metrics/server.ts'
 import type { Observer } from './observer.ts'
-import type { RelayerRow, Store } from './store/store.ts'
+import type { RelayerRow } from './store/rows.ts'
+import type { Store } from './store/store.ts'
 
 /** How an operator sees the service: the log of requests, and the metrics and traces that the settings ask for. */
 export interface Observation {

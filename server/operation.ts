@@ -1,5 +1,5 @@
 import type { operations, Pagination } from '../generated/openapi.ts'
-import type { Deed } from './store/store.ts'
+import type { Deed } from './store/rows.ts'
 
 /**
  * The types of the handlers, derived from the contract with no list of operations anywhere: a handler that is missing,

@@ -8,8 +8,8 @@ import { compileContract, readContract } from '../http/contract.ts'
 import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
+import type { Deed } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
-import type { Deed } from '../store/store.ts'
 
 /*
  * Manages API keys on the store itself: the first one is made before there is anybody to ask. What is running sees every change

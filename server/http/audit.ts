@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
-import type { AuditEntry, Deed, Store } from '../store/store.ts'
+import type { AuditEntry, Deed } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
-import type { ApiKeyRow } from '../store/store.ts'
+import type { ApiKeyRow } from '../store/rows.ts'
 import { digest, readToken } from '../token.ts'
 import { addressReader, networkCheck } from './address.ts'
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { RelayerRow, SignerRow, Store } from '../store/store.ts'
+import type { RelayerRow, SignerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { isKey, localSigner } from './local.ts'
 import type { Signer } from './signer.ts'
 import type { Vault } from './vault.ts'

@@ -1,7 +1,8 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow, Store } from '../store/store.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 
 export interface AccountParts {
   store: Store

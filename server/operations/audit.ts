@@ -1,6 +1,7 @@
 import type { AuditEntry as Shown } from '../../generated/openapi.ts'
 import type { Handlers } from '../operation.ts'
-import type { AuditEntry, AuditFilter, Store } from '../store/store.ts'
+import type { AuditEntry, AuditFilter } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 

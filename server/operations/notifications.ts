@@ -1,6 +1,7 @@
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { NotificationChanges, Store } from '../store/store.ts'
+import type { NotificationChanges } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 
 export interface NotificationParts {

@@ -1,7 +1,8 @@
 import type { CreateSignerRequest } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { SignerRow, Store } from '../store/store.ts'
+import type { SignerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 
 export interface SignerParts {

@@ -2,7 +2,8 @@ import type { SignatureResult, SignedTransaction, TypedData } from '../../genera
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import type { Observer, SignatureKind } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, OverLimit, RelayerRow, Spend, Store } from '../store/store.ts'
+import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { checkMessages, checkSignTransaction, checkTypedData, isAllowedDomain } from './signing-policies.ts'
 
 interface Signature {

@@ -1,7 +1,8 @@
 import type { DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, RelayerRow, Store, TransactionFilter, TransactionRow } from '../store/store.ts'
+import type { Deed, RelayerRow, TransactionFilter, TransactionRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 

@@ -1,5 +1,5 @@
 import { ApiError, badRequest } from '../errors.ts'
-import type { RelayerRow } from '../store/store.ts'
+import type { RelayerRow } from '../store/rows.ts'
 import type { Tier } from './parts.ts'
 import { checkPolicies } from './policies.ts'
 

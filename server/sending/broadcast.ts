@@ -1,4 +1,4 @@
-import type { Attempt, Move, TransactionRow } from '../store/store.ts'
+import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
 import type { Reach, SendingParts } from './parts.ts'
 
 export interface Broadcast {

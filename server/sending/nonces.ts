@@ -1,4 +1,4 @@
-import type { RelayerRow, TransactionRow } from '../store/store.ts'
+import type { RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Reach, SendingParts } from './parts.ts'
 
 const max_gaps = 100

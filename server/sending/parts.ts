@@ -1,6 +1,7 @@
 import type { Network } from '../../generated/openapi.ts'
 import type { Observer } from '../observer.ts'
-import type { RelayerRow, Store, TransactionRow } from '../store/store.ts'
+import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * What sending needs of its siblings (keys, evm), which it meets in service.ts only: the shapes it uses of theirs.

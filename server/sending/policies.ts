@@ -1,6 +1,6 @@
 import type { RelayerPolicies } from '../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
-import type { OverLimit, RelayerRow, Spend } from '../store/store.ts'
+import type { OverLimit, RelayerRow, Spend } from '../store/rows.ts'
 import { readTokenCall, selectorOf } from './token-calls.ts'
 
 /** What is to be signed, in the one form of each value: lower case addresses and bytes, decimal strings. */

@@ -1,5 +1,5 @@
 import { ApiError, badRequest, refusedBy } from '../errors.ts'
-import type { RelayerRow } from '../store/store.ts'
+import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
 import type { Nonces } from './nonces.ts'
 import { capOf, type Market, type Prices, type Reach, type SendingParts, type Tier } from './parts.ts'

@@ -1,5 +1,5 @@
 import { badRequest } from '../errors.ts'
-import type { RelayerRow } from '../store/store.ts'
+import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
 import { capOf, type Fees, type Market, type Prices, type Tier } from './parts.ts'
 

@@ -1,4 +1,4 @@
-import type { Move, TransactionRow } from '../store/store.ts'
+import type { Move, TransactionRow } from '../store/rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
 import { first_retry_ms, isStalled, lookInterval_ms, type Memory, max_retry_ms, newMemory, takeIn } from './memory.ts'
 import type { Nonces } from './nonces.ts'

@@ -1,4 +1,4 @@
-import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/store.ts'
+import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
 import {
   capOf,
   type HeldRelayer,

@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { Intent } from '../store/store.ts'
+import type { Intent } from '../store/rows.ts'
 
 /*
  * The life of a transaction.

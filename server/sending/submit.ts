@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Deed, Move, RelayerRow, TransactionRow } from '../store/store.ts'
+import type { Deed, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
 import { admit, checkPause, type Wanted } from './admission.ts'
 import { priceColumns, pricesOf, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'

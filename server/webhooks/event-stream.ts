@@ -1,4 +1,5 @@
-import type { EventRow, Store } from '../store/store.ts'
+import type { EventRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
 
 const max_batch = 100
 const comment_ms = 15_000

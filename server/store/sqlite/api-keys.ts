@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
-import type { ApiKeyRow, Store } from '../store.ts'
+import type { ApiKeyRow } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
 

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { AuditEntry, AuditFilter, Store } from '../store.ts'
+import type { AuditEntry, AuditFilter } from '../rows.ts'
+import type { Store } from '../store.ts'
 import { type AuditRow, max_lot } from './audit.ts'
 import type { Connection } from './connection.ts'
 

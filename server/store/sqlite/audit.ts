@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type Database from 'better-sqlite3'
-import type { AuditEntry } from '../store.ts'
+import type { AuditEntry } from '../rows.ts'
 
 /** An entry in a lot. */
 export type AuditRow = [

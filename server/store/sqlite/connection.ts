@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../observer.ts'
-import type { AuditEntry, Deed } from '../store.ts'
+import type { AuditEntry, Deed } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')

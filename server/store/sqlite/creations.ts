@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../generated/openapi.ts'
-import type { Creation, NewTransaction, Store } from '../store.ts'
+import type { Creation, NewTransaction } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'

@@ -1,5 +1,6 @@
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
-import type { DueDelivery, Settlement, Store, Target } from '../store.ts'
+import type { DueDelivery, Settlement, Target } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'

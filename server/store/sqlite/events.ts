@@ -1,6 +1,7 @@
 import type { Event, Relayer } from '../../../generated/openapi.ts'
 import type { Observer } from '../../observer.ts'
-import type { EventRow, RelayerRow, Store, TransactionRow } from '../store.ts'
+import type { EventRow, RelayerRow, TransactionRow } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { shownOf } from './transaction-rows.ts'
 

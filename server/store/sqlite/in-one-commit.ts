@@ -1,4 +1,4 @@
-import type { Deed } from '../store.ts'
+import type { Deed } from '../rows.ts'
 import type { Connection } from './connection.ts'
 
 /**

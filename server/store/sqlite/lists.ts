@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { Listing, Slice } from '../store.ts'
+import type { Listing, Slice } from '../rows.ts'
 
 /**
  * Lists a small table in the order of its creation. COUNT and OFFSET cost the table's size, which is fine for what people

@@ -1,5 +1,6 @@
 import type { Notification } from '../../../generated/openapi.ts'
-import type { NotificationRow, Store } from '../store.ts'
+import type { NotificationRow } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
 

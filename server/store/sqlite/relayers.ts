@@ -1,5 +1,6 @@
 import type { Signer } from '../../../generated/openapi.ts'
-import type { NewRelayer, RelayerRow, Store } from '../store.ts'
+import type { NewRelayer, RelayerRow } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { lister } from './lists.ts'

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../store.ts'
+import type { AuditEntry } from '../rows.ts'
 import type { Connection } from './connection.ts'
 
 /** What is sealed, by table and column; a test holds the list to the schema. Each is bound to the name of its row. */

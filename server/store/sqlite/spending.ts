@@ -1,4 +1,5 @@
-import type { Account, OverLimit, Spend, Store } from '../store.ts'
+import type { Account, OverLimit, Spend } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'

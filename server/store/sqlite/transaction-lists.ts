@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../../../generated/openapi.ts'
-import type { Slice, Store, TransactionFilter } from '../store.ts'
+import type { Slice, TransactionFilter } from '../rows.ts'
+import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { type Row, show, shownColumns } from './transaction-rows.ts'
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../generated/openapi.ts'
-import type { TransactionRow } from '../store.ts'
+import type { TransactionRow } from '../rows.ts'
 
 /** A row as SQLite has it. */
 export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign'> & {

@@ -1,5 +1,5 @@
+import type { NewTransaction } from '../../../server/store/rows.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
-import type { NewTransaction } from '../../../server/store/store.ts'
 import type { Case } from '../case.ts'
 import type { Figures } from '../measure.ts'
 import { inFolder, startOurs, withServers } from '../processes.ts'

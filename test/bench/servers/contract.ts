@@ -12,7 +12,7 @@ import { listen } from '../../../server/http/server.ts'
 import { localSigner } from '../../../server/keys/local.ts'
 import type { Handlers } from '../../../server/operation.ts'
 import { signing } from '../../../server/operations/signing.ts'
-import type { RelayerRow } from '../../../server/store/store.ts'
+import type { RelayerRow } from '../../../server/store/rows.ts'
 import { api_key } from '../processes.ts'
 import { key } from '../stage.ts'
 

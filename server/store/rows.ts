@@ -1,0 +1,236 @@
+import type {
+  ApiKey,
+  Delivery,
+  DeliveryAttempt,
+  Notification,
+  Relayer,
+  Signer,
+  Transaction,
+  TransactionStatus,
+} from '../../generated/openapi.ts'
+
+export interface Slice {
+  offset: number
+  limit: number
+}
+
+export interface Listing<T> {
+  items: T[]
+  total_items: number
+}
+
+/** Who did what. Never a text that was signed, nor a secret. */
+export interface AuditEntry {
+  /** Milliseconds of the epoch. */
+  at: number
+  /** An API key's id, `environment`, `command line`, or `service` for what it does by itself. */
+  caller: string
+  operation: string
+  relayer_id: string | null
+  /** The digest that was signed, or the id of what was changed. */
+  subject: string | null
+  /** The HTTP status. */
+  result: number
+  request_id: string | null
+}
+
+export interface Deed extends AuditEntry {
+  /** Whether it is in the trail. */
+  recorded: boolean
+}
+
+export interface AuditFilter {
+  caller?: string
+  operation?: string
+  relayer_id?: string
+  subject?: string
+  /** Milliseconds of the epoch, both not included. */
+  after?: number
+  before?: number
+}
+
+export type Deletion = 'deleted' | 'missing' | 'in_use'
+
+export interface SignerRow extends Signer {
+  secret: Uint8Array
+}
+
+export interface RelayerRow extends Relayer {
+  key: number
+  /** Its network's. */
+  chain_id: number
+}
+
+/** The address is the signer's and the chain id the network's; the store reads both in the same transaction. */
+export type NewRelayer = Omit<Relayer, 'address'>
+
+export type RelayerObstacle =
+  | 'id_taken'
+  | 'address_taken'
+  | 'unknown_network'
+  | 'unknown_signer'
+  | 'unknown_notification'
+
+export interface ApiKeyRow extends ApiKey {
+  /** SHA-256 of the secrets. */
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+}
+
+export interface NotificationRow extends Omit<Notification, 'has_signing_key'> {
+  signing_key: Uint8Array | null
+}
+
+/** What is absent stays. */
+export interface NotificationChanges {
+  type?: Notification['type']
+  url?: string
+  signing_key?: Uint8Array | null
+  /** Until when a key that is replaced goes on signing, in milliseconds of the epoch. */
+  former_until: number
+}
+
+export interface EventRow {
+  sequence: number
+  event: string
+  /** What every delivery carries, to the byte. */
+  body: string
+}
+
+/** A notification as the deliverer needs it; the keys are sealed. */
+export interface Target {
+  key: number
+  id: string
+  url: string
+  signing_key: Uint8Array | null
+  former_key: Uint8Array | null
+  former_until: number | null
+  disabled_reason: string | null
+  failing_since: string | null
+}
+
+export interface DueDelivery {
+  key: number
+  event_id: string
+  body: string
+  /** Attempts made in all, and failures of the present schedule. */
+  attempts: number
+  failures: number
+}
+
+export interface Settlement {
+  delivery_key: number
+  notification_key: number
+  attempt: DeliveryAttempt
+  status: Delivery['status']
+  failures: number
+  next_at: number
+  /** Ends all deliveries to the notification, with the reason. */
+  disable?: string
+}
+
+export interface TransactionFilter {
+  /** Empty: any. */
+  status: TransactionStatus[]
+  /** As the store writes times: UTC with milliseconds. */
+  created_after?: string
+  created_before?: string
+}
+
+/** How a transaction shall end: sent, or withdrawn and so canceled, expired or failed. */
+export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
+
+export interface TransactionRow extends Transaction {
+  key: number
+  relayer_key: number
+  chain_id: number
+  valid_until: string | null
+  intent: Intent
+  /** What was signed last is not what is wanted now. */
+  resign: boolean
+  /** Where it was last seen in the chain. */
+  block_number: number | null
+  block_hash: string | null
+  /** When it is to be priced anew, in milliseconds of the epoch. */
+  reprice_at: number
+  revision: number
+}
+
+export type NewTransaction = Pick<
+  TransactionRow,
+  | 'id'
+  | 'relayer_key'
+  | 'relayer_id'
+  | 'chain_id'
+  | 'from'
+  | 'to'
+  | 'value'
+  | 'data'
+  | 'gas_limit'
+  | 'gas_price'
+  | 'max_fee_per_gas'
+  | 'max_priority_fee_per_gas'
+  | 'speed'
+  | 'valid_until'
+  | 'intent'
+  | 'status_reason'
+> & {
+  /** The account's nonce on chain: the transaction gets none below it. */
+  nonce_floor: number
+  /** To fill a gap; absent for the next one. */
+  nonce?: number
+  idempotency?: { caller: string; key: string; body_hash: string }
+  /** What limits per day count of it; absent: nothing. */
+  spending?: Spend[]
+}
+
+export interface Account {
+  chain_id: number
+  address: string
+}
+
+/** An amount that a limit per day counts. */
+export interface Spend {
+  policy: 'max_value_per_day' | 'token_limits'
+  /** `wei`, or a token's address. */
+  asset: string
+  amount: string
+  limit: string
+}
+
+/** A limit per day leaves no room. */
+export interface OverLimit {
+  outcome: 'over_limit'
+  spend: Spend
+  /** What it leaves room for. */
+  left: string
+}
+
+export type Creation =
+  | { outcome: 'created' | 'replayed'; transaction: Transaction; key: number }
+  /** The key was used with another body. */
+  | { outcome: 'mismatch' }
+  /** The nonce that was asked for is taken. */
+  | { outcome: 'held' }
+  /** The relayer was deleted meanwhile. */
+  | { outcome: 'relayer_gone' }
+  | OverLimit
+
+/** What was signed once: durable before a node sees it. */
+export interface Attempt {
+  /** From 1. */
+  number: number
+  purpose: 'send' | 'cancel'
+  hash: string
+  raw: Uint8Array
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+}
+
+export interface Move {
+  key: number
+  revision: number
+  set: Partial<Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision'>>
+  attempt?: Attempt
+}
