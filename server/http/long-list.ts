@@ -11,14 +11,36 @@ interface List {
   data: unknown[]
 }
 
-const rows_a_step = 10
-/** Of what is encoded in one turn of the event loop: some milliseconds. */
-const turn_characters = 500_000
+const rows_a_step = 100
+/** Of what is checked and encoded in one turn of the event loop: some milliseconds. */
+const step_characters = 500_000
 
 /** Whether a page is worth steps: a thousand transactions with a megabyte of data each would stop all others for seconds. */
 export const isLongList = (body: unknown): body is List => {
   const { data } = body as Partial<List>
-  return Array.isArray(data) && data.length > rows_a_step
+  return Array.isArray(data) && stepOf(data) < data.length
+}
+
+/** How many of the rows are one step's. */
+function stepOf(data: unknown[]): number {
+  let characters = 0
+  let rows = 0
+  while (rows < data.length && rows < rows_a_step && characters < step_characters) {
+    characters += widthOf(data[rows])
+    rows += 1
+  }
+  return rows
+}
+
+/** The texts of a row, without what is nested in it: that is small. */
+function widthOf(row: unknown): number {
+  let characters = 0
+  if (typeof row !== 'object') return characters
+  for (const name in row) {
+    const value = (row as Record<string, unknown>)[name]
+    if (typeof value === 'string') characters += value.length
+  }
+  return characters
 }
 
 /** Checks and encodes a page in steps between which others have their turn. The rows are let go as they are encoded. */
@@ -28,12 +50,10 @@ export async function encodeList(body: List, check: (part: List) => string | und
   const [head = '', tail = ''] = JSON.stringify({ ...body, data: [] }).split('"data":[]', 2)
   let gathered = `${head}"data":[`
   while (data.length > 0) {
-    const rows = data.splice(0, rows_a_step)
+    const rows = data.splice(0, stepOf(data))
     const broken = check({ ...body, data: rows })
     if (broken !== undefined) return { pieces: [], broken }
-    gathered += `${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`
-    if (gathered.length < turn_characters) continue
-    pieces.push(Buffer.from(gathered))
+    pieces.push(Buffer.from(`${gathered}${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`))
     gathered = ''
     await turn()
   }

@@ -5,7 +5,6 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { type Row, show, shownColumns } from './transaction-rows.ts'
 
-const rows_a_step = 10
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
 
@@ -22,17 +21,16 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   // A transaction may carry a megabyte: a page of them is read in steps, between which others have their turn. Their numbers stay.
   const readInSteps = async (relayer_key: number, from: number, to: number): Promise<Transaction[]> => {
     const items: Transaction[] = []
-    let characters = 0
-    for (let end = to; end >= from; end -= rows_a_step) {
-      for (const row of range.all(relayer_key, Math.max(from, end - rows_a_step + 1), end)) {
+    for (;;) {
+      let characters = 0
+      for (const row of range.iterate(relayer_key, from, to - items.length)) {
         items.push(show(row))
         characters += row.data?.length ?? 0
+        if (characters >= turn_characters) break
       }
-      if (characters < turn_characters) continue
-      characters = 0
+      if (characters < turn_characters) return items
       await turn()
     }
-    return items
   }
 
   const all = async (relayer_key: number, { offset, limit }: Slice) => {
