@@ -38,7 +38,7 @@ export interface StartOptions {
 export async function startServer(file: string, options: StartOptions = {}): Promise<Server> {
   const { PATH = '' } = process.env
   const core = { servers: server_core, load: load_core, any: both_cores }[options.core ?? 'servers']
-  const [command, args] = pinned(core, ['--expose-gc', file, ...(options.arguments ?? [])])
+  const [command, args] = pinned(core, ['--expose-gc', '--max-semi-space-size=8', file, ...(options.arguments ?? [])])
   const child = spawn(command, args, {
     cwd: root,
     env: { PATH, NODE_ENV: 'production', ...options.env },

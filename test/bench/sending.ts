@@ -333,7 +333,7 @@ export interface ServiceProcess {
 
 async function startProcess(data_dir: string, node_args: string[], port = '0'): Promise<ServiceProcess> {
   const started_at = performance.now()
-  const child = spawn(process.execPath, [...node_args, '--expose-gc', 'server/main.ts'], {
+  const child = spawn(process.execPath, [...node_args, '--expose-gc', '--max-semi-space-size=8', 'server/main.ts'], {
     cwd: join(import.meta.dirname, '..', '..'),
     env: {
       ...{ NODE_ENV: 'production', ALLOW_PRIVATE_TARGETS: 'true', DATA_DIR: data_dir, PORT: port },
