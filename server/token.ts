@@ -6,10 +6,10 @@ export function makeToken(id: string): { token: string; secret_hash: Buffer } {
   return { token: `relayer_${id}_${secret}`, secret_hash: digest(secret) }
 }
 
-/** Undefined for what is no token of an API key. */
-export function readToken(token: string): { id: string; secret_hash: Buffer } | undefined {
-  const [, id, secret] = shape.exec(token) ?? []
-  return id !== undefined && secret !== undefined ? { id, secret_hash: digest(secret) } : undefined
+/** What is no token of an API key has the empty id, which no key has; it is read as long as one that is. */
+export function readToken(token: string): { id: string; secret_hash: Buffer } {
+  const [, id = '', secret = token] = shape.exec(token) ?? []
+  return { id, secret_hash: digest(secret) }
 }
 
 const shape = /^relayer_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/

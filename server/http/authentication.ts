@@ -56,9 +56,9 @@ export function createAuthentication(parts: AuthenticationParts): Authenticate {
     if (timingSafeEqual(digest(text), wanted)) return administrator
 
     const token = readToken(text)
-    const holder = token && find(token.id)
-    const isRight = timingSafeEqual(token?.secret_hash ?? nobody, holder?.secret_hash ?? nobody)
-    const isFormer = timingSafeEqual(token?.secret_hash ?? nobody, holder?.former_hash ?? nobody)
+    const holder = find(token.id)
+    const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
+    const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
     const time = parts.now()
     if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized()
     if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized()
