@@ -69,6 +69,8 @@ export function transactions(parts: TransactionParts): Transactions {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const accepted = await submit.send(path.relayer_id, body, idempotency, deed)
+      // A repetition is about the transaction that it repeats.
+      deed.subject = accepted.transaction.id
       if (query.wait === 'none') return single(accepted.transaction)
       const { key: relayer_key } = await find(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))

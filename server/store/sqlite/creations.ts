@@ -4,6 +4,7 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
+import { nonceCounter } from './nonce-counter.ts'
 import { createSpending } from './spending.ts'
 import { columns, type Row, read, shownOf } from './transaction-rows.ts'
 
@@ -13,12 +14,7 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const writeEvent = createEvents(connection, world).ofTransaction
   const spendings = createSpending(connection, world.now)
 
-  const nextNonce = db
-    .prepare<[number, string], number>('SELECT next_nonce FROM accounts WHERE chain_id = ? AND address = ?')
-    .pluck()
-  const setNonce = db.prepare<[number, string, number]>(`
-    INSERT INTO accounts (chain_id, address, next_nonce) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce`)
+  const { nextNonce, setNonce } = nonceCounter(db)
   const byNonce = db.prepare<[number, string, number]>(
     'SELECT 1 FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?',
   )

@@ -3,6 +3,7 @@ import type { Attempt, AuditEntry, Move, OverLimit, Spend, TransactionRow } from
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { nonceCounter } from './nonce-counter.ts'
 import { createSpending } from './spending.ts'
 import { columns, encode, type Row, read } from './transaction-rows.ts'
 
@@ -31,12 +32,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const spendings = createSpending(connection, world.now)
   const timestamp = () => new Date(world.now()).toISOString()
 
-  const nextNonce = db
-    .prepare<[number, string], number>('SELECT next_nonce FROM accounts WHERE chain_id = ? AND address = ?')
-    .pluck()
-  const setNonce = db.prepare<[number, string, number]>(`
-    INSERT INTO accounts (chain_id, address, next_nonce) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce`)
+  const { nextNonce, setNonce } = nonceCounter(db)
   const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
   const byId = db.prepare<[string, number], Row>(`SELECT ${columns} FROM transactions WHERE id = ? AND relayer_key = ?`)
   const byNonce = db.prepare<[number, string, number], Row>(
