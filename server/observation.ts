@@ -28,7 +28,7 @@ export interface Observed {
   store(): Store
   chains(): Chains
   /** The contract's operations. */
-  operations: { id: string; route: string }[]
+  operations: { id: string; path: string }[]
   logger: Logger
   /** Milliseconds of the epoch. */
   now(): number
@@ -92,8 +92,8 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
 async function createTracing({ traces_url: url, otel_service_name: service_name }: Config, { operations }: Observed) {
   if (url === undefined) return undefined
   const { createTraces } = await import('./traces/traces.ts')
-  const routes = new Map(operations.map(({ id, route }) => [id, route.replaceAll(/:(\w+)/g, '{$1}')]))
-  return createTraces({ url, service_name, routeOf: (operation) => routes.get(operation) })
+  const paths = new Map(operations.map(({ id, path }) => [id, path]))
+  return createTraces({ url, service_name, routeOf: (operation) => paths.get(operation) })
 }
 
 /** The API's own address may be taken too: the one who reads this must know which. */

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Request, type Response, Router } from 'express'
@@ -9,13 +9,14 @@ import type { Deed } from '../store/rows.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
-import { mediaTypeOf, readJson } from './body.ts'
+import { mediaTypeOf, readBytes, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
 import { encodeList, isLongList } from './long-list.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
+import { type Found, Routes } from './routes.ts'
 import { securityHeaders } from './security-headers.ts'
 
 export interface AppParts {
@@ -28,38 +29,47 @@ export interface AppParts {
   logger: Logger
 }
 
+/** A request's operation, and how it is served. */
+interface Target {
+  operation: Operation
+  serve(request: IncomingMessage, response: ServerResponse, found: Found<Target>): Promise<void>
+}
+
 /**
  * The way of a request, in the order of its checks: token, route, rate limit, roles, shape, and then its operation, whose
  * answer is held to the contract before it leaves.
  */
 export function createApp(parts: AppParts): RequestListener {
   const { operations, handlers, authenticate, rateLimit, audit, reference, logger } = parts
-  // Express's router alone. Its application would give each request and answer another prototype, which makes all that Node
-  // does with them afterwards slower (10 us), hash every body for an ETag, and parse every query a second time.
-  const router = Router({ caseSensitive: true })
 
-  const serve = (operation: Operation) => {
+  const serving = (operation: Operation): Target['serve'] => {
     const handle = handlers[operation.id] as (request: unknown) => Promise<unknown>
     if (!handle) throw new Error(`There is no handler for ${operation.id}`)
+    const record = audit.of(operation)
+    const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
 
-    return async (request: Request, response: Response) => {
+    return async (request, response, found) => {
       let deed: Deed | undefined
       try {
-        exchangeOf(response).operation = operation.id
-        const caller = exchangeOf(response).caller as Caller
-        const limits = operation.limited ? rateLimit.take(caller) : {}
+        const exchange = exchangeOf(response)
+        exchange.operation = operation.id
+        const caller = exchange.caller as Caller
+        const path = readPath(found)
+        const limits = operation.limited ? rateLimit.take(caller) : none
         if (operation.guarded) checkRoles(caller, operation)
-        const { params: path, query, body: given } = await readParts(operation, request)
-        if (operation.guarded) checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
+        const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
+        const query = operation.readQuery(queryOf(request))
+        const given = mediaType === undefined ? undefined : readJson(await readBytes(request), operation.amounts)
+        operation.checkRequest({ query, headers: request.headers, params: path, body: given }, mediaType)
+        if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)
-        deed = audit.begin(exchangeOf(response), operation, path)
+        deed = record.begin(exchange, path)
         const body = await handle({ path, query, header, body: given, caller, deed })
-        audit.end(deed, operation, operation.status)
+        record.end(deed, operation.status)
         if (operation.streams) {
-          const mayFollow = () => mayStill(request, operation)
+          const mayFollow = () => mayStill(request, operation, path)
           return await stream(response, limits, whileTrue(mayFollow, body as AsyncIterable<string>))
         }
-        const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
         const list = isLongList(body) ? await encodeList(body, check) : undefined
         const broken = list ? list.broken : check(body)
         if (broken !== undefined) throw new Error(`${operation.id} answers against the contract: ${broken}`)
@@ -67,17 +77,17 @@ export function createApp(parts: AppParts): RequestListener {
         else send(response, operation.status, limits, JSON.stringify(body))
       } catch (error) {
         const status = fail(response, error, operation)
-        if (deed) audit.end(deed, operation, status)
+        if (deed) record.end(deed, status)
       }
     }
   }
 
   /** What was revoked meanwhile ends what it began. */
-  const mayStill = (request: Request, operation: Operation): boolean => {
+  const mayStill = (request: IncomingMessage, operation: Operation, path: Record<string, string>): boolean => {
     try {
       const caller = authenticate(request)
       checkRoles(caller, operation)
-      checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
+      checkRelayer(caller, operation, path.relayer_id)
       return true
     } catch {
       return false
@@ -85,7 +95,7 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   /** The status that it was answered with. */
-  const fail = (response: Response, error: unknown, operation: Operation | undefined): number => {
+  const fail = (response: ServerResponse, error: unknown, operation: Operation | undefined): number => {
     const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) {
       response.destroy()
@@ -104,74 +114,104 @@ export function createApp(parts: AppParts): RequestListener {
     return failure.status
   }
 
-  for (const file of reference) router.get(file.path, file.serve)
+  const routes = new Routes<Target>()
   for (const operation of operations) {
-    if (!operation.guarded) router[operation.method](operation.route, serve(operation))
+    const target = { operation, serve: serving(operation) }
+    routes.add(operation.method.toUpperCase(), operation.path, target)
+    if (operation.method === 'get') routes.add('HEAD', operation.path, target)
   }
-  router.use((request, response, next) => {
+
+  const enter = (request: IncomingMessage, response: ServerResponse) => {
     exchangeOf(response).caller = authenticate(request)
-    next()
-  })
-  for (const operation of operations.filter(({ guarded }) => guarded).sort(staticFirst)) {
-    router[operation.method](operation.route, serve(operation))
   }
-  for (const [route, allowed] of allowedMethods(operations)) {
-    router.all(route, () => {
-      throw new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: allowed.join(', ') })
-    })
-  }
-  router.use(() => {
+
+  // Express serves what is no operation. Of its application, which would give each request and answer another prototype, hash
+  // every body for an ETag and parse every query a second time, there is only the router.
+  const documents = Router({ caseSensitive: true })
+  for (const { path, serve } of reference) documents.get(path, serve)
+  documents.use((request, response) => {
+    enter(request, response)
     throw new ApiError('not_found', 'Not Found')
   })
-  return (request, response) =>
-    router(request as Request, response as Response, (error) => fail(response as Response, error, undefined))
-}
 
-async function readParts(operation: Operation, request: Request) {
-  const { url } = request
-  const question = url.indexOf('?')
-  const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
-  const parts = {
-    query: operation.readQuery(question < 0 ? '' : url.slice(question + 1)),
-    headers: request.headers,
-    params: request.params,
-    body: mediaType === undefined ? undefined : await readJson(request, operation.amounts),
+  return (request, response) => {
+    try {
+      const found = routes.find(pathOf(request))
+      if (!found) {
+        return documents(request as Request, response as Response, (error) => fail(response, error, undefined))
+      }
+      const target = found.targets.get(request.method as string)
+      if (target?.operation.guarded !== false) enter(request, response)
+      if (!target) throw notAllowed(found)
+      void target.serve(request, response, found)
+    } catch (error) {
+      fail(response, error, undefined)
+    }
   }
-  operation.checkRequest(parts, mediaType)
-  return parts
 }
 
-const hasBody = ({ headers }: Request): boolean =>
+const none = {}
+
+/** A request's target may name the scheme and the host too (RFC 9112, 3.2.2). */
+const origin = /^https?:\/\/[^/?]*/i
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  return path.startsWith('/') ? path : path.replace(origin, '')
+}
+
+function queryOf({ url = '' }: IncomingMessage): string {
+  const question = url.indexOf('?')
+  return question < 0 ? '' : url.slice(question + 1)
+}
+
+/** Throws URIError. */
+function readPath({ names, values }: Found<Target>): Record<string, string> {
+  const path: Record<string, string> = {}
+  for (const [index, name] of names.entries()) path[name] = decodeURIComponent(values[index] as string)
+  return path
+}
+
+const notAllowed = ({ targets }: Found<Target>) =>
+  new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: [...targets.keys()].join(', ') })
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-const exchangeOf = (response: Response): Exchange => response.locals as Exchange
+const exchangeOf = (response: ServerResponse): Exchange => (response as Response).locals as Exchange
 
 /** Writes the answer once, with its length. */
-function send(response: Response, status: number, headers: Record<string, string>, text: string) {
-  begin(response, status, headers, Buffer.byteLength(text))
-  response.end(text)
+function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string) {
+  const length = Buffer.byteLength(text)
+  begin(response, status, headers, length)
+  // What is ASCII need not be encoded.
+  response.end(text, length === text.length ? 'latin1' : 'utf8')
 }
 
 /** Writes a long answer as the client takes it. */
-async function sendPieces(response: Response, status: number, headers: Record<string, string>, pieces: Buffer[]) {
+async function sendPieces(response: ServerResponse, status: number, headers: Record<string, string>, pieces: Buffer[]) {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   begin(response, status, headers, length)
   if (pieces.length === 1 || response.req.method === 'HEAD') return void response.end(pieces[0])
   await pipeline(Readable.from(pieces), response).catch(unlessGone)
 }
 
-function begin(response: Response, status: number, headers: Record<string, string>, length: number) {
-  response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': length,
-    'X-Request-Id': exchangeOf(response).request_id,
-    ...securityHeaders,
-    ...headers,
-  })
+function begin(response: ServerResponse, status: number, headers: Record<string, string>, length: number) {
+  const lines = [
+    ...['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(length)],
+    ...['X-Request-Id', exchangeOf(response).request_id],
+    ...securityLines,
+  ]
+  for (const [name, value] of Object.entries(headers)) lines.push(name, value)
+  response.writeHead(status, lines)
 }
 
+/** Node takes names and values in turn, and spares itself the object. */
+const securityLines = Object.entries(securityHeaders).flat()
+
 /** Writes events as they come, until there are no more or the client has gone. */
-async function stream(response: Response, headers: Record<string, string>, events: AsyncIterable<string>) {
+async function stream(response: ServerResponse, headers: Record<string, string>, events: AsyncIterable<string>) {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream; charset=utf-8',
     'X-Request-Id': exchangeOf(response).request_id,
@@ -191,21 +231,4 @@ async function* whileTrue(isAllowed: () => boolean, events: AsyncIterable<string
     if (!isAllowed()) return
     yield event
   }
-}
-
-/** /a/pending before /a/:id. */
-function staticFirst({ route: a }: Operation, { route: b }: Operation): number {
-  const [left, right] = [a.split('/'), b.split('/')]
-  const at = left.findIndex((segment, index) => segment !== right[index])
-  return at < 0 ? left.length - right.length : Number(left[at]?.startsWith(':')) - Number(right[at]?.startsWith(':'))
-}
-
-function allowedMethods(operations: Operation[]): Map<string, string[]> {
-  const allowed = new Map<string, string[]>()
-  for (const { route, method } of operations) {
-    const methods = allowed.get(route) ?? []
-    methods.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))
-    allowed.set(route, methods)
-  }
-  return new Map([...allowed].sort(([a], [b]) => staticFirst({ route: a } as Operation, { route: b } as Operation)))
 }

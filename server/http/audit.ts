@@ -6,12 +6,16 @@ import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface Audit {
-  /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
-  begin(exchange: Exchange, operation: Operation, path: Record<string, unknown>): Deed
-  /** How it ended. In the trail by now when it changed the store, else with the next lot. */
-  end(deed: Deed, operation: Operation, result: number): void
+  of(operation: Operation): Recorder
   /** Writes what is left. */
   stop(): void
+}
+
+interface Recorder {
+  /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
+  begin(exchange: Exchange, path: Record<string, string>): Deed
+  /** How it ended. In the trail by now when it changed the store, else with the next lot. */
+  end(deed: Deed, result: number): void
 }
 
 /** A signature is in the trail this long after its answer; kill -9 in between loses its entry. The README says so too. */
@@ -56,28 +60,31 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
   const heads = setInterval(tellHead, head_ms).unref()
 
   return {
-    begin({ caller, request_id }, operation, path) {
-      if (isAudited(operation) && (isBroken || waiting.length >= max_waiting)) throw unwritable()
-      const { relayer_id = null, ...others } = path as Record<string, string>
-      const subject = Object.values(others).at(-1) ?? null
-      const who = caller?.id ?? ''
+    of(operation) {
+      const isRecorded = isAudited(operation)
+      const subject = subjectOf(operation)
       return {
-        at: now(),
-        caller: who,
-        operation: operation.id,
-        relayer_id,
-        subject,
-        result: operation.status,
-        request_id,
-        recorded: false,
+        begin({ caller, request_id }, path) {
+          if (isRecorded && (isBroken || waiting.length >= max_waiting)) throw unwritable()
+          return {
+            at: now(),
+            caller: caller?.id ?? '',
+            operation: operation.id,
+            relayer_id: path.relayer_id ?? null,
+            subject: (subject === undefined ? undefined : path[subject]) ?? null,
+            result: operation.status,
+            request_id,
+            recorded: false,
+          }
+        },
+        end(deed, result) {
+          if (!isRecorded || deed.recorded) return
+          deed.result = result
+          deed.recorded = true
+          waiting.push(deed)
+          timer ??= setTimeout(flush, flush_ms)
+        },
       }
-    },
-    end(deed, operation, result) {
-      if (deed.recorded || !isAudited(operation)) return
-      deed.result = result
-      deed.recorded = true
-      waiting.push(deed)
-      timer ??= setTimeout(flush, flush_ms)
     },
     stop() {
       clearTimeout(timer)
@@ -92,6 +99,10 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
 /** What only reads asks for that role, or is a GET. */
 const isAudited = ({ method, guarded, roles }: Operation): boolean =>
   guarded && method !== 'get' && !roles.includes('read')
+
+/** The last that its path names beside the relayer. */
+const subjectOf = ({ path }: Operation): string | undefined =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).findLast((name) => name !== 'relayer_id')
 
 const unwritable = () =>
   new ApiError('unavailable', 'Service Unavailable', [{ path: 'audit', message: 'The audit trail cannot be written' }])

@@ -31,9 +31,8 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
   return mediaType
 }
 
-/** Reads a JSON body of at most 1 MiB. `amounts`: as for `parseJson`. Throws ApiError (400, 413). */
-export async function readJson(request: IncomingMessage, amounts: ReadonlySet<string>): Promise<unknown> {
-  const bytes = await readBytes(request)
+/** Reads a JSON body. `amounts`: as for `parseJson`. Throws ApiError (400). */
+export function readJson(bytes: Buffer, amounts: ReadonlySet<string>): unknown {
   if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
   if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
   if (bytes.length > max_values * 2 && isCrowded(bytes)) {
@@ -94,7 +93,8 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1))
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer> {
+/** A body of at most 1 MiB. Rejects with ApiError (400, 413). */
+export function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > max_body_bytes) return Promise.reject(tooLarge())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

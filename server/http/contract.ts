@@ -19,8 +19,8 @@ import { shownName } from './shown-name.ts'
 export interface Operation {
   id: OperationId
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** As Express writes it, without a slash at the end. */
-  route: string
+  /** As the contract writes it. */
+  path: string
   /** The one status of its success. */
   status: number
   /** Whether its success is a stream of events and no JSON. */
@@ -126,7 +126,7 @@ export function compileContract(document: unknown): Contract {
       return {
         id: operation.operationId,
         method,
-        route: path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\/$/, ''),
+        path,
         status: soleSuccess(operation),
         streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
         guarded: operation.security?.length !== 0,
