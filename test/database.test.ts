@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { startTestService, temporaryFolder } from './support/service.ts'
 
 function connectForTest(file: string) {
   const connection = connect(file)
-  onTestFinished(() => void connection.db.close())
+  onTestFinished(connection.close)
   return connection
 }
 
@@ -80,6 +80,22 @@ test('the generation moves in every connection when one of them changes what is 
   rename(other)
   rename(one)
   expect([one.generation(), other.generation()]).toEqual([start + 3, start + 3])
+})
+
+test.runIf(existsSync('/proc/locks'))('a connection that ends takes no lock from another of the same process', () => {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  const first = connect(file)
+  const second = connectForTest(file)
+  const inode = `:${statSync(`${file}-shm`).ino} `
+  // Without its lock the next process to come takes the index for one that nobody uses, and truncates it.
+  const locks = () =>
+    readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(inode)).length
+  expect(locks()).toBe(1)
+  first.close()
+  expect(locks()).toBe(1)
+  expect(second.generation()).toBe(second.db.prepare('SELECT value FROM generation').pluck().get())
 })
 
 test('two services that start at once on an empty folder both work, on one database with one demo relayer', async () => {

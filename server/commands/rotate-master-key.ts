@@ -49,7 +49,7 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
     const where = file ? `${file.path} holds it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
     return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.${rest}`
   } finally {
-    connection.db.close()
+    connection.close()
   }
 }
 

@@ -31,7 +31,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     generation: connection.generation,
     version: connection.version,
     ping: () => void ping.get(),
-    close: () => db.close(),
+    close: connection.close,
     vaultCheck: (make) =>
       connection.write(() => {
         const sealed = readCheck.get()

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../observer.ts'
 import type { AuditEntry, Deed } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
+import { openWalIndex } from './wal-index.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
@@ -39,6 +40,7 @@ export interface Connection {
   generation(): number
   /** Moves when another connection commits. */
   version(): number
+  close(): void
 }
 
 /**
@@ -100,6 +102,8 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   const write = observer.committed ? timed(commit, observer.committed) : commit
 
   // data_version moves when another connection commits; only then is the row read again.
+  // Who has the file alone keeps its index in memory, and has nobody to hear of.
+  const walIndex = alone ? undefined : openWalIndex(file)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
   const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
@@ -138,12 +142,17 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     },
     version: () => dataVersion.get() as number,
     generation() {
+      if (walIndex?.hasMoved() === false) return current
       const version = dataVersion.get()
       if (version !== seenVersion) {
         seenVersion = version
         current = readGeneration.get() as number
       }
       return current
+    },
+    close() {
+      db.close()
+      walIndex?.close()
     },
   }
 }
