@@ -2,7 +2,7 @@ import pino from 'pino'
 
 /** How long a line of a request may wait for company; kill -9 loses as much, and nothing is done by the log. */
 const gather_ms = 100
-const max_gathered_characters = 16_384
+const gathered_bytes = 65_536
 /** What nobody reads is dropped beyond this, and not kept. */
 const max_waiting_bytes = 16 * 1024 * 1024
 const error_level = 50
@@ -13,18 +13,33 @@ const error_level = 50
  * written before anything else is done.
  */
 export function createLog(level: pino.LevelWithSilent): pino.Logger {
-  const out = pino.destination({ sync: false, maxLength: max_waiting_bytes })
-  let gathered = ''
+  const out = pino.destination({ sync: false, maxLength: max_waiting_bytes, contentMode: 'buffer' })
+  let gathered = Buffer.allocUnsafe(gathered_bytes)
+  let begin = 0
+  let end = 0
   let timer: NodeJS.Timeout | undefined
 
   const flush = (atOnce: boolean) => {
     clearTimeout(timer)
     timer = undefined
-    const text = gathered
-    gathered = ''
-    if (text !== '') out.write(text)
+    // In this mode it takes bytes, which its type does not know.
+    if (end > begin) out.write(gathered.subarray(begin, end) as unknown as string)
+    begin = end
     if (atOnce) out.flushSync()
   }
+
+  /** A line is encoded when it comes: a string of many lines is a tree of all their pieces, slow to walk through later. */
+  const gather = (line: string) => {
+    const most_bytes = line.length * 3
+    if (most_bytes > gathered.length - end) {
+      flush(false)
+      gathered = Buffer.allocUnsafe(Math.max(gathered_bytes, most_bytes))
+      begin = 0
+      end = 0
+    }
+    end += gathered.write(line, end)
+  }
+
   // First of all who listen: the destination closes itself then.
   process.prependListener('beforeExit', () => flush(true))
   process.prependListener('exit', () => flush(true))
@@ -34,9 +49,8 @@ export function createLog(level: pino.LevelWithSilent): pino.Logger {
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string) {
-      gathered += line
-      const isError = destination.lastLevel >= error_level
-      if (isError || gathered.length >= max_gathered_characters) flush(isError)
+      gather(line)
+      if (destination.lastLevel >= error_level) flush(true)
       else timer ??= setTimeout(flush, gather_ms, false).unref()
       destination.lastLevel = 0
     },
