@@ -7,7 +7,7 @@ const hasher = await createKeccak(256)
 export const keccak256 = (...parts: (Uint8Array | string)[]): Buffer => {
   hasher.init()
   for (const part of parts) hasher.update(part)
-  return Buffer.from(hasher.digest('binary'))
+  return Buffer.from(hasher.digest('binary').buffer)
 }
 
 /** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, as `personal_sign` has it. */

@@ -64,7 +64,7 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
     const exchange = newExchange(request, makeId)
     const { socket } = request
     connections.begun(socket)
-    response.once('close', () => {
+    response.on('close', () => {
       connections.ended(socket)
       exchange.status = response.headersSent ? response.statusCode : 0
       exchange.aborted = !response.writableFinished
