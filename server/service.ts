@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Logger } from 'pino'
-import { v7 as uuidv7 } from 'uuid'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
@@ -18,6 +17,7 @@ import { type Contract, compileContract, readContract } from './http/contract.ts
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
 import { type HttpTimes, listen } from './http/server.ts'
+import { makeId } from './ids.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createVault, type Vault } from './keys/vault.ts'
@@ -79,7 +79,6 @@ export interface World {
 /** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
-  const makeId = () => uuidv7()
   const secrets = readSecrets(config)
   const contract = world.contract ?? openContract()
   const { operations } = contract

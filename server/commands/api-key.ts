@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { v7 as uuidv7 } from 'uuid'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { readSecrets } from '../first-start.ts'
 import { compileContract, readContract } from '../http/contract.ts'
+import { makeId } from '../ids.ts'
 import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
@@ -55,10 +55,10 @@ async function run(): Promise<void> {
   const config = readConfig(process.env)
   // What a first start would make: a database without its master key would be refused by it.
   readSecrets(config)
-  const world = { now: Date.now, makeId: uuidv7, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const world = { now: Date.now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
-  const handlers = apiKeys({ store, makeId: uuidv7, now: Date.now })
+  const handlers = apiKeys({ store, makeId, now: Date.now })
   const request = (operation: OperationId, result = 200) => {
     const who = { caller: caller.id, relayer_id: null, request_id: null }
     const deed: Deed = { ...who, at: Date.now(), operation, subject: id || null, result, recorded: false }

@@ -37,15 +37,16 @@ export function createEvents(
   const next = db
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = ?')
     .pluck()
-  const insert = db.prepare<[object], { key: number }>(`
+  const insert = db.prepare<[object]>(`
     INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
-    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp) RETURNING key`)
+    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp)`)
   // A disabled notification gets nothing; what it missed can be delivered again when it is enabled.
+  const target = db.prepare<[number], { notification_key: number; status: string }>(`
+    SELECT key AS notification_key, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
+    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE key = ?)`)
   const deliver = db.prepare<[object]>(`
     INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
-    SELECT $delivery_id, notifications.key, $event_key, $subject, iif(disabled_reason IS NULL, 'pending', 'failed'), $now,
-      $timestamp
-    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE key = $relayer_key)`)
+    VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
 
   const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
     const time = now()
@@ -55,10 +56,11 @@ export function createEvents(
     const wrong = checkEvent(whole)
     if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
     const body = JSON.stringify(whole)
-    const { key } = insert.get({ id: whole.id, relayer_key, sequence, event, subject, body, timestamp }) as {
-      key: number
-    }
-    deliver.run({ delivery_id: makeId(), event_key: key, subject, now: time, timestamp, relayer_key })
+    const { lastInsertRowid: event_key } = insert.run({
+      ...{ id: whole.id, relayer_key, sequence, event, subject, body, timestamp },
+    })
+    const its = target.get(relayer_key)
+    if (its) deliver.run({ id: makeId(), ...its, event_key, subject, now: time, timestamp })
   }
 
   const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>

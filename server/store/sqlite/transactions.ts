@@ -40,13 +40,14 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   )
   const spentOf = db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
   const setSpent = db.prepare<[string | null, number]>('UPDATE transactions SET spent = ? WHERE key = ?')
+  const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
+  // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
   const update = db.prepare<[object]>(`
-    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data = $data, nonce = $nonce,
-      gas_limit = $gas_limit, gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas,
-      max_priority_fee_per_gas = $max_priority_fee_per_gas, status = $status, status_reason = $status_reason,
-      sent_at = $sent_at, confirmed_at = $confirmed_at, signature = $signature, speed = $speed,
-      valid_until = $valid_until, intent = $intent, resign = $resign, block_number = $block_number,
-      block_hash = $block_hash, reprice_at = $reprice_at, revision = $revision
+    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data = $data, gas_limit = $gas_limit,
+      gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
+      status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
+      signature = $signature, speed = $speed, valid_until = $valid_until, intent = $intent, resign = $resign,
+      block_number = $block_number, block_hash = $block_hash, reprice_at = $reprice_at, revision = $revision
     WHERE key = $key`)
   const insertAttempt = db.prepare<[object]>(`
     INSERT INTO attempts (transaction_key, number, purpose, hash, raw, gas_price, max_fee_per_gas,
@@ -104,6 +105,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     const before = read(row)
     const after: TransactionRow = { ...before, ...set, revision: revision + 1 }
     update.run(encode(after))
+    if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
     if (attempt) {
       insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })
       record(signatureEntry(before, attempt, world.now()))
