@@ -1,4 +1,5 @@
 import { Transaction } from 'ethers/transaction'
+import { keccak256 } from './digest.ts'
 import type { Prices } from './fees.ts'
 
 /** What a signature is put on: a transaction with its nonce and its prices. */
@@ -87,9 +88,11 @@ function finish(transaction: Transaction, { rs, recovery }: { rs: Uint8Array; re
   const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')
   const [r, s] = [`0x${hex.slice(0, 64)}`, `0x${hex.slice(64)}`]
   transaction.signature = { r, s, yParity: recovery === 1 ? 1 : 0 }
+  const raw = fromHex(transaction.serialized)
   return {
-    raw: fromHex(transaction.serialized),
-    hash: transaction.hash as string,
+    raw,
+    // Ethers' own would serialise it once more.
+    hash: `0x${keccak256(raw).toString('hex')}`,
     signature: shownSignature(transaction, r, s, recovery),
   }
 }

@@ -4,6 +4,10 @@ import type { Seen, Step } from './state.ts'
 
 type SettleParts = Pick<SendingParts, 'store' | 'readSigned' | 'now' | 'observer'>
 
+type AsMined = Partial<
+  Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+> & { content?: ReturnType<SendingParts['readSigned']>['content'] }
+
 /** Turns what the chain shows of a transaction into the changes of its row. */
 export function createSettling({ store, readSigned, now, observer }: SettleParts) {
   return {
@@ -24,10 +28,9 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
     async settle(chain: Reach['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
       if (step.do !== 'note' && step.do !== 'end') return []
       const { seen } = step
-      const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as Attempt
       const block = { block_number: seen.block_number, block_hash: seen.block_hash }
-      const { content, signature } = readSigned(attempt.raw)
-      const shown = { ...(seen.purpose === 'send' && content), ...pricesIn(attempt), hash: attempt.hash, signature }
+      const { content, ...others } = await asMined(row, seen)
+      const shown = { ...(seen.purpose === 'send' && content), ...others }
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
       // Of what was mined, which may be another content than the row's; and asked once, while the node still has the state.
@@ -63,6 +66,14 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
       }
       return isMined || seen.purpose === 'cancel' ? [ended] : [noted, ended]
     },
+  }
+
+  /** What a row has of the bytes that are in the block; nothing when it has all of it: they are what was signed for it last. */
+  async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
+    if (row.hash === seen.hash && !row.resign) return {}
+    const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as Attempt
+    const { content, signature } = readSigned(attempt.raw)
+    return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 
   async function revertReason(chain: Reach['chain'], row: TransactionRow, seen: Seen): Promise<string> {
