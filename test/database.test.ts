@@ -48,6 +48,16 @@ test('a database of a newer version is refused, and stays as it was', async () =
   expect(db.pragma('user_version', { simple: true })).toBe(99)
 })
 
+test('no statement is compiled anew with every execution: beside ORDER BY and the like parameters stand behind a +', () => {
+  const folder = join(import.meta.dirname, '..', 'server', 'store', 'sqlite')
+  const statements = readdirSync(folder).flatMap((name) =>
+    [...readFileSync(join(folder, name), 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text),
+  )
+  const ordered = statements.filter((text) => /^\W*(?:SELECT|WITH).*(?:ORDER BY|LIMIT|\bmin\(|\bmax\()/s.test(text))
+  expect(ordered.length).toBeGreaterThan(20)
+  expect(ordered.filter((text) => /(?:[=<>]|LIMIT|OFFSET) [?$](?!\{)/.test(text))).toEqual([])
+})
+
 test('what throws inside a write leaves nothing behind, and the generation as it was', () => {
   const { db, writeCached, generation } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const before = generation()

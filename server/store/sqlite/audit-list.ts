@@ -9,7 +9,7 @@ type Entry = AuditEntry & { sequence: number }
 export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'listAudit'> {
   const { db, write, record, auditHead } = connection
   const lots = db
-    .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= ? AND up_to < ? ORDER BY up_to DESC')
+    .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
     .pluck()
 
   /** Those with these numbers, the newest first. */

@@ -19,7 +19,7 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     'SELECT 1 FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?',
   )
   const lastSequence = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = ?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object], Row>(`
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data, nonce,

@@ -44,15 +44,15 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     SELECT deliveries.key, events.id AS event_id, events.body, failures,
       (SELECT COUNT(*) FROM delivery_attempts WHERE delivery_key = deliveries.key) AS attempts
     FROM deliveries INDEXED BY deliveries_due JOIN events ON events.key = event_key
-    WHERE notification_key = ? AND deliveries.status = 'pending' AND next_at <= ?
+    WHERE notification_key = +? AND deliveries.status = 'pending' AND next_at <= +?
       AND NOT EXISTS (
         SELECT 1 FROM deliveries AS earlier INDEXED BY deliveries_in_order
         WHERE earlier.status = 'pending' AND earlier.notification_key = deliveries.notification_key
           AND earlier.subject = deliveries.subject AND earlier.key < deliveries.key)
-    ORDER BY next_at, deliveries.key LIMIT ?`)
+    ORDER BY next_at, deliveries.key LIMIT +?`)
   const nextDue = db
     .prepare<[number], number | null>(
-      `SELECT min(next_at) FROM deliveries WHERE notification_key = ? AND status = 'pending'`,
+      `SELECT min(next_at) FROM deliveries WHERE notification_key = +? AND status = 'pending'`,
     )
     .pluck()
   const insertAttempt = db.prepare<[object]>(`
@@ -72,17 +72,17 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   )
   const columns = `deliveries.key, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
     deliveries.created_at, next_at`
-  const where = `notification_key = $notification_key
+  const where = `notification_key = +$notification_key
     AND ($states IS NULL OR deliveries.status IN (SELECT value FROM json_each($states)))`
   const count = db.prepare<[object], number>(`SELECT COUNT(*) FROM deliveries WHERE ${where}`).pluck()
   const select = db.prepare<[object], Row>(`
     SELECT ${columns} FROM deliveries JOIN events ON events.key = event_key
-    WHERE ${where} ORDER BY deliveries.key DESC LIMIT $limit OFFSET $offset`)
+    WHERE ${where} ORDER BY deliveries.key DESC LIMIT +$limit OFFSET +$offset`)
   const one = db.prepare<[number, string], Row>(`
     SELECT ${columns} FROM deliveries JOIN events ON events.key = event_key
     WHERE notification_key = ? AND deliveries.id = ?`)
   const attemptsOf = db.prepare<[number], DeliveryAttempt>(`
-    SELECT number, at, duration_ms, status, error, answer FROM delivery_attempts WHERE delivery_key = ? ORDER BY number`)
+    SELECT number, at, duration_ms, status, error, answer FROM delivery_attempts WHERE delivery_key = +? ORDER BY number`)
   const again = db.prepare<[number, number]>(
     `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE key = ?`,
   )

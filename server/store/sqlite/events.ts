@@ -35,7 +35,7 @@ export function createEvents(
   { now, makeId, checkEvent, showRelayer, observer = {} }: StoreWorld,
 ): Events {
   const next = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = ?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object]>(`
     INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
@@ -88,9 +88,9 @@ export function createEvents(
 
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
   const select = db.prepare<[number, number, number], EventRow>(`
-    SELECT sequence, event, body FROM events WHERE relayer_key = ? AND sequence > ? ORDER BY sequence LIMIT ?`)
+    SELECT sequence, event, body FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
   const last = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = ?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = +?')
     .pluck()
   return {
     events: async (relayer_key, after, limit) => select.all(relayer_key, after, limit),

@@ -12,7 +12,7 @@ export function lister<Row, T>(
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {
   const count = db.prepare<[], number>(`SELECT COUNT(*) FROM ${table}`).pluck()
-  const select = db.prepare<[number, number], Row>(`SELECT ${columns} FROM ${table} ORDER BY key LIMIT ? OFFSET ?`)
+  const select = db.prepare<[number, number], Row>(`SELECT ${columns} FROM ${table} ORDER BY key LIMIT +? OFFSET +?`)
   const slice = db.transaction(({ limit, offset }: Slice) => {
     const total_items = count.get() as number
     return { items: offset < total_items ? select.all(limit, offset).map(read) : [], total_items }

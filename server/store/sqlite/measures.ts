@@ -23,7 +23,7 @@ export function measures({ db }: Connection): Pick<Store, 'measure'> {
   )
   const createdAt = db.prepare<[number], string>('SELECT created_at FROM transactions WHERE key = ?').pluck()
   const deliveries = db.prepare<[number], { pending: number; due: number | null }>(`
-    SELECT COUNT(*) AS pending, sum(next_at <= ?) AS due FROM (
+    SELECT COUNT(*) AS pending, sum(next_at <= +?) AS due FROM (
       SELECT next_at FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' LIMIT ${max_counted})`)
   // From the lowest that is unfinished to the next that will be given, or as far as we look: what no transaction holds.
   const gaps = db.prepare<[], { relayer_id: string; gaps: number }>(`

@@ -50,9 +50,9 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
     WHERE key = $key`)
   const unfinished = db.prepare<[{ key: number }]>(`
-    SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'pending'
-    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status IN ('sent', 'submitted')
-    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = $key AND status = 'mined' LIMIT 1`)
+    SELECT 1 FROM transactions WHERE relayer_key = +$key AND status = 'pending'
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = +$key AND status IN ('sent', 'submitted')
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = +$key AND status = 'mined' LIMIT 1`)
   const lowBalance = db.prepare<[number], 0 | 1>('SELECT low_balance FROM relayers WHERE key = ?').pluck()
   const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE key = ?')
   const remove = db.prepare('DELETE FROM relayers WHERE key = ?')

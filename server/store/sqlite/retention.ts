@@ -28,17 +28,17 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
 
   // A relayer's list is counted by the ends of its sequence: from the lowest on, and never out of its middle.
   const nextRelayer = db
-    .prepare<[number], number | null>('SELECT min(relayer_key) FROM transactions WHERE relayer_key > ?')
+    .prepare<[number], number | null>('SELECT min(relayer_key) FROM transactions WHERE relayer_key > +?')
     .pluck()
   const oldest = db.prepare<[number], AgedTransaction>(`
     SELECT key, status, chain_id, "from", nonce, max(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
-    FROM transactions WHERE relayer_key = ? ORDER BY sequence LIMIT ${max_parents}`)
+    FROM transactions WHERE relayer_key = +? ORDER BY sequence LIMIT ${max_parents}`)
   // The highest nonce that is known to be used tells an old chain from one that began anew: its transaction stays. Looking goes
   // up from the candidate and not far, since what is above may be unfinished by the hundred thousand; when in doubt, it stays.
   const usedAbove = db
     .prepare<[number, string, number], 0 | 1>(`
       SELECT EXISTS (
-        SELECT 1 FROM (SELECT status, block_hash FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce > ?
+        SELECT 1 FROM (SELECT status, block_hash FROM transactions WHERE chain_id = +? AND "from" = +? AND nonce > +?
                        ORDER BY nonce LIMIT ${max_rows})
         WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL)`)
     .pluck()
@@ -80,9 +80,9 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
   const known = db.prepare<[number], Aged>(`
     SELECT transaction_key AS key, transactions.created_at AS at
     FROM idempotency INDEXED BY idempotency_by_transaction JOIN transactions ON transactions.key = transaction_key
-    WHERE transaction_key > ? ORDER BY transaction_key LIMIT ${max_rows}`)
+    WHERE transaction_key > +? ORDER BY transaction_key LIMIT ${max_rows}`)
   const delivered = db.prepare<[number], Aged & { status: string }>(
-    `SELECT key, status, created_at AS at FROM deliveries WHERE key > ? ORDER BY key LIMIT ${max_parents}`,
+    `SELECT key, status, created_at AS at FROM deliveries WHERE key > +? ORDER BY key LIMIT ${max_parents}`,
   )
   // The last of a relayer stays: the next one's sequence follows it.
   const happened = db.prepare<[number], Aged & { held: 0 | 1 }>(`
@@ -90,7 +90,7 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
       EXISTS (SELECT 1 FROM deliveries WHERE event_key = events.key)
         OR NOT EXISTS (SELECT 1 FROM events AS later
                        WHERE later.relayer_key = events.relayer_key AND later.sequence > events.sequence) AS held
-    FROM events WHERE key > ? ORDER BY key LIMIT ${max_rows}`)
+    FROM events WHERE key > +? ORDER BY key LIMIT ${max_rows}`)
 
   const prunes = {
     transactions: pruneTransactions,

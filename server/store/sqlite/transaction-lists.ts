@@ -12,11 +12,11 @@ const turn_characters = 1_000_000
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions'> {
   // Two seeks in the index of (relayer_key, sequence): sequences have no gaps, so the ends tell the count.
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
-    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = ?) AS first,
-           (SELECT max(sequence) FROM transactions WHERE relayer_key = ?) AS last`)
+    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
+           (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
   const range = db.prepare<[number, number, number], Row>(`
     SELECT ${shownColumns} FROM transactions
-    WHERE relayer_key = ? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+    WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
 
   // A transaction may carry a megabyte: a page of them is read in steps, between which others have their turn. Their numbers stay.
   const readInSteps = async (relayer_key: number, from: number, to: number): Promise<Transaction[]> => {
@@ -42,13 +42,13 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   }
 
   // A filter has no sequence of its own: it costs what it lets through.
-  const where = `relayer_key = $relayer_key
+  const where = `relayer_key = +$relayer_key
     AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
     AND ($after IS NULL OR created_at > $after) AND ($before IS NULL OR created_at < $before)`
   const count = db.prepare<[object], number>(`SELECT COUNT(*) FROM transactions WHERE ${where}`).pluck()
   const select = db
     .prepare<[object], number>(`
-      SELECT sequence FROM transactions WHERE ${where} ORDER BY sequence DESC LIMIT $limit OFFSET $offset`)
+      SELECT sequence FROM transactions WHERE ${where} ORDER BY sequence DESC LIMIT +$limit OFFSET +$offset`)
     .pluck()
 
   const some = db.transaction((relayer_key: number, { offset, limit }: Slice, filter: TransactionFilter) => {

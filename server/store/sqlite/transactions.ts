@@ -56,23 +56,24 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       $created_at)`)
   const selectAttempts = db.prepare<[number], Attempt>(`
     SELECT number, purpose, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas
-    FROM attempts WHERE transaction_key = ? ORDER BY number`)
+    FROM attempts WHERE transaction_key = +? ORDER BY number`)
   const selectPending = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = ? AND status = 'pending' AND nonce < ? ORDER BY nonce LIMIT ?`)
+    WHERE relayer_key = +? AND status = 'pending' AND nonce < +? ORDER BY nonce LIMIT +?`)
   const selectFlying = db.prepare<[number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = ? AND status IN ('sent', 'submitted') ORDER BY nonce LIMIT ?`)
+    WHERE relayer_key = +? AND status IN ('sent', 'submitted') ORDER BY nonce LIMIT +?`)
   const selectMined = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = ? AND status = 'mined' AND block_number <= ? ORDER BY block_number LIMIT ?`)
+    WHERE relayer_key = +? AND status = 'mined' AND block_number <= +? ORDER BY block_number LIMIT +?`)
   const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE chain_id = ? AND "from" = ? AND nonce >= ? AND nonce < ? ORDER BY nonce LIMIT ?`)
+    WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
   // Blocks take nonces in their order, so what is settled comes first. Behind it there may be a hundred thousand that wait.
   const settled = db.prepare<[number, string, number]>(`
     SELECT 1 FROM (
-      SELECT status, block_hash FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce >= ? ORDER BY nonce LIMIT 1000
+      SELECT status, block_hash FROM transactions
+      WHERE chain_id = +? AND "from" = +? AND nonce >= +? ORDER BY nonce LIMIT 1000
     )
     WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL LIMIT 1`)
   const inState = [`status = 'pending'`, `status IN ('sent', 'submitted')`, `status = 'mined'`]
@@ -81,7 +82,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   )
   const lastConfirmed = db
     .prepare<[number], string>(`
-      SELECT confirmed_at FROM transactions WHERE relayer_key = ? AND status = 'confirmed'
+      SELECT confirmed_at FROM transactions WHERE relayer_key = +? AND status = 'confirmed'
       ORDER BY sequence DESC LIMIT 1`)
     .pluck()
   // Jumps from relayer to relayer in the index, so it costs the number of relayers at work and not of transactions.

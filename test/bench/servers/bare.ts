@@ -78,15 +78,15 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
     (db.prepare('SELECT id, key FROM relayers').all() as { id: string; key: number }[]).map(({ id, key }) => [id, key]),
   )
   const ends = db.prepare(`
-    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = ?) AS first,
-           (SELECT max(sequence) FROM transactions WHERE relayer_key = ?) AS last`)
+    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
+           (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
   const range = db.prepare(`
     SELECT id, relayer_id, hash, "from", "to", value, data, nonce, gas_limit, gas_price, max_fee_per_gas,
       max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed
-    FROM transactions WHERE relayer_key = ? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+    FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const columns = 'id, type, url, signing_key IS NOT NULL AS has_signing_key'
   const count = db.prepare('SELECT COUNT(*) FROM notifications').pluck()
-  const slice = db.prepare(`SELECT ${columns} FROM notifications ORDER BY key LIMIT ? OFFSET ?`)
+  const slice = db.prepare(`SELECT ${columns} FROM notifications ORDER BY key LIMIT +? OFFSET +?`)
   const insert = db.prepare('INSERT INTO notifications (id, type, url) VALUES (?, ?, ?)')
   const update = db.prepare('UPDATE notifications SET url = ? WHERE id = ?')
   const byId = db.prepare(`SELECT ${columns} FROM notifications WHERE id = ?`)
