@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './processes.ts'
@@ -32,6 +33,7 @@ async function start(config: Config): Promise<Processes> {
   const { startService } = await import('./service.ts')
   const service = await startService(config)
   // What the start has left behind is a third of the memory (180 MB of resident set become 125), and would stay.
+  flushCompileCache()
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   return service
 }

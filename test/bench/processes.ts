@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Load } from './load.ts'
 import type { Figures } from './measure.ts'
+import { node_flags } from './node-flags.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -38,7 +39,7 @@ export interface StartOptions {
 export async function startServer(file: string, options: StartOptions = {}): Promise<Server> {
   const { PATH = '' } = process.env
   const core = { servers: server_core, load: load_core, any: both_cores }[options.core ?? 'servers']
-  const [command, args] = pinned(core, ['--expose-gc', '--max-semi-space-size=8', file, ...(options.arguments ?? [])])
+  const [command, args] = pinned(core, [...node_flags, file, ...(options.arguments ?? [])])
   const child = spawn(command, args, {
     cwd: root,
     env: { PATH, NODE_ENV: 'production', ...options.env },

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { Transaction } from 'ethers/transaction'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
+import { node_flags } from './node-flags.ts'
 
 // `npm run bench:sending [-- throughput rest tracked] [--runs 3] [--warm-up 0] [--json FILE] [--node-args ARGS]`: how fast
 // one wallet sends on anvil with a block a second, and what that costs the service, which is a process of its own. On Linux
@@ -333,7 +334,7 @@ export interface ServiceProcess {
 
 async function startProcess(data_dir: string, node_args: string[], port = '0'): Promise<ServiceProcess> {
   const started_at = performance.now()
-  const child = spawn(process.execPath, [...node_args, '--expose-gc', '--max-semi-space-size=8', 'server/main.ts'], {
+  const child = spawn(process.execPath, [...node_args, ...node_flags, 'server/main.ts'], {
     cwd: join(import.meta.dirname, '..', '..'),
     env: {
       ...{ NODE_ENV: 'production', ALLOW_PRIVATE_TARGETS: 'true', DATA_DIR: data_dir, PORT: port },

@@ -1,0 +1,2 @@
+/** Those of `npm start`, for a process whose folder is the project's. */
+export const node_flags = ['--require', './server/compile-cache.cjs', '--expose-gc', '--max-semi-space-size=8']
