@@ -45,3 +45,18 @@ test('a client that stops taking its answers, with more of them than the system 
   socket.write(request.repeat(200))
   await until('an answer is given up', () => logged.some((line) => /listNetworks.*"aborted":true/.test(line)))
 })
+
+test('each of the requests that were sent at once is over when their connection is', async () => {
+  const { url, api_key, logged } = await startTestService()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
+  // The first has no end, so that those behind it are never written.
+  socket.write(request('/api/v1/relayers/demo/events') + request('/api/v1/networks').repeat(5))
+  await new Promise((resolve) => socket.once('data', resolve))
+  expect(logged.filter((line) => line.includes('"msg":"request"'))).toEqual([])
+  socket.destroy()
+  const over = (operation: string) =>
+    logged.filter((line) => line.includes(`"${operation}"`) && line.includes('"aborted":true')).length
+  await until('all are over', () => over('streamEvents') === 1 && over('listNetworks') === 5)
+})
