@@ -37,15 +37,14 @@ test('10 relayers at once, 50 each: every one has its nonces 0 to 49, all mined'
 test('a queue of 1,000 keeps a bounded number with the node, in the order of nonces', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
-  const inFlight = async () => {
+  const pool = async () => {
     const { pending, queued } = await chain.rpc<{ pending: string; queued: string }>('txpool_status')
-    expect(Number(queued)).toBe(0)
-    return Number(pending)
+    return { queued: Number(queued), all: Number(pending) + Number(queued) }
   }
   const most = async (highest = 0) => {
-    const now = await inFlight()
-    expect(now).toBeLessThanOrEqual(max_in_flight)
-    return Math.max(highest, now)
+    const { all } = await pool()
+    expect(all).toBeLessThanOrEqual(max_in_flight)
+    return Math.max(highest, all)
   }
 
   let accepted = false
@@ -58,6 +57,8 @@ test('a queue of 1,000 keeps a bounded number with the node, in the order of non
     return accepted && highest === max_in_flight
   })
   await sending
+  // While anvil takes a batch it shows some of it as waiting for a nonce before it.
+  await until('nothing waits for an earlier nonce', async () => (await pool()).queued === 0)
 
   // A block makes room for as many as it holds, and not for more.
   await account.finished(async () => {
