@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type Figures = Record<string, number>
 
 /** Of /proc's times. */
-const clock_tick_ms = 10
+export const clock_tick_ms = 10
 
 /** User and system time of a process and of its children so far, all threads. Linux only. */
 export function cpuOf_ms(pid: number): number {
