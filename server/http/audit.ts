@@ -6,6 +6,7 @@ import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface Audit {
+  /** What records an operation. */
   of(operation: Operation): Recorder
   /** Writes what is left. */
   stop(): void

@@ -105,9 +105,9 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   }
   const write = observer.committed ? timed(commit, observer.committed) : commit
 
-  // data_version moves when another connection commits; only then is the row read again.
   // Who has the file alone keeps its index in memory, and has nobody to hear of.
   const walIndex = alone ? undefined : openWalIndex(file)
+  // data_version moves when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
   const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
