@@ -110,11 +110,14 @@ describe('what is recorded', () => {
     await service.client.patch('/api/v1/networks/{network_id}', network)
     const { data: relayer } = await service.client.get('/api/v1/relayers/{relayer_id}', demo)
     await chain.setBalance(relayer.address, 10n ** 20n)
-    const { data } = await service.client.post('/api/v1/relayers/{relayer_id}/transactions', {
-      ...demo,
-      query: { wait: 'confirmed' },
-      body: { to: relayer.address, value: '1' },
-    })
+    const send = () =>
+      service.client.post('/api/v1/relayers/{relayer_id}/transactions', {
+        ...demo,
+        query: { wait: 'confirmed' },
+        header: { 'Idempotency-Key': 'once' },
+        body: { to: relayer.address, value: '1' },
+      })
+    const { data } = await send()
     expect(await entries(service)).toMatchObject([
       { operation: 'updateNetwork', subject: 'evm:local' },
       { operation: 'sendTransaction', relayer_id: 'demo', subject: data.id, result: 201 },
@@ -126,6 +129,15 @@ describe('what is recorded', () => {
         request_id: null,
       },
     ])
+
+    // To ask for it again is another deed, about the same transaction.
+    await send()
+    await settled(service, 4)
+    expect((await entries(service)).at(-1)).toMatchObject({
+      operation: 'sendTransaction',
+      subject: data.id,
+      result: 201,
+    })
   })
 
   test('an answer that was given 50 ms before a kill -9 is there', async () => {
