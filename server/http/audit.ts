@@ -53,10 +53,14 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
 
   /** Whoever keeps the log can tell later that nothing is missing at the end of the trail. */
   const tellHead = () => {
-    const { up_to, hash } = store.auditHead()
-    if (up_to === told) return
-    told = up_to
-    logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
+    try {
+      const { up_to, hash } = store.auditHead()
+      if (up_to === told) return
+      told = up_to
+      logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
+    } catch (error) {
+      logger.error({ err: error }, 'the audit trail cannot be read')
+    }
   }
   const heads = setInterval(tellHead, head_ms).unref()
 
