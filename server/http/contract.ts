@@ -104,8 +104,10 @@ export function compileContract(document: unknown): Contract {
   ).preProcess()
   // Each check is compiled with the whole document around it. Nothing refers into its paths: without them boot takes a quarter.
   const withoutPaths = (document: unknown) => ({ ...(document as object), paths: {} }) as never
-  const requests = new RequestValidator(withoutPaths(apiDoc), options.request)
-  const answers = { ...options.response, formats: { 'date-time': isTime } }
+  // Ajv's tidying of the code that it writes is a tenth of the start, and V8 makes the same of that code without it.
+  const code = { optimize: false }
+  const requests = new RequestValidator(withoutPaths(apiDoc), { ...options.request, code } as never)
+  const answers = { ...options.response, code, formats: { 'date-time': isTime } }
   const responses = new ResponseValidator(withoutPaths(apiDocRes), answers as never, validateResponses as never)
   const answersOf = sharedAnswers(responses)
   const parameters = (document as Document).components.parameters
