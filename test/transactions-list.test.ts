@@ -153,8 +153,10 @@ test('a page of megabytes, which is read and sent in steps, is whole and in orde
   const ids = Array.from({ length: count }, (_, index) => transactionId('demo', count - index))
   // Of one the characters are more bytes than characters.
   const reason = 'ä'.repeat(500)
-  for (const id of ids)
-    changeTransaction(file(service), id, { data: `0x${'ab'.repeat(60_000)}`, status_reason: reason })
+  // Every fifth is short, and read otherwise than the long ones.
+  const data = ids.map((_, index) => `0x${(index + 16).toString(16).repeat(index % 5 === 0 ? 999 : 60_000)}`)
+  for (const [index, id] of ids.entries())
+    changeTransaction(file(service), id, { data: data[index] as string, status_reason: reason })
   for (const id of ids.filter((_, index) => index % 3 === 0)) changeTransaction(file(service), id, { status: 'failed' })
 
   const read = async (query: string) => {
@@ -163,19 +165,19 @@ test('a page of megabytes, which is read and sent in steps, is whole and in orde
     expect(Number(answer.headers.get('content-length'))).toBe(bytes.length)
     return JSON.parse(bytes.toString('utf8'))
   }
-  const { data, ...envelope } = await read('')
+  const { data: rows, ...envelope } = await read('')
   expect(envelope).toEqual({
     success: true,
     error: '',
     pagination: { current_page: 1, per_page: 1_000, total_items: count },
   })
-  expect(data.map(({ id }: Transaction) => id)).toEqual(ids)
-  expect(new Set(data.map(({ data }: Transaction) => data?.length))).toEqual(new Set([120_002]))
-  expect(new Set(data.map(({ status_reason }: Transaction) => status_reason))).toEqual(new Set([reason]))
+  expect(rows.map(({ id }: Transaction) => id)).toEqual(ids)
+  expect(rows.map(({ data }: Transaction) => data)).toEqual(data)
+  expect(new Set(rows.map(({ status_reason }: Transaction) => status_reason))).toEqual(new Set([reason]))
   const confirmed = await read('&status=confirmed')
   expect(confirmed.data.map(({ id }: Transaction) => id)).toEqual(ids.filter((_, index) => index % 3 !== 0))
 
   const head = await service.raw('/api/v1/relayers/demo/transactions?per_page=1000', { method: 'HEAD' })
   expect([head.status, await head.text()]).toEqual([200, ''])
-  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(4_000_000)
+  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(3_000_000)
 })

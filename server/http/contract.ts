@@ -105,7 +105,7 @@ export function compileContract(document: unknown): Contract {
   // Each check is compiled with the whole document around it. Nothing refers into its paths: without them boot takes a quarter.
   const withoutPaths = (document: unknown) => ({ ...(document as object), paths: {} }) as never
   // Ajv's tidying of the code that it writes is a tenth of the start, and V8 makes the same of that code without it.
-  const code = { optimize: false }
+  const code = { optimize: false, regExp }
   const requests = new RequestValidator(withoutPaths(apiDoc), { ...options.request, code } as never)
   const answers = { ...options.response, code, formats: { 'date-time': isTime } }
   const responses = new ResponseValidator(withoutPaths(apiDocRes), answers as never, validateResponses as never)
@@ -157,6 +157,19 @@ export function compileContract(document: unknown): Contract {
     },
   }
 }
+
+/**
+ * V8 counts the rounds of `[0-9a-f]{64}` in memory: written out it takes a quarter of the time, and a list of 100 transactions an eighth
+ * less.
+ */
+const regExp = Object.assign(
+  (pattern: string, flags: string) =>
+    new RegExp(
+      pattern.replace(/(\[[^\\\]]+\])\{(\d+)\}/g, (_, one: string, times: string) => one.repeat(Number(times))),
+      flags,
+    ),
+  { code: 'new RegExp' },
+)
 
 /** RFC 3339. Ajv's own check splits each text in two: three times 100 of them are a tenth of a list's answer. */
 const isTime = (text: string) => time.test(text)
