@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Move, TransactionRow } from '../store/rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
 import { first_retry_ms, isStalled, lookInterval_ms, type Memory, max_retry_ms, newMemory, takeIn } from './memory.ts'
@@ -11,6 +12,7 @@ import { decide, type Sight, type Step, type Tracked } from './state.ts'
 const max_in_flight = 600
 const max_rows = 2_000
 const sign_at_once = 100
+const move_at_once = 100
 const disabled_look_ms = 5_000
 const max_trace_ms = 60_000
 
@@ -233,9 +235,14 @@ export function createSender(parts: SenderParts): Sender {
     }
   }
 
+  /** In lots, between which others have their turn: a block settles a thousand, which would take a tenth of a second. */
   async function commit(moves: Move[]): Promise<(TransactionRow | undefined)[]> {
-    const rows = await store.move(moves)
-    if (moves.length > 0) changed()
+    const rows: (TransactionRow | undefined)[] = []
+    for (let at = 0; at < moves.length; at += move_at_once) {
+      if (at > 0) await turn()
+      rows.push(...(await store.move(moves.slice(at, at + move_at_once))))
+      changed()
+    }
     return rows
   }
 
