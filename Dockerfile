@@ -1,7 +1,7 @@
 # docker build -t evm-relayer-service .
 # docker run -p 8080:8080 -v relayer-data:/data -e API_KEY=... -e MASTER_KEY=... evm-relayer-service
 
-FROM node:24 AS reference
+FROM node:26 AS reference
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -9,12 +9,12 @@ COPY openapi.yaml redocly.yaml ./
 RUN npm run docs
 
 # The full image has compilers: where secp256k1 brings no binary (arm64), its install script makes one.
-FROM node:24 AS dependencies
+FROM node:26 AS dependencies
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm rebuild secp256k1
 
-FROM node:24-slim
+FROM node:26-slim
 # In production the service starts only with API_KEY and MASTER_KEY.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
 WORKDIR /service
@@ -23,7 +23,8 @@ COPY package.json LICENSE openapi.yaml ./
 COPY generated generated
 COPY server server
 COPY --from=reference /service/generated/reference.html generated/
-RUN install --directory --owner=node --group=node --mode=700 /data
+# What a start compiles is kept for the next one of the same container.
+RUN install --directory --owner=node --group=node --mode=700 /data node_modules/.cache
 USER node
 VOLUME /data
 EXPOSE 8080

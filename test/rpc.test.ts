@@ -118,13 +118,19 @@ describe('batches', () => {
     expect(whole.asked).toEqual([['eth_chainId', 'b']])
   })
 
-  test('a node that refuses batches is asked one by one, from then on at once', async () => {
+  test('a node that refuses batches is asked one by one, from then on at once, and in a minute once more', async () => {
     const error = { code: -32_600, message: 'batch requests are not supported' }
     const node = await startNode((...exchange) => (exchange[2] ? { id: null, error } : well(...exchange)))
-    const { rpc } = network([node])
+    const { rpc, clock } = network([node])
     expect(await Promise.all([rpc('a', []), rpc('b', [])])).toEqual(['a ', 'b '])
+    clock.ms += 59_999
     expect(await Promise.all([rpc('c', []), rpc('d', [])])).toEqual(['c ', 'd '])
     expect(node.asked).toEqual([['eth_chainId', 'a', 'b'], ['eth_chainId'], ['a'], ['b'], ['c'], ['d']])
+    // It may have refused one batch only.
+    node.behaviour = well
+    clock.ms += 1
+    expect(await Promise.all([rpc('e', []), rpc('f', [])])).toEqual(['e ', 'f '])
+    expect(node.asked.at(-1)).toEqual(['e', 'f'])
   })
 
   test('a node that is at its limit for once is asked in batches again', async () => {

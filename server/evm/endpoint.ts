@@ -30,6 +30,8 @@ const first_rest_ms = 1_000
 const max_rest_ms = 30_000
 const max_throttle_s = 60
 const wrong_chain_rest_ms = 30_000
+/** Whoever refuses batches may have meant this one: that costs one exchange a minute to find out. */
+const batches_rest_ms = 60_000
 
 /** `now`: milliseconds, never going back. `scrub`: takes what nobody else shall read out of an error. */
 export function createEndpoint(
@@ -41,7 +43,7 @@ export function createEndpoint(
 ): Endpoint {
   let failures = 0
   let verified = false
-  let batches = true
+  let batchesFrom = 0
 
   const endpoint: Endpoint = { weight, rest_until: 0, throttled: false, wrong_chain: undefined, ask }
 
@@ -79,7 +81,7 @@ export function createEndpoint(
   }
 
   async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
-    if (batches && calls.length > 1) {
+    if (calls.length > 1 && now() >= batchesFrom) {
       const answer = await exchange(calls.map(encode))
       if (Array.isArray(answer)) {
         const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
@@ -89,8 +91,8 @@ export function createEndpoint(
       if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
         throw new Error(`It is at its limit: ${refused.error.message}`)
       }
-      // Some nodes refuse batches with one error for all; from here on they are asked one by one.
-      batches = false
+      // Some nodes refuse batches with one error for all: they are asked one by one.
+      batchesFrom = now() + batches_rest_ms
     }
     const answers: (RpcAnswer | undefined)[] = []
     for (const call of calls) answers.push(readAnswer(await exchange(encode(call, 0))))

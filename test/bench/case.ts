@@ -35,6 +35,8 @@ export interface Contender {
   server: Pick<Server, 'url' | 'pid'>
   requests: LoadRequest[]
   rate?: number
+  /** Until it has done what it accepted: else it does it in the others' time. */
+  rest?(): Promise<void>
 }
 
 const warm_up = 15_000
@@ -50,8 +52,12 @@ export async function compare(
   { connections = 10, core = 'load' as 'load' | 'any', warmUp = true } = {},
 ): Promise<Record<string, Figures[]>> {
   const { seconds } = bench
-  const load = ({ server, requests, rate }: Contender, more: object = {}) =>
-    putLoad({ url: server.url, pid: server.pid, requests, connections, seconds, ...(rate && { rate }), ...more }, core)
+  const load = async ({ server, requests, rate, rest }: Contender, more: object = {}) => {
+    const { url, pid } = server
+    const figures = await putLoad({ url, pid, requests, connections, seconds, ...(rate && { rate }), ...more }, core)
+    await rest?.()
+    return figures
+  }
 
   const rounds = Object.fromEntries(contenders.map(({ name }) => [name, [] as Figures[]]))
   if (warmUp) {

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { RelayerClient, TransactionStatus } from '../../../client/index.ts'
 import { type Bench, type Case, type CaseResult, compare, send } from '../case.ts'
 import type { LoadRequest } from '../load.ts'
 import { inFolder, type Server, startBare, startOurs, startServer, withServers } from '../processes.ts'
@@ -18,22 +20,33 @@ async function against(
   const prepare = async (url: string, rpc_url: string) => {
     const client = await createBenchRelayer(url, rpc_url)
     await client.post('/api/v1/notifications', { body: { id: target, type: 'webhook', url: notification.url } })
+    return client
   }
   return inFolder((folder) =>
     withServers([startChain, () => startOurs(join(folder, 'ours'))], async (chain, ours) => {
       const { url: rpc_url } = chain as Server
-      await prepare((ours as Server).url, rpc_url)
+      const client = await prepare((ours as Server).url, rpc_url)
       const bare_folder = join(folder, 'bare')
       await withServers([() => startOurs(bare_folder)], (maker) => prepare((maker as Server).url, rpc_url))
       return withServers([() => startBare(databaseOf(bare_folder))], async (bare) => {
         const contenders = [
           { name: 'bare', server: bare as Server, requests },
-          { name: 'ours', server: ours as Server, requests },
+          { name: 'ours', server: ours as Server, requests, rest: () => untilAllIsSent(client) },
         ]
         return { rounds: await compare(bench, contenders, { connections }), ...wanted }
       })
     }),
   )
+}
+
+async function untilAllIsSent(client: RelayerClient): Promise<void> {
+  const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
+  const wanted = { path: { relayer_id: 'bench' }, query: { per_page: 1, status: unfinished } }
+  for (;;) {
+    const { pagination } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', wanted)
+    if (pagination.total_items === 0) return
+    await pause(500)
+  }
 }
 
 type Wanted = Pick<CaseResult, 'ratios' | 'limits'>
