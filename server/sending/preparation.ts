@@ -78,7 +78,8 @@ export function createPreparation(parts: PreparationParts): Preparation {
     const tipped = max_fee_per_gas !== null || max_priority_fee_per_gas !== null
     if (tipped && (legacy || market.kind === 'legacy')) {
       const why = legacy ? 'the policy eip1559_pricing is off' : 'the chain has no base fee'
-      throw badRequest('/body/max_fee_per_gas', `cannot be given: ${why}`)
+      const given = max_fee_per_gas === null ? 'max_priority_fee_per_gas' : 'max_fee_per_gas'
+      throw badRequest(`/body/${given}`, `cannot be given: ${why}`)
     }
     const quoted = fees.quote(market, wanted.tier ?? default_tier, legacy)
     if (quoted.kind === 'legacy') {
