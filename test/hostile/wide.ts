@@ -1,6 +1,9 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createRelayerClient } from '../../client/index.ts'
+import type { AuditEntry } from '../../server/store/rows.ts'
+import { createTrail, max_lot } from '../../server/store/sqlite/audit.ts'
 import { api_key } from '../bench/processes.ts'
 
 export interface Wide {
@@ -94,10 +97,15 @@ function fillTransactions(db: Database.Database, id: string, data_characters: nu
     FROM relayers, numbers WHERE id = $id`).run({ id, bytes: data_characters / 2 })
 }
 
-/** Behind what is there by now, whatever the chain of hashes says. */
+/** In lots as full as they become. */
 function fillAudit(db: Database.Database): void {
-  db.exec(`${numbers(entries)}
-    INSERT INTO audit (at, caller, operation, relayer_id, subject, result, request_id)
-    SELECT 1750000000000 + n, 'somebody', 'signMessage', 'demo', hex(randomblob(32)), 200, hex(randomblob(18)) FROM numbers`)
-  db.exec(`INSERT INTO audit_links (up_to, hash) SELECT max(sequence), randomblob(32) FROM audit`)
+  const { append } = createTrail(db)
+  const entry = (n: number): AuditEntry => ({
+    ...{ at: 1_750_000_000_000 + n, caller: 'somebody', operation: 'signMessage', relayer_id: 'demo', result: 200 },
+    ...{ subject: randomBytes(32).toString('hex'), request_id: randomUUID() },
+  })
+  const fill = db.transaction(() => {
+    for (let n = 0; n < entries; n += max_lot) append(Array.from({ length: max_lot }, (_, index) => entry(n + index)))
+  })
+  fill.immediate()
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { type Row, show, shownColumns } from './transaction-rows.ts'
 
-/** Of a transaction's data: what is longer is not read with its page, but by itself. */
+/** Of data with which a transaction is read together with the others of its page. */
 const short_characters = 2_000
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
@@ -17,24 +17,30 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
   const range = db.prepare<[number, number, number], Row>(`
-    SELECT ${shownColumns(`CASE WHEN octet_length(data) > ${short_characters} THEN '' ELSE data END AS data`)} FROM transactions
+    SELECT ${shownColumns} FROM transactions
     WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
-  const whole = db.prepare<[number, number], Row>(`
-    SELECT ${shownColumns()} FROM transactions WHERE relayer_key = ? AND sequence = ?`)
+
+  // To see how long it is SQLite need not read it, nor what stands behind it.
+  const short = db.prepare<[number, number, number], Row>(`
+    SELECT ${shownColumns} FROM transactions
+    WHERE relayer_key = +? AND sequence BETWEEN ? AND ? AND coalesce(octet_length(data), 0) <= ${short_characters}
+    ORDER BY sequence DESC`)
 
   // A transaction may carry a megabyte: a page of them is read in steps, between which others have their turn. Their numbers stay.
   const readInSteps = async (relayer_key: number, from: number, to: number): Promise<Transaction[]> => {
+    const rows = short.all(relayer_key, from, to)
+    if (rows.length === to - from + 1) return rows.map(show)
     const items: Transaction[] = []
-    let characters = 0
-    for (const [index, row] of range.all(relayer_key, from, to).entries()) {
-      const read = row.data === '' ? whole.get(relayer_key, to - index) : row
-      if (read) items.push(show(read))
-      characters += read?.data?.length ?? 0
-      if (characters < turn_characters) continue
-      characters = 0
+    for (;;) {
+      let characters = 0
+      for (const row of range.iterate(relayer_key, from, to - items.length)) {
+        items.push(show(row))
+        characters += row.data?.length ?? 0
+        if (characters >= turn_characters) break
+      }
+      if (characters < turn_characters) return items
       await turn()
     }
-    return items
   }
 
   const all = async (relayer_key: number, { offset, limit }: Slice) => {

@@ -8,13 +8,11 @@ export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign'> & {
   resign: 0 | 1
 }
 
-/** The columns that the contract shows, with what stands for `data`. */
-export const shownColumns = (
-  data = 'data',
-) => `id, relayer_id, hash, "from", "to", value, ${data}, nonce, gas_limit, gas_price,
+/** The columns that the contract shows. */
+export const shownColumns = `id, relayer_id, hash, "from", "to", value, data, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed`
 
-export const columns = `${shownColumns()}, key, relayer_key, chain_id, valid_until, intent, resign, block_number,
+export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, block_number,
   block_hash, reprice_at, revision`
 
 export const show = (row: Row): Transaction => ({
