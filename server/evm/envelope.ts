@@ -1,3 +1,4 @@
+import { type Input, RLP } from '@ethereumjs/rlp'
 import { Transaction } from 'ethers/transaction'
 import { keccak256 } from './digest.ts'
 import type { Prices } from './fees.ts'
@@ -20,48 +21,46 @@ export interface SignedEnvelope {
   signature: { r: string; s: string; sig: string; v: number }
 }
 
-/** The digest to sign (EIP-155 for a legacy transaction, EIP-1559 for the other), and what becomes of the signature. */
-export function seal(envelope: Envelope): {
+interface Sealed {
   digest: Uint8Array
   finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
-} {
-  const { chain_id, nonce, to, value, data, gas_limit, prices } = envelope
-  const transaction = Transaction.from({
-    type: prices.kind === 'legacy' ? 0 : 2,
-    chainId: chain_id,
-    nonce,
-    to,
-    value,
-    data: data ?? '0x',
-    gasLimit: gas_limit,
-    ...(prices.kind === 'legacy'
-      ? { gasPrice: prices.gas_price }
-      : { maxFeePerGas: prices.max_fee_per_gas, maxPriorityFeePerGas: prices.max_priority_fee_per_gas }),
-  })
-  return { digest: fromHex(transaction.unsignedHash), finish: (signature) => finish(transaction, signature) }
+}
+
+/** The digest to sign (EIP-155 for a legacy transaction, EIP-1559 for the other), and what becomes of the signature. */
+export function seal({ chain_id, nonce, to, value, data, gas_limit, prices }: Envelope): Sealed {
+  const content = [gas_limit, fromHex(to), value, fromHex(data)]
+  if (prices.kind === 'legacy') return sealed(0, BigInt(chain_id), [nonce, prices.gas_price, ...content])
+  const { max_fee_per_gas, max_priority_fee_per_gas } = prices
+  return sealed(2, BigInt(chain_id), [chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, ...content, []])
 }
 
 /** An unsigned transaction as its type serialises it. Throws when the bytes are none, or are signed already. */
-export function parseUnsigned(hex: string): {
+export function parseUnsigned(hex: string): Sealed & {
   chain_id: bigint
   to: string | null
   value: bigint
   data: string
   gas_price: bigint
-  digest: Uint8Array
-  finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
 } {
   const transaction = Transaction.from(hex)
-  if (transaction.signature !== null) throw new Error('It is signed already')
-  if (transaction.type === null || transaction.type > 2) throw new Error('Its type is not signed here')
+  const { type, signature, chainId, nonce, to, value, data, gasPrice, gasLimit } = transaction
+  const { maxFeePerGas, maxPriorityFeePerGas, accessList } = transaction
+  if (signature !== null) throw new Error('It is signed already')
+  if (type !== 0 && type !== 1 && type !== 2) throw new Error('Its type is not signed here')
+  const content = [gasLimit, fromHex(to), value, fromHex(data)]
+  const access = (accessList ?? []).map(({ address, storageKeys }) => [fromHex(address), storageKeys.map(fromHex)])
+  const fields = {
+    0: [nonce, gasPrice, ...content],
+    1: [chainId, nonce, gasPrice, ...content, access],
+    2: [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, ...content, access],
+  }
   return {
-    chain_id: transaction.chainId,
-    to: transaction.to?.toLowerCase() ?? null,
-    value: transaction.value,
-    data: transaction.data,
-    gas_price: transaction.maxFeePerGas ?? transaction.gasPrice ?? 0n,
-    digest: fromHex(transaction.unsignedHash),
-    finish: (signature) => finish(transaction, signature),
+    chain_id: chainId,
+    to: to?.toLowerCase() ?? null,
+    value,
+    data,
+    gas_price: maxFeePerGas ?? gasPrice ?? 0n,
+    ...sealed(type, chainId, fields[type]),
   }
 }
 
@@ -71,7 +70,7 @@ export function readSigned(raw: Uint8Array): {
   signature: SignedEnvelope['signature']
 } {
   const transaction = Transaction.from(`0x${Buffer.from(raw).toString('hex')}`)
-  const { to, value, data, gasLimit, signature } = transaction
+  const { type, chainId, to, value, data, gasLimit, signature } = transaction
   if (!signature) throw new Error('These bytes are not signed')
   return {
     content: {
@@ -80,27 +79,41 @@ export function readSigned(raw: Uint8Array): {
       data: data === '0x' ? null : data,
       gas_limit: Number(gasLimit),
     },
-    signature: shownSignature(transaction, signature.r, signature.s, signature.yParity),
+    signature: shownSignature(type, chainId, signature.r, signature.s, signature.yParity),
   }
 }
 
-function finish(transaction: Transaction, { rs, recovery }: { rs: Uint8Array; recovery: number }): SignedEnvelope {
-  const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')
-  const [r, s] = [`0x${hex.slice(0, 64)}`, `0x${hex.slice(64)}`]
-  transaction.signature = { r, s, yParity: recovery === 1 ? 1 : 0 }
-  const raw = fromHex(transaction.serialized)
+/** `fields`: what is signed, in the order of the type's (the Yellow Paper's for a legacy one, EIP-2930, EIP-1559). */
+function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Sealed {
+  const serialize = (more: Input[]) => {
+    const list = RLP.encode([...fields, ...more])
+    return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])
+  }
+  // EIP-155: a signature for one chain holds on no other.
+  const domain = type === 0 && chain_id > 0n ? [chain_id, 0, 0] : []
   return {
-    raw,
-    // Ethers' own would serialise it once more.
-    hash: `0x${keccak256(raw).toString('hex')}`,
-    signature: shownSignature(transaction, r, s, recovery),
+    digest: keccak256(serialize(domain)),
+    finish({ rs, recovery }) {
+      const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')
+      const [r, s] = [`0x${hex.slice(0, 64)}`, `0x${hex.slice(64)}`] as const
+      const parity = recovery === 1 ? 1 : 0
+      // Numbers have no leading zeros there.
+      const raw = serialize([vOf(type, chain_id, parity), BigInt(r), BigInt(s)])
+      const signature = shownSignature(type, chain_id, r, s, parity)
+      return { raw, hash: `0x${keccak256(raw).toString('hex')}`, signature }
+    },
   }
 }
 
-/** v: the y parity of a typed transaction, and what EIP-155 makes of it for a legacy one. */
-function shownSignature({ type, chainId }: Transaction, r: string, s: string, parity: number) {
-  const v = type !== 0 ? parity : chainId > 0n ? Number(chainId) * 2 + 35 + parity : 27 + parity
-  return { r, s, sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`, v }
+const shownSignature = (type: number | null, chain_id: bigint, r: string, s: string, parity: 0 | 1) => ({
+  ...{ r, s, sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}` },
+  v: Number(vOf(type, chain_id, parity)),
+})
+
+/** The y parity of a typed transaction, and what EIP-155 makes of it for a legacy one. */
+function vOf(type: number | null, chain_id: bigint, parity: 0 | 1): bigint {
+  if (type !== 0) return BigInt(parity)
+  return BigInt(parity) + (chain_id > 0n ? chain_id * 2n + 35n : 27n)
 }
 
-const fromHex = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
+const fromHex = (hex: string | null): Buffer => Buffer.from((hex ?? '0x').slice(2), 'hex')

@@ -1,0 +1,132 @@
+import { SigningKey } from 'ethers/crypto'
+import { Transaction, type TransactionLike } from 'ethers/transaction'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseUnsigned, readSigned, seal } from '../server/evm/envelope.ts'
+
+// Ethers writes the same transactions in its own way.
+
+const hex = (bytes: number | { min: number; max: number }) => {
+  const { min, max } = typeof bytes === 'number' ? { min: bytes, max: bytes } : bytes
+  return fc.uint8Array({ minLength: min, maxLength: max }).map((value) => `0x${Buffer.from(value).toString('hex')}`)
+}
+const amount = fc.oneof(fc.bigInt(0n, 300n), fc.bigInt(0n, 2n ** 128n), fc.bigInt(0n, 2n ** 256n - 1n))
+const count = fc.oneof(fc.integer({ min: 0, max: 300 }), fc.maxSafeNat())
+const to = fc.oneof(hex(20), fc.constant(null))
+const data = fc.oneof(
+  fc.constant(null),
+  hex({ min: 1, max: 2 }),
+  hex({ min: 50, max: 60 }),
+  hex({ min: 1, max: 70_000 }),
+)
+/** The tip is at most the whole. */
+const fees = fc.tuple(amount, amount).map((pair) => pair.sort((one, other) => (one < other ? -1 : 1)))
+const prices = fc.oneof(
+  amount.map((gas_price) => ({ kind: 'legacy' as const, gas_price })),
+  fees.map(([max_priority_fee_per_gas, max_fee_per_gas]) => ({
+    ...{ kind: 'eip1559' as const, max_fee_per_gas, max_priority_fee_per_gas },
+  })),
+)
+const envelope = fc.record({
+  ...{
+    chain_id: fc.oneof(
+      fc.integer({ min: 1, max: 300 }),
+      fc.maxSafeNat().filter((id) => id > 0),
+    ),
+    nonce: count,
+  },
+  ...{ to, value: amount, data, gas_limit: count, prices },
+})
+/** Numbers with leading zeros too, which a signature has once in 128 times. */
+const half = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const part = fc.oneof(fc.bigInt(1n, 255n), fc.bigInt(1n, 2n ** 240n), fc.bigInt(1n, half))
+const signature = fc.record({ r: part, s: part, yParity: fc.constantFrom(0 as const, 1 as const) })
+
+type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
+const word = (value: bigint) => value.toString(16).padStart(64, '0')
+const rawOf = ({ r, s, yParity }: Signature) => ({ rs: Buffer.from(word(r) + word(s), 'hex'), recovery: yParity })
+
+/** What ethers makes of it, and what it shows of the signature. */
+function byEthers(transaction: TransactionLike, { r, s, yParity }: Signature) {
+  const theirs = Transaction.from(transaction)
+  const { unsignedHash, unsignedSerialized } = theirs
+  theirs.signature = { r: `0x${word(r)}`, s: `0x${word(s)}`, yParity }
+  const read = Transaction.from(theirs.serialized).signature
+  const v = theirs.type === 0 ? (read?.networkV ?? read?.v) : yParity
+  return { unsignedHash, unsignedSerialized, serialized: theirs.serialized, hash: theirs.hash, v: Number(v) }
+}
+
+const text = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
+
+test('what is sent is written to the byte as ethers writes it, and read back', () => {
+  fc.assert(
+    fc.property(envelope, signature, (wanted, signature) => {
+      const { chain_id, nonce, to, value, data, gas_limit, prices } = wanted
+      const theirs = byEthers(
+        {
+          ...{ chainId: chain_id, nonce, to, value, data: data ?? '0x', gasLimit: gas_limit },
+          ...(prices.kind === 'legacy'
+            ? { type: 0, gasPrice: prices.gas_price }
+            : { type: 2, maxFeePerGas: prices.max_fee_per_gas, maxPriorityFeePerGas: prices.max_priority_fee_per_gas }),
+        },
+        signature,
+      )
+      const { digest, finish } = seal(wanted)
+      expect(text(digest)).toBe(theirs.unsignedHash)
+      const signed = finish(rawOf(signature))
+      expect(text(signed.raw)).toBe(theirs.serialized)
+      expect(signed.hash).toBe(theirs.hash)
+      expect(signed.signature.v).toBe(theirs.v)
+      expect(readSigned(signed.raw)).toEqual({
+        content: { to, value: value.toString(), data, gas_limit },
+        signature: signed.signature,
+      })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('so is what others have prepared, of each type', () => {
+  const access = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
+    maxLength: 3,
+  })
+  const common = { nonce: count, to, value: amount, data: hex({ min: 0, max: 300 }), gasLimit: amount }
+  const prepared = fc.oneof(
+    fc.record({ ...common, type: fc.constant(0), chainId: fc.bigInt(0n, 2n ** 60n), gasPrice: amount }),
+    fc.record({
+      ...common,
+      type: fc.constant(1),
+      chainId: fc.bigInt(0n, 2n ** 60n),
+      gasPrice: amount,
+      accessList: access,
+    }),
+    fc
+      .record({ ...common, type: fc.constant(2), chainId: fc.bigInt(0n, 2n ** 60n), fees, accessList: access })
+      .map(({ fees: [maxPriorityFeePerGas, maxFeePerGas], ...rest }) => ({
+        ...rest,
+        maxFeePerGas,
+        maxPriorityFeePerGas,
+      })),
+  )
+  fc.assert(
+    fc.property(prepared, signature, (transaction, signature) => {
+      const theirs = byEthers(transaction as TransactionLike, signature)
+      const { digest, finish, chain_id } = parseUnsigned(theirs.unsignedSerialized)
+      expect(chain_id).toBe(transaction.chainId)
+      expect(text(digest)).toBe(theirs.unsignedHash)
+      const signed = finish(rawOf(signature))
+      expect(text(signed.raw)).toBe(theirs.serialized)
+      expect(signed.hash).toBe(theirs.hash)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('the one who signed it is who is found in it', () => {
+  const key = new SigningKey(`0x${'11'.repeat(32)}`)
+  const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
+  const { digest, finish } = seal({ ...wanted, prices: { kind: 'legacy', gas_price: 1n } })
+  const { r, s, yParity } = key.sign(digest)
+  const { raw } = finish(rawOf({ r: BigInt(r), s: BigInt(s), yParity }))
+  expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)
+})
