@@ -104,6 +104,21 @@ test('what cannot be carried out is refused with 400, says where and why, and ta
   expect(data.next_nonce).toBe(0)
 })
 
+test('who was given funds just now sends at once, whatever was remembered of the balance', async () => {
+  const { chain, addRelayer, post, client } = await start()
+  const [relayer_id, careful] = [await addRelayer(), await addRelayer({ policies: { min_balance: `${ether}` } })]
+  for (const [id, path] of [
+    [relayer_id, '/body/value'],
+    [careful, 'policies/min_balance'],
+  ] as const) {
+    const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id } })
+    await chain.setBalance(data.address, 0n)
+    expect(await post(id, { gas_limit: 21_000 })).toMatchObject({ path, why: expect.stringContaining('balance is 0') })
+    await chain.setBalance(data.address, 2n * ether)
+    expect(await post(id, { gas_limit: 21_000 })).toMatchObject({ status: 201 })
+  }
+})
+
 test('policies, a pause and the chain refuse what they must, and nothing else', async () => {
   const { chain, addRelayer, post, client } = await start()
   const rpc_urls = [chain.url]

@@ -39,7 +39,7 @@ export function createPreparation(parts: PreparationParts): Preparation {
   async function quote(relayer: RelayerRow, wanted: Wanted): Promise<Quote> {
     const reach = await reachOf(relayer)
     try {
-      const [{ balance, latest }, market, gas_limit] = await Promise.all([
+      const [{ balance: remembered, latest }, market, gas_limit] = await Promise.all([
         reach.funds(relayer.address),
         reach.market(),
         wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
@@ -47,11 +47,14 @@ export function createPreparation(parts: PreparationParts): Preparation {
       // A relayer that was stopped goes on when its chain is the right one again.
       if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
-      const { min_balance } = relayer.policies
-      if (min_balance !== undefined && balance < BigInt(min_balance)) {
+      const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
+      const { min_balance = '0' } = relayer.policies
+      // Who was given funds just now is not refused for what was remembered.
+      const suffices = remembered >= max_cost && remembered >= BigInt(min_balance)
+      const balance = suffices ? remembered : await reach.chain.balance(relayer.address)
+      if (balance < BigInt(min_balance)) {
         await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
       }
-      const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
       return { gas_limit, prices, market, max_cost, balance, latest }
     } catch (error) {
       const wrong = parts.wrongChain(error)

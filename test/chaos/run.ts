@@ -1,3 +1,4 @@
+import type { RelayerError } from '../../client/error.ts'
 import { type Account, type Rig, type RigOptions, startRig } from '../support/rig.ts'
 import { clockMoves } from './clock.ts'
 import { drops } from './drops.ts'
@@ -65,7 +66,8 @@ async function runPart(name: string, { options, run }: Part): Promise<boolean> {
       say(`  ${what.padEnd(38)} ${scoreboard(outcome)}  ${wrong.length === 0 ? 'sound' : `WRONG: ${wrong.join('; ')}`}`)
     }
   } catch (error) {
-    say(`\n${name}: WRONG: ${(error as Error).stack}`)
+    const { details = [] } = error as Partial<RelayerError>
+    say(`\n${name}: WRONG: ${(error as Error).stack} ${JSON.stringify(details)}`)
     sound = false
   } finally {
     await rig.stop()
