@@ -30,6 +30,9 @@ export const hasStrace = spawnSync('strace', ['--version']).status === 0
 const root = join(import.meta.dirname, '..', '..')
 const writes = 'pwrite64'
 const syncs = 'fsync,fdatasync'
+/** Of the database and its log. SQLite syncs the folder too when it makes the log, and does not look at what becomes of that. */
+const filesIn = (folder: string) =>
+  ['relayer.sqlite', 'relayer.sqlite-wal'].flatMap((name) => ['-P', join(folder, name)])
 /** How many writes fail one after the other: the disk has room again then. */
 const full_writes = 12
 const posts = 40
@@ -47,7 +50,8 @@ export async function prepareDisk(): Promise<{ folder: string; calls: Record<Dis
   const counted = mkdtempSync(join(tmpdir(), 'relayer-disk-'))
   cpSync(folder, counted, { recursive: true })
   const trace = join(counted, 'trace')
-  const service = await start(counted, ['strace', '-D', '-f', '-qq', '-e', `trace=${writes},${syncs}`, '-o', trace])
+  const tracing = ['-e', `trace=${writes},${syncs}`, ...filesIn(counted), '-o', trace]
+  const service = await start(counted, ['strace', '-D', '-f', '-qq', ...tracing])
   await exercise(service)
   await service.stop()
   const lines = readFileSync(trace, 'utf8').split('\n')
@@ -66,7 +70,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
     fault === 'full'
       ? ['-e', `trace=${writes}`, '-e', `inject=${writes}:error=ENOSPC:when=${position}..${position + full_writes - 1}`]
       : ['-e', `trace=${syncs}`, '-e', `inject=${syncs}:error=EIO:when=${position}`]
-  const command = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', ...injection, '-o', '/dev/null']
+  const command = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', ...injection, ...filesIn(folder), '-o', '/dev/null']
   try {
     const service = await start(folder, command).catch((error: StartError) => error)
     if (service instanceof StartError) {
