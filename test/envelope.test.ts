@@ -1,4 +1,5 @@
-import { SigningKey } from 'ethers/crypto'
+import { type Input, RLP } from '@ethereumjs/rlp'
+import { keccak256, SigningKey } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -90,7 +91,8 @@ test('so is what others have prepared, of each type', () => {
   const access = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
     maxLength: 3,
   })
-  const common = { nonce: count, to, value: amount, data: hex({ min: 0, max: 300 }), gasLimit: amount }
+  const gas = fc.bigInt(0n, 2n ** 64n - 1n)
+  const common = { nonce: count, to, value: amount, data: hex({ min: 0, max: 300 }), gasLimit: gas }
   const prepared = fc.oneof(
     fc.record({ ...common, type: fc.constant(0), chainId: fc.bigInt(0n, 2n ** 60n), gasPrice: amount }),
     fc.record({
@@ -120,6 +122,81 @@ test('so is what others have prepared, of each type', () => {
     }),
     { numRuns: 500 },
   )
+})
+
+/** A list's numbers and bytes, with what is given in the place of its own. */
+const written = (type: number, fields: Record<number, Input>, count = type === 1 ? 8 : 9) => {
+  const typed = [1, 5, 1, ...(type === 2 ? [2] : []), 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), []]
+  const list: Input[] = type === 0 ? [5, 1, 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), 1, 0, 0] : typed
+  const changed = Array.from({ length: count }, (_, index) => fields[index] ?? list[index] ?? 0)
+  return text(Buffer.concat([type === 0 ? Buffer.of() : Buffer.of(type), RLP.encode(changed)]))
+}
+const zeros = Buffer.of(0, 1)
+const wrong: [title: string, hex: string][] = [
+  ['nothing', '0x'],
+  ['a text', '0x05'],
+  ['type 0', `0x00${written(0, {}).slice(2)}`],
+  ['type 3', written(3, {})],
+  ['a byte too many', `${written(2, {})}00`],
+  ['a byte too few', written(2, {}).slice(0, -2)],
+  ['a field too many', written(2, {}, 10)],
+  ['a field too few', written(2, {}, 8)],
+  ['a legacy one with half of its domain', written(0, {}, 7)],
+  ['a legacy one for no chain', written(0, { 6: 0 })],
+  ['a signature: legacy', written(0, { 7: 1, 8: 1 })],
+  ['a signature: type 2', written(2, { 9: 1, 10: 1, 11: 1 }, 12)],
+  ['a chain with leading zeros', written(2, { 0: zeros })],
+  ['a nonce with leading zeros', written(2, { 1: zeros })],
+  ['a zero that is written', written(2, { 1: Buffer.of(0) })],
+  ['a nonce of 65 bits', written(2, { 1: 2n ** 64n })],
+  ['gas of 65 bits', written(1, { 3: 2n ** 64n })],
+  ['a tip above the most', written(2, { 2: 3 })],
+  ['a value of 257 bits', written(2, { 6: 2n ** 256n })],
+  ['a receiver of 19 bytes', written(2, { 5: Buffer.alloc(19, 7) })],
+  ['a receiver of 21 bytes', written(1, { 4: Buffer.alloc(21, 7) })],
+  ['a list as a nonce', written(2, { 1: [] })],
+  ['a list as data', written(0, { 5: [] })],
+  ['bytes as access', written(2, { 8: Buffer.of(1) })],
+  ['an address of 19 bytes', written(2, { 8: [[Buffer.alloc(19, 7), []]] })],
+  ['an address without keys', written(2, { 8: [[Buffer.alloc(20, 7)]] })],
+  ['a key of 31 bytes', written(2, { 8: [[Buffer.alloc(20, 7), [Buffer.alloc(31, 7)]]] })],
+  ['a length that is longer than it must be', `0x02${'f8'}08${'01'.repeat(8)}`],
+  ['lists without end', `0x02${'c1'.repeat(200_000)}`],
+]
+
+test.each(wrong)('%s is no unsigned transaction', (_, hex) => {
+  expect(() => parseUnsigned(hex)).toThrow()
+})
+
+test('what the refused ones are made of is right', () => {
+  for (const type of [0, 1, 2]) expect(parseUnsigned(written(type, {})).chain_id).toBe(1n)
+})
+
+test('of bytes that were tampered with nothing is taken that ethers reads otherwise', () => {
+  const originals = [0, 1, 2].map((type) => Buffer.from(written(type, {}).slice(2), 'hex'))
+  const change = fc.record({ at: fc.nat(60), byte: fc.nat(255) })
+  let taken = 0
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...originals),
+      fc.array(change, { minLength: 1, maxLength: 3 }),
+      (original, changes) => {
+        const bytes = Buffer.from(original)
+        for (const { at, byte } of changes) bytes[at % bytes.length] = byte
+        let digest: Uint8Array
+        try {
+          digest = parseUnsigned(text(bytes)).digest
+        } catch {
+          return
+        }
+        taken += 1
+        expect(text(digest)).toBe(keccak256(bytes))
+        expect(Transaction.from(text(bytes)).unsignedHash).toBe(text(digest))
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+  expect(taken).toBeGreaterThan(100)
 })
 
 test('the one who signed it is who is found in it', () => {

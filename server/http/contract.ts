@@ -165,7 +165,7 @@ export function compileContract(document: unknown): Contract {
 const regExp = Object.assign(
   (pattern: string, flags: string) =>
     new RegExp(
-      pattern.replace(/(\[[^\\\]]+\])\{(\d+)\}/g, (_, one: string, times: string) => one.repeat(Number(times))),
+      pattern.replace(/(\[[^\\\]]+\])\{(\d{1,3})\}/g, (_, one: string, times: string) => one.repeat(Number(times))),
       flags,
     ),
   { code: 'new RegExp' },

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { type Input, RLP } from '@ethereumjs/rlp'
 import Database from 'better-sqlite3'
 import { createRelayerClient } from '../../client/index.ts'
 import type { AuditEntry } from '../../server/store/rows.ts'
@@ -45,6 +46,14 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
           body: JSON.stringify({ message: 'x'.repeat(1_000_000) }),
         },
       ],
+      'signTransaction, 1 MiB': [
+        prepared('data', Buffer.alloc(500_000, 0xab), []),
+        prepared(
+          'an access list',
+          Buffer.of(),
+          Array.from({ length: 20_000 }, () => [Buffer.alloc(20, 1), []]),
+        ),
+      ],
       createApiKey: [{ ...makeKey, type: 'application/json', body: JSON.stringify(key) }],
       listTransactions: [
         get('1,000 usual ones', `/relayers/small/transactions${full}`),
@@ -62,6 +71,21 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
     }
   } finally {
     db.close()
+  }
+}
+
+/** An unsigned transaction for the development chain (EIP-1559). */
+const prepared = (name: string, data: Uint8Array, access: Input): Wide => {
+  const list = RLP.encode([31_337, 0, 1, 1, 21_000, Buffer.alloc(20, 1), 0, data, access])
+  return {
+    ...{
+      name,
+      method: 'POST',
+      path: '/api/v1/relayers/demo/sign-transaction',
+      type: 'application/json',
+      succeeds: true,
+    },
+    body: JSON.stringify({ unsigned_transaction: `0x02${Buffer.from(list).toString('hex')}` }),
   }
 }
 
