@@ -3,7 +3,8 @@ import { keccak256, SigningKey } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseUnsigned, readSigned, seal } from '../server/evm/envelope.ts'
+import { readSigned, seal } from '../server/evm/envelope.ts'
+import { parseUnsigned } from '../server/evm/unsigned-transaction.ts'
 
 // Ethers writes the same transactions in its own way.
 
