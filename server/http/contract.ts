@@ -8,6 +8,7 @@ import { ContentType } from 'express-openapi-validator/dist/middlewares/util.js'
 import { ApiError, type Detail } from '../errors.ts'
 import type { OperationId } from '../operation.ts'
 import { type Parameter, type QueryReader, queryReader } from './query.ts'
+import { code, formats, schemaKey, shareSchemas } from './schemas.ts'
 import { shownName } from './shown-name.ts'
 
 /**
@@ -88,27 +89,7 @@ export const readContract = (): unknown => JSON.parse(readFileSync(contractFile,
 export function compileContract(document: unknown): Contract {
   const amounts = new Set(amountNames(document))
   const references = answerReferences(document as Document)
-  const validateResponses = { removeAdditional: false, coerceTypes: false }
-  const options = new AjvOptions({
-    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
-    validateResponses,
-    validateFormats: true,
-    ajvFormats: { mode: 'full' },
-    serDes: [],
-    formats: {},
-  } as never)
-  const { apiDoc, apiDocRes } = new SchemaPreprocessor(
-    document as never,
-    options.preprocessor,
-    true as never,
-  ).preProcess()
-  // Each check is compiled with the whole document around it. Nothing refers into its paths: without them boot takes a quarter.
-  const withoutPaths = (document: unknown) => ({ ...(document as object), paths: {} }) as never
-  // Ajv's tidying of the code that it writes is a tenth of the start, and V8 makes the same of that code without it.
-  const code = { optimize: false, regExp }
-  const requests = new RequestValidator(withoutPaths(apiDoc), { ...options.request, code } as never)
-  const answers = { ...options.response, code, formats: { 'date-time': isTime } }
-  const responses = new ResponseValidator(withoutPaths(apiDocRes), answers as never, validateResponses as never)
+  const { requests, responses, apiDoc, apiDocRes } = createValidators(document)
   const answersOf = sharedAnswers(responses)
   const parameters = (document as Document).components.parameters
 
@@ -151,30 +132,43 @@ export function compileContract(document: unknown): Contract {
   return {
     operations,
     checkSchema(name) {
-      const check = (responses as unknown as Responses).ajvBody.getSchema(`#/components/schemas/${name}`)
+      const check = (responses as unknown as Responses).ajvBody.getSchema(schemaKey(name))
       if (!check) throw new Error(`The contract has no schema ${name}`)
       return (value) => (check(value) ? undefined : describe(check))
     },
   }
 }
 
-/**
- * V8 counts the rounds of `[0-9a-f]{64}` in memory: written out it takes a quarter of the time, and a list of 100 transactions an eighth
- * less.
- */
-const regExp = Object.assign(
-  (pattern: string, flags: string) =>
-    new RegExp(
-      pattern.replace(/(\[[^\\\]]+\])\{(\d{1,3})\}/g, (_, one: string, times: string) => one.repeat(Number(times))),
-      flags,
-    ),
-  { code: 'new RegExp' },
-)
-
-/** RFC 3339. Ajv's own check splits each text in two: three times 100 of them are a tenth of a list's answer. */
-const isTime = (text: string) => time.test(text)
-const time =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+/** The validator's two halves, and what it makes of the document for each. */
+function createValidators(document: unknown) {
+  const validateResponses = { removeAdditional: false, coerceTypes: false }
+  const options = new AjvOptions({
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
+    validateResponses,
+    validateFormats: true,
+    ajvFormats: { mode: 'full' },
+    serDes: [],
+    formats: {},
+  } as never)
+  const { apiDoc, apiDocRes } = new SchemaPreprocessor(
+    document as never,
+    options.preprocessor,
+    true as never,
+  ).preProcess()
+  const requestSchemas = shareSchemas(apiDoc as never)
+  const answerSchemas = shareSchemas(apiDocRes as never)
+  const requests = new RequestValidator(requestSchemas.around as never, { ...options.request, code } as never)
+  const responses = new ResponseValidator(
+    answerSchemas.around as never,
+    { ...options.response, code, formats } as never,
+    validateResponses as never,
+  )
+  const { ajv, ajvBody } = requests as unknown as Requests
+  requestSchemas.addTo(ajv)
+  requestSchemas.addTo(ajvBody)
+  answerSchemas.addTo((responses as unknown as Responses).ajvBody)
+  return { requests, responses, apiDoc, apiDocRes }
+}
 
 /** Which of the contract's responses each operation names, before the validator puts copies in their places. */
 function answerReferences(document: Document): Map<string, Record<string, string>> {
@@ -250,15 +244,20 @@ function rolesOf({ operationId, security }: ContractOperation): string[] {
   return roles
 }
 
+interface Ajv {
+  getSchema(key: string): Check | undefined
+  addSchema(schema: object, key: string): unknown
+}
+
 interface Responses {
-  ajvBody: { getSchema(key: string): Check | undefined }
+  ajvBody: Ajv
   buildValidators(responses: unknown, key: string): Record<string, Record<string, Check>>
 }
 
 interface Requests {
   buildMiddleware(path: string, operation: unknown, contentType: unknown, key: string): unknown
-  ajv: { getSchema(key: string): Check | undefined }
-  ajvBody: { getSchema(key: string): Check | undefined }
+  ajv: Ajv
+  ajvBody: Ajv
 }
 
 /** Has the validator build its middleware, and takes from it the two compiled checks that the middleware would call. */
