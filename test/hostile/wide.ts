@@ -22,6 +22,9 @@ const entries = 1_000_000
 /** Of a transaction's data: as much as a block takes of it, more or less. */
 const data_characters = 260_000
 
+/** In an access list: as many as a transaction's gas pays for (EIP-2930, EIP-7825). */
+const addresses = 6_990
+
 /** What is long because of what is stored: as much of everything as there may be on one page. */
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
   const client = createRelayerClient({ baseUrl: url, token: api_key })
@@ -51,7 +54,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
         prepared(
           'an access list',
           Buffer.of(),
-          Array.from({ length: 20_000 }, () => [Buffer.alloc(20, 1), []]),
+          Array.from({ length: addresses }, () => [Buffer.alloc(20, 1), []]),
         ),
       ],
       createApiKey: [{ ...makeKey, type: 'application/json', body: JSON.stringify(key) }],
