@@ -152,8 +152,8 @@ function createValidators(document: unknown) {
     options.preprocessor,
     true as never,
   ).preProcess()
-  const requestSchemas = shareSchemas(apiDoc as never)
-  const answerSchemas = shareSchemas(apiDocRes as never)
+  const requestSchemas = shareSchemas(apiDoc as unknown as Document)
+  const answerSchemas = shareSchemas(apiDocRes as unknown as Document)
   const requests = new RequestValidator(requestSchemas.around as never, { ...options.request, code } as never)
   const responses = new ResponseValidator(
     answerSchemas.around as never,

@@ -13,7 +13,7 @@ export interface ContractOperation {
 
 export interface Document {
   paths: Record<string, Record<string, ContractOperation>>
-  components: { parameters: Record<string, Parameter> }
+  components: { parameters: Record<string, Parameter>; schemas: Record<string, object> }
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const

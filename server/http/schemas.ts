@@ -1,3 +1,5 @@
+import type { Document } from './document.ts'
+
 // How Ajv, inside the validator, is to compile what the contract says.
 
 /** V8 makes the same of Ajv's code without its tidying, which is a tenth of the start. */
@@ -23,11 +25,6 @@ function isTime(text: string): boolean {
 }
 const time =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
-
-interface Document {
-  paths: object
-  components: { parameters: object; schemas: Record<string, object> }
-}
 
 /** Under what key Ajv has a schema of the contract's. */
 export const schemaKey = (name: string): string => `schema:${name}`
