@@ -7,6 +7,7 @@ import { createRequestLog } from './http/request-log.ts'
 import { createBalances } from './metrics/balances.ts'
 import { serveMetrics } from './metrics/server.ts'
 import type { Observer } from './observer.ts'
+import { createStateLog } from './state-log.ts'
 import type { RelayerRow } from './store/rows.ts'
 import type { Store } from './store/store.ts'
 
@@ -45,7 +46,7 @@ export async function createObservation(config: Config, observed: Observed): Pro
   const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
 
   return {
-    observer: { ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
+    observer: { ...createStateLog(observed.logger), ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
     around: (listener) =>
       traces
         ? (request, response: ServerResponse & { locals?: Exchange }) =>

@@ -17,6 +17,12 @@ export interface Observer {
   committed?(duration_ms: number): void
   /** Around an exchange with a node, which rejects when it does not come to an answer. */
   rpc?: Around<{ host: string; methods: string[] }>
+  /** An RPC endpoint is not usable any more: it failed several times in a row, or is on another chain. Told once per change. */
+  endpointDown?(endpoint: { host: string; chain_id: number; reason: string }): void
+  /** An endpoint that was down answers again. */
+  endpointUp?(endpoint: { host: string; chain_id: number; reason: string }): void
+  /** Sending has stopped for a relayer, with the reason; null: it goes on. */
+  relayerChanged?(relayer: { relayer_id: string; disabled_reason: string | null }): void
   /** Around an attempt at a delivery. */
   attempt?<T extends { status: number | null; error: string | null }>(
     work: { host: string; event_id: string; number: number },

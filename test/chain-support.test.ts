@@ -369,7 +369,7 @@ test('npm run chain says in one line that its port is taken', async () => {
   const taken = await testChain()
   const run = child([developmentChain], { CHAIN_PORT: `${taken.port}` })
   expect(await run.gone).toBe(1)
-  expect(run.complaints().trimEnd()).toMatch(/^Port \d+ is taken .*$/)
+  expect(run.complaints().trimEnd()).toMatch(/^Port \d+ is taken .*CHAIN_PORT.*$/)
 })
 
 const developmentChain = join(import.meta.dirname, 'development-chain.ts')

@@ -6,7 +6,7 @@ import { type Anvil, NoChainError, startAnvil } from './support/anvil.ts'
 
 // `npm run chain`: a development chain for the network `local`, on which every relayer of chain 31337 has funds. It looks for
 // new ones once a second, in the service at BASE_URL with the key in API_KEY, or else in the data folder (DATA_DIR).
-// CHAIN_PORT is for its test: the demo's network expects 8545.
+// CHAIN_PORT: another port than 8545, which the network `local` expects.
 
 const { BASE_URL = 'http://127.0.0.1:8080', API_KEY, DATA_DIR = './data', CHAIN_PORT = '8545' } = process.env
 const keyFile = join(DATA_DIR, 'api-key')
@@ -40,7 +40,10 @@ async function start(port: number): Promise<Anvil> {
     return await startAnvil({ port, blockTime_s: 1 })
   } catch (error) {
     if (!(error instanceof NoChainError) || !error.message.includes('in use')) throw error
-    throw new NoChainError(`Port ${port} is taken by another program, perhaps a chain already: end it and try again.`)
+    throw new NoChainError(
+      `Port ${port} is taken by another program, perhaps a chain already. End it, or set CHAIN_PORT to a free port ` +
+        '(and the rpc_urls of the network `local` to the same port).',
+    )
   }
 }
 

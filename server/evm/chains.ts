@@ -41,9 +41,10 @@ export function createChains(
   let generation = 0
 
   const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
-    const endpoints = urls.map(({ url, weight }) =>
-      watched(createEndpoint(createPost(url, lookup), weight, chain_id, now, urlScrubber(url)), url, observer),
-    )
+    const endpoints = urls.map(({ url, weight }) => {
+      const endpoint = createEndpoint(createPost(url, lookup), weight, chain_id, now, urlScrubber(url))
+      return watched(endpoint, url, chain_id, observer)
+    })
     const chain = createChain(createRpc(endpoints, now))
     const market = remember(market_ms, now, () => chain.market())
     const funds = remember(funds_ms, now, async (address: string) => {
@@ -77,10 +78,15 @@ export function createChains(
 }
 
 /** Its host is told, and not its path or user, which may be secrets. */
-function watched(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
-  if (!rpc) return endpoint
+function watched(endpoint: Endpoint, url: string, chain_id: number, observer: Observer): Endpoint {
+  const { rpc } = observer
   const { ask } = endpoint
   const { host } = new URL(url)
+  endpoint.onChange = (reason) => {
+    if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
+    else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+  }
+  if (!rpc) return endpoint
   endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
   return endpoint
 }

@@ -17,6 +17,8 @@ export interface Endpoint {
   throttled: boolean
   /** The chain id that it answered with, when that was the wrong one. */
   wrong_chain: bigint | undefined
+  /** Told once per change of state: it is down with the reason, or (undefined) up again. */
+  onChange?(down_reason: string | undefined): void
   /**
    * Asks it all at once. An answer is undefined where the node left it out. Throws when it does not answer, answers with no
    * JSON-RPC, or is on another chain.
@@ -32,6 +34,7 @@ const max_throttle_s = 60
 const wrong_chain_rest_ms = 30_000
 /** Whoever refuses batches may have meant this one: that costs one exchange a minute to find out. */
 const batches_rest_ms = 60_000
+const max_reason_length = 300
 
 /** `now`: milliseconds, never going back. `scrub`: takes what nobody else shall read out of an error. */
 export function createEndpoint(
@@ -44,6 +47,7 @@ export function createEndpoint(
   let failures = 0
   let verified = false
   let batchesFrom = 0
+  let isDown = false
 
   const endpoint: Endpoint = { weight, rest_until: 0, throttled: false, wrong_chain: undefined, ask }
 
@@ -56,6 +60,8 @@ export function createEndpoint(
       if (verifying) verify(answers.shift())
       failures = 0
       endpoint.throttled = false
+      if (isDown) endpoint.onChange?.(undefined)
+      isDown = false
       return answers
     } catch (error) {
       verified = false
@@ -64,6 +70,10 @@ export function createEndpoint(
       if (failures >= failures_before_rest) {
         const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms)
         endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
+      }
+      if (!isDown && (failures >= failures_before_rest || error instanceof WrongChain)) {
+        isDown = true
+        endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
       }
       throw error
     }
@@ -74,7 +84,7 @@ export function createEndpoint(
     if (Number(answer.result) !== chain_id) {
       endpoint.wrong_chain = BigInt(answer.result)
       endpoint.rest_until = now() + wrong_chain_rest_ms
-      throw new Error(`It is on chain ${Number(answer.result)} and not on ${chain_id}`)
+      throw new WrongChain(`It is on chain ${Number(answer.result)} and not on ${chain_id}`)
     }
     endpoint.wrong_chain = undefined
     verified = true
@@ -131,4 +141,10 @@ export function createEndpoint(
 /** It asked to be left alone. */
 class Throttled extends Error {}
 
+class WrongChain extends Error {}
+
 const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
+
+/** An error that gathers several (a name with two addresses) has a code and no message. */
+const reasonOf = ({ message, code }: NodeJS.ErrnoException): string =>
+  (message || code || 'It does not answer').slice(0, max_reason_length)

@@ -84,17 +84,24 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const rows = selectSome.all(JSON.stringify([...ids]))
       return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(read), total_items: rows.length }
     },
-    updateRelayer: async (id, change) =>
-      writeCached(() => {
+    updateRelayer: async (id, change) => {
+      let before: RelayerRow | undefined
+      const updated = writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
-        const before = read(row)
+        before = read(row)
         const changed = change(before)
         if (unknownNotification(changed.notification_id)) return 'unknown_notification'
         update.run({ ...changed, ...encode(changed) })
         events.ofChange(before, changed)
         return changed
-      }),
+      })
+      // After the commit: a change that is rolled back is not told.
+      if (typeof updated !== 'string' && before && before.disabled_reason !== updated.disabled_reason) {
+        world.observer?.relayerChanged?.({ relayer_id: id, disabled_reason: updated.disabled_reason })
+      }
+      return updated
+    },
     noteBalance: async (key, balance, min_balance, isLow) => {
       // Looked at before it is written: it hardly ever changes.
       if ((lowBalance.get(key) === 1) === isLow) return
