@@ -1637,8 +1637,10 @@ export interface components {
             type: "keystore";
             config: {
                 /**
-                 * @description A Web3 Secret Storage document, version 3. Its key derivation may cost at most 256 MiB (scrypt) or
-                 *     10,000,000 rounds (pbkdf2).
+                 * @description A Web3 Secret Storage document, version 3. Limits of its key derivation: for scrypt 128*n*r at most
+                 *     256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; for pbkdf2 at most 5,000,000
+                 *     rounds. A document above a limit is refused (400) before any work. One keystore is opened at a time;
+                 *     503 when too many wait, or when one takes more than 20 s.
                  */
                 keystore: {
                     [key: string]: unknown;

@@ -1,5 +1,6 @@
 import { computeAddress, encryptKeystoreJsonSync, verifyMessage } from 'ethers'
 import { expect, test } from 'vitest'
+import { openKeystore } from '../server/keys/keystore.ts'
 import { cow, createRelayer } from './support/resources.ts'
 import { startTestService } from './support/service.ts'
 
@@ -102,8 +103,16 @@ test('a keystore that does not open, or costs too much to try, is a bad request 
     [scrypt({ n: 2, r: 2 ** 30 }), passphrase, costPath],
     [scrypt({ n: 2 ** 19, r: 8 }), passphrase, costPath],
     [scrypt({ n: 2 ** 18, r: 8, p: 2 ** 20 }), passphrase, costPath],
+    // 492 bytes that took 406 s and 3.2 GB.
+    [scrypt({ n: 2, r: 1, p: 2 ** 23 }), passphrase, costPath],
+    [scrypt({ n: 2, r: 1, p: 17 }), passphrase, costPath],
+    [scrypt({ n: 2 ** 18, r: 8, p: 3 }), passphrase, costPath],
+    [scrypt({ n: 2 ** 18, r: 1, p: 17 }), passphrase, costPath],
+    [scrypt({ n: 2, r: 2 ** 14 }), passphrase, costPath],
+    [scrypt({ n: 2 ** 40, r: 1, p: 1 }), passphrase, costPath],
+    [scrypt({ n: '2', r: '1', p: `${2 ** 23}` }), passphrase, costPath],
     [
-      { ...pbkdf2, crypto: { ...pbkdf2?.crypto, kdfparams: { ...pbkdf2?.crypto.kdfparams, c: 10_000_001 } } },
+      { ...pbkdf2, crypto: { ...pbkdf2?.crypto, kdfparams: { ...pbkdf2?.crypto.kdfparams, c: 5_000_001 } } },
       published.passphrase,
       costPath,
     ],
@@ -126,4 +135,26 @@ test('a document that calls itself another version is refused, however well it w
     expect.soft(response.status, `${version}`).toBe(400)
     expect.soft(await response.json(), `${version}`).toMatchObject({ details: [{ path: keystorePath }] })
   }
+})
+
+test('a key derivation that exceeds its time ends, and the next keystore is opened', async () => {
+  const slow = scrypt({ n: 2 ** 18, r: 8, p: 2 })
+  expect(await openKeystore(slow, passphrase, 50)).toEqual({ refused: 'timed_out' })
+  expect(await openKeystore(keystore, passphrase)).toMatchObject({ key: expect.any(Uint8Array) })
+})
+
+test('keystores wait for each other up to a number, and a request beside them is answered meanwhile', async () => {
+  const { client, raw } = await startTestService()
+  const body = JSON.stringify({
+    type: 'keystore',
+    config: { keystore: scrypt({ n: 2 ** 14, r: 8, p: 1 }), passphrase },
+  })
+  const open = Array.from({ length: 12 }, () => raw(listPath, { method: 'POST', body }))
+  let finished = 0
+  for (const one of open) void one.then(({ status }) => (finished += status === 400 ? 1 : 0))
+  await client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: 'demo' }, body: { message: 'Hello' } })
+  expect(finished).toBeLessThan(8)
+  const statuses = (await Promise.all(open)).map(({ status }) => status).sort()
+  // The salt is another derivation's, so none of them opens.
+  expect(statuses).toEqual([...Array(8).fill(400), ...Array(4).fill(503)])
 })

@@ -1,27 +1,39 @@
 import { Worker } from 'node:worker_threads'
+import { keystoreFault } from './keystore-cost.ts'
 
 const max_json_characters = 65_536
 const max_waiting = 8
+/** The costliest document that is accepted takes 2 s on a slow core. */
+const max_time_ms = 20_000
 
 export type KeystoreOutcome =
   | { key: Uint8Array }
-  | { refused: 'malformed' | 'too_costly' | 'wrong_passphrase' | 'busy' }
+  | { refused: 'malformed' | 'wrong_passphrase' | 'busy' | 'timed_out' }
+  /** `reason`: which parameter, and its limit. */
+  | { refused: 'too_costly'; reason: string }
 
 let waiting = 0
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Decrypts a Web3 Secret Storage document, version 3, in a thread of its own, so that no request waits for its key
- * derivation; one at a time, so that the memory of one is all that it takes.
+ * Decrypts a Web3 Secret Storage document, version 3, in a worker thread, so that its key derivation delays no other request; one
+ * at a time, so that the memory is that of one derivation. A document that costs too much is refused before any work. The thread
+ * is terminated after `time_ms`.
  */
-export async function openKeystore(document: Record<string, unknown>, passphrase: string): Promise<KeystoreOutcome> {
+export async function openKeystore(
+  document: Record<string, unknown>,
+  passphrase: string,
+  time_ms = max_time_ms,
+): Promise<KeystoreOutcome> {
   if (document.version !== 3) return { refused: 'malformed' }
   const json = JSON.stringify(document)
   if (json.length > max_json_characters) return { refused: 'malformed' }
+  const reason = keystoreFault(document)
+  if (reason !== undefined) return { refused: 'too_costly', reason }
   if (waiting >= max_waiting) return { refused: 'busy' }
 
   waiting += 1
-  const turn = last.then(() => decrypt(json, passphrase))
+  const turn = last.then(() => decrypt(json, passphrase, time_ms))
   last = turn.catch(() => undefined)
   try {
     return await turn
@@ -30,10 +42,22 @@ export async function openKeystore(document: Record<string, unknown>, passphrase
   }
 }
 
-const decrypt = (json: string, passphrase: string) =>
+/** Settles when the thread has ended and its memory is free. */
+const decrypt = (json: string, passphrase: string, time_ms: number) =>
   new Promise<KeystoreOutcome>((resolve, reject) => {
     const worker = new Worker(new URL('./keystore-worker.ts', import.meta.url), { workerData: { json, passphrase } })
-    worker.once('message', resolve)
+    let outcome: KeystoreOutcome | undefined
+    const timer = setTimeout(() => {
+      outcome = { refused: 'timed_out' }
+      void worker.terminate()
+    }, time_ms)
+    worker.once('message', (answer: KeystoreOutcome) => {
+      outcome ??= answer
+    })
     worker.once('error', () => reject(new Error('The keystore thread failed')))
-    worker.once('exit', () => reject(new Error('The keystore thread ended without an answer')))
+    worker.once('exit', () => {
+      clearTimeout(timer)
+      if (outcome) resolve(outcome)
+      else reject(new Error('The keystore thread ended without an answer'))
+    })
   })

@@ -13,7 +13,11 @@ export interface SignerParts {
   openKeystore(
     document: Record<string, unknown>,
     passphrase: string,
-  ): Promise<{ key: Uint8Array } | { refused: 'malformed' | 'too_costly' | 'wrong_passphrase' | 'busy' }>
+  ): Promise<
+    | { key: Uint8Array }
+    | { refused: 'malformed' | 'wrong_passphrase' | 'busy' | 'timed_out' }
+    | { refused: 'too_costly'; reason: string }
+  >
 }
 
 export function signers(
@@ -53,10 +57,12 @@ export function signers(
 
 const refusals = {
   malformed: badRequest('/body/config/keystore', 'is not a keystore of version 3 that this service understands'),
-  too_costly: badRequest('/body/config/keystore/crypto/kdfparams', 'costs more than this service spends on a keystore'),
   wrong_passphrase: badRequest('/body/config/passphrase', 'does not open the keystore'),
   busy: new ApiError('unavailable', 'Service Unavailable', [
     { path: '/body/config/keystore', message: 'Too many keystores are being opened; try again in a few seconds' },
+  ]),
+  timed_out: new ApiError('unavailable', 'Service Unavailable', [
+    { path: '/body/config/keystore', message: 'The key derivation was stopped at its time limit; try again later' },
   ]),
 }
 
@@ -68,8 +74,9 @@ async function keyOf(body: CreateSignerRequest, { generateKey, openKeystore }: S
       return Buffer.from(body.config.key.replace(/^0x/, ''), 'hex')
     case 'keystore': {
       const opened = await openKeystore(body.config.keystore, body.config.passphrase)
-      if ('refused' in opened) throw refusals[opened.refused]
-      return opened.key
+      if ('key' in opened) return opened.key
+      if (opened.refused === 'too_costly') throw badRequest('/body/config/keystore/crypto/kdfparams', opened.reason)
+      throw refusals[opened.refused]
     }
   }
 }

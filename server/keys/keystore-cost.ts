@@ -1,0 +1,48 @@
+/** A wallet's usual scrypt (n = 262144, r = 8, p = 1) takes 256 MiB and n*r*p = 2^21; the limit on work is twice that. */
+const max_scrypt_bytes = 256 * 2 ** 20
+const max_scrypt_block_bytes = 2 ** 20
+const max_scrypt_work = 2 ** 22
+const max_scrypt_parallelism = 16
+/** 0.7 s (SHA-256) to 2 s (SHA-512) on a slow core. */
+const max_pbkdf2_rounds = 5_000_000
+
+/** Why a scrypt derivation (RFC 7914) costs more than the service spends on one keystore; undefined when it does not. */
+export function scryptFault(n: number, r: number, p: number): string | undefined {
+  if (p > max_scrypt_parallelism) return `scrypt with p = ${p}: at most ${max_scrypt_parallelism} is accepted`
+  if (128 * n * r > max_scrypt_bytes) {
+    return `scrypt takes 128*n*r = ${128 * n * r} bytes of memory: at most ${max_scrypt_bytes} are accepted`
+  }
+  if (128 * r * p > max_scrypt_block_bytes) {
+    return `scrypt takes 128*r*p = ${128 * r * p} bytes of memory: at most ${max_scrypt_block_bytes} are accepted`
+  }
+  if (n * r * p > max_scrypt_work) return `scrypt with n*r*p = ${n * r * p}: at most ${max_scrypt_work} is accepted`
+  return undefined
+}
+
+/** As `scryptFault`, of PBKDF2 (RFC 8018). */
+export function pbkdf2Fault(rounds: number): string | undefined {
+  return rounds > max_pbkdf2_rounds ? `pbkdf2 with c = ${rounds}: at most ${max_pbkdf2_rounds} is accepted` : undefined
+}
+
+/**
+ * The fault of a Web3 Secret Storage document, before any work. Names are read in any case, and integers as text too, as ethers
+ * reads them; the worker checks again the numbers that it derives with.
+ */
+export function keystoreFault(document: object): string | undefined {
+  const crypto = field(document, 'crypto')
+  const parameters = field(crypto, 'kdfparams')
+  const number = (name: string) => Number(field(parameters, name))
+  switch (String(field(crypto, 'kdf')).toLowerCase()) {
+    case 'scrypt':
+      return scryptFault(number('n'), number('r'), number('p'))
+    case 'pbkdf2':
+      return pbkdf2Fault(number('c'))
+    default:
+      return undefined
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1]
+}
