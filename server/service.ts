@@ -6,6 +6,7 @@ import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
+import type { Post } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { hashTypedData } from './evm/typed-data.ts'
 import { parseUnsigned } from './evm/unsigned-transaction.ts'
@@ -71,6 +72,8 @@ export interface World {
   logger?: Logger
   /** Which addresses a name may mean, in the place of the settings' answer. */
   lookup?: LookupFunction
+  /** How a node's URL is reached, in the place of HTTP. */
+  openPost?: (url: string) => Post
   /** Compiled already, by one who starts many services. */
   contract?: Contract
   /** How long clients may take, in the place of the usual times. */
@@ -96,7 +99,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const store = openStore(config.database_file, storeWorld)
 
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)
-  const chains = createChains(store, lookup, elapsed, observer)
+  const chains = createChains(store, lookup, elapsed, observer, world.openPost)
 
   try {
     const vault = openVault(store, secrets)

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import { type Chain, createChain } from './chain.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
-import { createPost } from './post.ts'
+import { createPost, type Post } from './post.ts'
 import { createRpc } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
@@ -29,12 +29,16 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const max_remembered = 10_000
 
-/** `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. */
+/**
+ * `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. `openPost`: how a node's URL is
+ * reached; a test passes a node of its own.
+ */
 export function createChains(
   store: Store,
   lookup: LookupFunction | undefined,
   now: () => number,
   observer: Observer,
+  openPost: (url: string) => Post = (url) => createPost(url, lookup),
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<Reach, 'network'>>()
@@ -42,7 +46,7 @@ export function createChains(
 
   const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
     const endpoints = urls.map(({ url, weight }) => {
-      const endpoint = createEndpoint(createPost(url, lookup), weight, chain_id, now, urlScrubber(url))
+      const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url))
       return watched(endpoint, url, chain_id, observer)
     })
     const chain = createChain(createRpc(endpoints, now))
