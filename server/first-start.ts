@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { createFile, lineOf } from './durable-file.ts'
 import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
+import { makePrivateFile, privacyFaults } from './private-files.ts'
 import type { SignerRow } from './store/rows.ts'
 import type { Store } from './store/store.ts'
 
@@ -14,14 +15,32 @@ export interface Secrets {
   master_key: Buffer
   /** Absent when the master key is a setting. */
   master_key_file: MasterKeyFile | undefined
+  /** Which files and folders other users can read or write, outside production. */
+  warnings: string[]
 }
 
 /**
  * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
- * makes. A master key is never made for a database that stands: it was sealed under another. Throws ConfigError.
+ * makes. A master key is never made for a database that stands: it was sealed under another. In production files that other
+ * users can read, and folders that they can write to, are refused. Throws ConfigError.
  */
 export function readSecrets(config: Config): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
+  const warnings = checkPrivacy(config)
+  const secrets = { ...readKeys(config), warnings }
+  makePrivateFile(config.database_file)
+  return secrets
+}
+
+function checkPrivacy({ data_dir, database_file, production }: Config): string[] {
+  const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
+  const database = ['', '-wal', '-shm'].map((suffix) => `${database_file}${suffix}`)
+  const faults = privacyFaults([...own, ...database], !production)
+  if (production && faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return faults
+}
+
+function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   const file = masterKeyFile(config.data_dir)
   if (config.master_key === undefined && !file.exists() && existsSync(config.database_file)) {
     throw new ConfigError(

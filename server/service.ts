@@ -84,6 +84,7 @@ export interface World {
 export async function startService(config: Config, world: World = {}): Promise<Service> {
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const secrets = readSecrets(config)
+  for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
   const contract = world.contract ?? openContract()
   const { operations } = contract
   const observation = await createObservation(config, {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ConfigError } from '../server/config.ts'
+import { createFile, lineOf } from '../server/durable-file.ts'
+import { fileFault, folderFault } from '../server/private-files.ts'
 import { production } from './support/resources.ts'
 import { startTestService, temporaryFolder } from './support/service.ts'
 
@@ -23,6 +25,8 @@ async function usedFolder(settings: Record<string, string> = {}): Promise<string
   await service.close()
   return service.data_dir
 }
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
 const sign = { path: { relayer_id: 'demo' }, body: { message: 'Hello' } }
 
@@ -84,8 +88,8 @@ test('production keeps no key on the disk and makes no demo relayer', async () =
 
 test('the keys are their user’s alone whoever starts the service', async () => {
   const { data_dir } = await startTestService()
-  for (const name of ['master-key', 'api-key']) {
-    expect((statSync(join(data_dir, name)).mode & 0o777).toString(8), name).toBe('600')
+  for (const name of ['master-key', 'api-key', 'relayer.sqlite', 'relayer.sqlite-wal', 'relayer.sqlite-shm']) {
+    expect(modeOf(join(data_dir, name)), name).toBe('600')
   }
 })
 
@@ -109,4 +113,69 @@ test('whatever a first start writes is its user’s alone, even under a lax umas
   expect((statSync(DATA_DIR).mode & 0o777).toString(8)).toBe('700')
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
+})
+
+test('a draft that somebody made in advance, or a link, does not become the key file', () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'master-key')
+  const planted = join(folder, 'planted')
+  // The name that a draft had once; now nobody knows it.
+  writeFileSync(`${file}.${process.pid}`, '')
+  chmodSync(`${file}.${process.pid}`, 0o666)
+  createFile(file, lineOf('secret'))
+  expect(modeOf(file)).toBe('600')
+
+  writeFileSync(planted, '')
+  symlinkSync(planted, join(folder, 'api-key'))
+  expect(() => createFile(join(folder, 'api-key'), lineOf('secret'))).toThrow(/EEXIST/)
+  expect(statSync(planted).size).toBe(0)
+})
+
+test('folders that others can write to and files that others can read are refused in production', async () => {
+  const settings = { ...production, DATA_DIR: await usedFolder(production) }
+  const database = join(settings.DATA_DIR, 'relayer.sqlite')
+  for (const mode of [0o770, 0o702, 0o1777]) {
+    chmodSync(settings.DATA_DIR, mode)
+    expect(await refusal(settings)).toBe(
+      `The folder ${settings.DATA_DIR} may be written by other users (mode ${mode.toString(8)}): run chmod go-w on it`,
+    )
+  }
+  chmodSync(settings.DATA_DIR, 0o755)
+  chmodSync(database, 0o640)
+  expect(await refusal(settings)).toMatch(/relayer.sqlite may be read or written by other users \(mode 640\)/)
+  expect(modeOf(database)).toBe('640')
+  chmodSync(database, 0o600)
+  await startTestService(settings)
+})
+
+test('outside production they are named in the log, and files of this user are mended', async () => {
+  const DATA_DIR = await usedFolder()
+  const files = ['master-key', 'api-key', 'relayer.sqlite'].map((name) => join(DATA_DIR, name))
+  chmodSync(DATA_DIR, 0o777)
+  for (const file of files) chmodSync(file, 0o666)
+  const { logged } = await startTestService({ DATA_DIR })
+  for (const path of [DATA_DIR, ...files]) {
+    const lines = logged.filter((line) => line.includes('files are not private') && line.includes(`${path} may be `))
+    expect(lines, path).toHaveLength(1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40 })
+  }
+  expect(files.map(modeOf)).toEqual(['600', '600', '600'])
+})
+
+test('a folder or a file of another user is a fault; root may own the folder', () => {
+  const [own, other, root] = [1000, 1001, 0]
+  const faults = [
+    folderFault({ uid: own, mode: 0o755 }, own),
+    folderFault({ uid: root, mode: 0o755 }, own),
+    folderFault({ uid: other, mode: 0o700 }, own),
+    folderFault({ uid: other, mode: 0o700 }, root),
+    fileFault({ uid: own, mode: 0o600 }, own),
+    fileFault({ uid: own, mode: 0o400 }, own),
+    fileFault({ uid: root, mode: 0o600 }, own),
+    fileFault({ uid: own, mode: 0o604 }, own),
+  ]
+  expect(faults.map((fault) => fault?.slice(0, 14))).toEqual([
+    ...[undefined, undefined, 'belongs to the', 'belongs to the'],
+    ...[undefined, undefined, 'belongs to the', 'may be read or'],
+  ])
 })

@@ -54,7 +54,7 @@ async function run(): Promise<void> {
   const contract = compileContract(readContract())
   const config = readConfig(process.env)
   // What a first start would make: a database without its master key would be refused by it.
-  readSecrets(config)
+  for (const warning of readSecrets(config).warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { now: Date.now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }

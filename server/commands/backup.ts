@@ -14,9 +14,9 @@ export function backup(database_file: string, file: string): void {
   if (!existsSync(database_file)) throw new CommandError(`There is no database ${database_file}`)
   if (existsSync(file)) throw taken(file)
   try {
-    createFile(file, (draft) => {
-      copy(database_file, draft)
-      check(draft)
+    createFile(file, ({ path }) => {
+      copy(database_file, path)
+      check(path)
     })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
