@@ -204,7 +204,9 @@ export interface paths {
         post?: never;
         /**
          * Cancel all that is not mined
-         * @description Each as by "Cancel a transaction".
+         * @description Each as by "Cancel a transaction", from the highest nonce down, at most 10,000 per request: repeat the request while
+         *     `total_processed` is 10000 or more. The transactions are withdrawn in lots, and a transaction that is accepted meanwhile
+         *     stays: then the nonces below it are used up and not given back.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;

@@ -234,3 +234,18 @@ export interface Move {
   set: Partial<Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision'>>
   attempt?: Attempt
 }
+
+export interface WithdrawalLot {
+  relayer_key: number
+  below_nonce: number
+  limit: number
+  intent: Exclude<Intent, 'send'>
+  reason: string
+}
+
+/** Ids. `refused`: withdrawn before. */
+export interface WithdrawnLot {
+  withdrawn: string[]
+  refused: string[]
+  next_below: number | undefined
+}

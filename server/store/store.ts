@@ -36,6 +36,8 @@ import type {
   Target,
   TransactionFilter,
   TransactionRow,
+  WithdrawalLot,
+  WithdrawnLot,
 } from './rows.ts'
 
 /**
@@ -136,6 +138,12 @@ export interface Store {
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
   ): Promise<TransactionRow | { refused: TransactionRow } | 'missing'>
+  /**
+   * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
+   * transaction; each is an audit entry of its own, made of `deed`. `next_below`: the lowest nonce of the lot, where the next lot
+   * begins; undefined at the end.
+   */
+  withdrawLot(deed: Deed, lot: WithdrawalLot): Promise<WithdrawnLot>
   /** Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. */
   renumber(key: number, revision: number, reason: string): Promise<void>
   /** What was never signed, by nonce, below a nonce. */

@@ -3,6 +3,7 @@ import type { Attempt, AuditEntry, Move, OverLimit, Spend, TransactionRow } from
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createSpending } from './spending.ts'
 import { columns, encode, type Row, read } from './transaction-rows.ts'
@@ -23,6 +24,7 @@ type Transactions = Pick<
   | 'move'
   | 'replaceTransaction'
   | 'withdraw'
+  | 'withdrawLot'
   | 'relayersAtWork'
 >
 
@@ -127,7 +129,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     return undefined
   }
 
-  const giveBack = ({ key, chain_id, from }: Row): void => {
+  const giveBack = ({ key, chain_id, from }: Pick<Row, 'key' | 'chain_id' | 'from'>): void => {
     const spent = spentOf.get(key)
     if (spent == null) return
     spendings.giveBack({ chain_id, address: from }, spent)
@@ -182,6 +184,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         }
         return done(move({ key, revision, set: { intent, resign: true, status_reason } }))
       }),
+    ...lotWithdrawal(connection, writeEvent, giveBack),
     relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],
   }
 }

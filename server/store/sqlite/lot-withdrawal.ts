@@ -1,0 +1,78 @@
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import type { Events } from './events.ts'
+import { nonceCounter } from './nonce-counter.ts'
+import { columns, type Row, read } from './transaction-rows.ts'
+
+/** What is decided from; `data` may be 128 KB, so only its length is read. */
+type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash'> & {
+  nonce: number
+  attempts: number
+  data_bytes: number
+}
+
+/** An event holds the transaction with its data: a lot of large ones ends early, so that it stays a short turn. */
+const max_lot_bytes = 256 * 1024
+const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+/** Withdraws many transactions in short database transactions, by the rules of `withdraw`. `giveBack`: returns what a row has spent. */
+export function lotWithdrawal(
+  { db, write, attributed }: Connection,
+  writeEvent: Events['ofTransaction'],
+  giveBack: (row: Pick<Row, 'key' | 'chain_id' | 'from'>) => void,
+): Pick<Store, 'withdrawLot'> {
+  const { nextNonce, setNonce } = nonceCounter(db)
+  const candidates = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((unfinished) =>
+    db.prepare<[number, number, number], Candidate>(`
+      SELECT key, id, chain_id, "from", nonce, status, intent, hash,
+        (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts,
+        coalesce(octet_length(data), 0) AS data_bytes
+      FROM transactions WHERE relayer_key = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
+  )
+  const end = db.prepare<[object], Row>(`
+    UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason,
+      revision = revision + 1
+    WHERE key = $key RETURNING ${columns}`)
+  const mark = db.prepare<[object]>(`
+    UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, revision = revision + 1
+    WHERE key = $key`)
+
+  function nextLot(relayer_key: number, below_nonce: number, limit: number): Candidate[] {
+    const found = candidates
+      .flatMap((select) => select.all(relayer_key, below_nonce, limit))
+      .sort((a, b) => b.nonce - a.nonce)
+      .slice(0, limit)
+    let bytes = 0
+    const end = found.findIndex(({ data_bytes }, index) => {
+      bytes += data_bytes
+      return index > 0 && bytes > max_lot_bytes
+    })
+    return end < 0 ? found : found.slice(0, end)
+  }
+
+  return {
+    withdrawLot: async (deed, { relayer_key, below_nonce, limit, intent, reason }) =>
+      write(() => {
+        const lot = nextLot(relayer_key, below_nonce, limit)
+        const withdrawn: string[] = []
+        const refused: string[] = []
+        for (const row of lot) {
+          const { key, id, chain_id, from, nonce, attempts } = row
+          if (row.intent !== 'send') {
+            refused.push(id)
+            continue
+          }
+          attributed({ ...deed, subject: id }, () => {
+            const neverSigned = row.status === 'pending' && row.hash === null
+            if (neverSigned && attempts === 0) giveBack(row)
+            if (neverSigned && nextNonce.get(chain_id, from) === nonce + 1) {
+              setNonce.run(chain_id, from, nonce)
+              writeEvent(read(end.get({ key, intent, reason, status: endOf[intent] }) as Row))
+            } else mark.run({ key, intent, reason })
+          })
+          withdrawn.push(id)
+        }
+        return { withdrawn, refused, next_below: lot.at(-1)?.nonce }
+      }),
+  }
+}
