@@ -1420,7 +1420,17 @@ export interface components {
             redelivered: number;
         };
         /** @enum {string} */
-        EventName: "transaction_update" | "relayer_state_update" | "test";
+        EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
+        /**
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` leaves no room for the price that the chain
+         *     asks; `fee_multiple`: the policy `max_fee_multiple` leaves none for a higher one; `fee_budget`: the relayer's fee budget
+         *     leaves none; `base_fee`: the base fee is above its price; `funds`: the balance does not suffice; `node`: nodes refuse it;
+         *     `unreachable`: no node answers; `contested_nonce`: a node has another transaction with its nonce; `uncertain_nonce`: it
+         *     is not known yet what used its nonce; `earlier_nonce`: an earlier nonce comes first; `paused`: the relayer is paused;
+         *     `disabled`: the relayer is disabled; `other`: `status_reason` says it.
+         * @enum {string}
+         */
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "earlier_nonce" | "paused" | "disabled" | "other";
         /**
          * @description What is delivered. Its bytes are frozen when the change that it tells of is committed, and are the same in every
          *     attempt.
@@ -1429,7 +1439,7 @@ export interface components {
             /** @description Also the header webhook-id. An event that comes twice comes with the same id. */
             id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
-            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["TestPayload"];
+            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["TestPayload"];
             timestamp: components["schemas"]["Timestamp"];
             /** @description Counts the relayer's events without holes, from 1; 0 for a test. */
             sequence: number;
@@ -1438,6 +1448,16 @@ export interface components {
         TransactionPayload: {
             /** @constant */
             payload_type: "transaction";
+        } & components["schemas"]["TransactionFields"];
+        /**
+         * @description The transaction makes no progress, and `waiting_for` and `status_reason` say why. Told once per transaction and value of
+         *     `waiting_for`, and only of the relayer's transaction with the lowest nonce in no block: the transactions behind it wait
+         *     for it.
+         */
+        TransactionWaitingPayload: {
+            /** @constant */
+            payload_type: "transaction_waiting";
+            waiting_for: components["schemas"]["WaitingFor"];
         } & components["schemas"]["TransactionFields"];
         /** @description The relayer was paused, or the service itself stopped sending with it. */
         RelayerDisabledPayload: {
@@ -2468,8 +2488,10 @@ export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Delivery = components['schemas']['Delivery'];
 export type Redelivery = components['schemas']['Redelivery'];
 export type EventName = components['schemas']['EventName'];
+export type WaitingFor = components['schemas']['WaitingFor'];
 export type Event = components['schemas']['Event'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
+export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
 export type LowBalancePayload = components['schemas']['LowBalancePayload'];
@@ -3834,6 +3856,7 @@ export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
-export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "relayer_state_update", "test"];
+export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Signer"]["type"]> = ["local"];

@@ -1,4 +1,4 @@
-import type { TransactionStatus } from '../generated/openapi.ts'
+import type { TransactionStatus, WaitingFor } from '../generated/openapi.ts'
 
 /**
  * What the parts tell of their work, to whoever counts it or traces it (service.ts joins them). Every member may be absent, and
@@ -9,6 +9,14 @@ export interface Observer {
   signed?(kind: SignatureKind): void
   /** A transaction was accepted, or has another state. */
   moved?(status: TransactionStatus): void
+  /** A transaction makes no progress, for this reason. Told once per transaction and reason. */
+  waits?(wait: {
+    relayer_id: string
+    transaction_id: string
+    nonce: number | null
+    waiting_for: WaitingFor
+    reason: string | null
+  }): void
   /** What a transaction has cost its relayer, in wei. */
   paid?(chain_id: number, fee: bigint): void
   /** An attempt at a delivery came to this. */

@@ -5,10 +5,13 @@ import type { Observer } from './observer.ts'
  * Log lines for operators: one per change of state, not one per failed call. Only hosts are logged: the path, query and user of
  * an RPC URL may hold secrets.
  */
-export function createStateLog(logger: Logger): Pick<Observer, 'endpointDown' | 'endpointUp' | 'relayerChanged'> {
+export function createStateLog(
+  logger: Logger,
+): Pick<Observer, 'endpointDown' | 'endpointUp' | 'relayerChanged' | 'waits'> {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
+    waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
       else logger.info({ relayer_id, reason: 'The service found no obstacle any more' }, 'relayer enabled')

@@ -3,7 +3,7 @@ import type { Reach, SendingParts } from './parts.ts'
 
 export interface Broadcast {
   row: TransactionRow
-  attempt: Pick<Attempt, 'hash' | 'raw'>
+  attempt: Pick<Attempt, 'number' | 'hash' | 'raw'> & Partial<Pick<Attempt, 'taken_at'>>
 }
 
 export interface BroadcastResult {
@@ -54,12 +54,15 @@ export async function broadcast(
 
   for (const [index, { row, attempt }] of wanted.entries()) {
     const error = errors[index]
-    const move = (set: Move['set']) => result.moves.push({ key: row.key, revision: row.revision, set })
+    const move = (set: Move['set'], taken: number[] = []) =>
+      result.moves.push({ key: row.key, revision: row.revision, set, taken })
     // Why a transaction was withdrawn is told to the end, whatever becomes of the withdrawal meanwhile.
     const told = (status_reason: string | null) => (row.intent === 'send' ? { status_reason } : {})
     const taken = () => {
-      if (row.status === 'sent') move({ status: 'submitted', sent_at: row.sent_at ?? sent_at, ...told(null) })
-      else if (row.status_reason?.startsWith(not_taken)) move(told(null))
+      const numbers = attempt.taken_at ? [] : [attempt.number]
+      if (row.status === 'sent') move({ status: 'submitted', sent_at: row.sent_at ?? sent_at, ...told(null) }, numbers)
+      else if (row.status_reason?.startsWith(not_taken)) move(told(null), numbers)
+      else if (numbers.length > 0) move({}, numbers)
     }
     const wait = (reason: string) => {
       result.again = true

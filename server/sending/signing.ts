@@ -55,7 +55,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
     observer.signed?.('sent_transaction')
 
-    const attempt: Attempt = { number: (last?.number ?? 0) + 1, purpose, hash, raw, ...priceColumns(prices) }
+    const number = (last?.number ?? 0) + 1
+    const attempt = { number, purpose, nonce: row.nonce, hash, raw, ...priceColumns(prices) }
     return {
       raw,
       move: {

@@ -7,6 +7,7 @@ import type {
   Signer,
   Transaction,
   TransactionStatus,
+  WaitingFor,
 } from '../../generated/openapi.ts'
 
 export interface Slice {
@@ -151,6 +152,13 @@ export interface TransactionRow extends Transaction {
   /** Where it was last seen in the chain. */
   block_number: number | null
   block_hash: string | null
+  /**
+   * Why it makes no progress; null while it does. A move that sets a `status_reason` with "Waits: " in it and no code sets
+   * `other`.
+   */
+  waiting_for: WaitingFor | null
+  /** The reasons to wait that an event told of: each is told once. */
+  waits_told: WaitingFor[]
   /** When it is to be priced anew, in milliseconds of the epoch. */
   reprice_at: number
   revision: number
@@ -221,18 +229,30 @@ export interface Attempt {
   /** From 1. */
   number: number
   purpose: 'send' | 'cancel'
+  /** The nonce that it was signed with; null in old rows. */
+  nonce: number | null
   hash: string
   raw: Uint8Array
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null
+  /** When a node was first known to have these bytes (accepted, known already, or found by hash); null: no node is known to. */
+  taken_at: string | null
+  /** The last reason for which a node refused these bytes. */
+  refusal: string | null
 }
 
 export interface Move {
   key: number
   revision: number
-  set: Partial<Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision'>>
-  attempt?: Attempt
+  set: Partial<
+    Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told'>
+  >
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
+  /** Numbers of attempts that a node is now known to have. */
+  taken?: number[]
+  /** Why a node refused an attempt. */
+  refused?: { number: number; refusal: string }
 }
 
 export interface WithdrawalLot {

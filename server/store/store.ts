@@ -120,7 +120,8 @@ export interface Store {
   createTransaction(transaction: NewTransaction): Promise<Creation>
   /** The first answer to an idempotency key; undefined for a new one. */
   replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Creation | undefined>
-  /** Compare-and-set, all in one database transaction, each with its event: undefined where the revision was another. */
+  /** Compare-and-set, all in one database transaction, each with its event: undefined where the revision was another.
+   * The event `transaction_waiting` is written for the first in line whose `waiting_for` no event told of yet. */
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
   /** As one `move` that also spends what it adds to what the transaction has been counted with. */
   replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
@@ -148,6 +149,8 @@ export interface Store {
   renumber(key: number, revision: number, reason: string): Promise<void>
   /** What was never signed, by nonce, below a nonce. */
   pending(relayer_key: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
+  firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
   /** What was signed and is in no block yet (`sent`, `submitted`), by nonce. */
   flying(relayer_key: number, limit: number): Promise<TransactionRow[]>
   /** What is in a block up to this one, and not confirmed. */

@@ -98,7 +98,8 @@ export function readLedger(database_file: string) {
   const db = new Database(database_file, { readonly: true })
   const all = <T>(sql: string) => db.prepare<[], T>(sql).all()
   const events = all<{ id: string; status: string }>(`
-    SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events ORDER BY key`)
+    SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events
+    WHERE event = 'transaction_update' ORDER BY key`)
   const attempts = all<Attempt>(`
     SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas
     FROM attempts JOIN transactions ON transactions.key = transaction_key ORDER BY transaction_key, number`)

@@ -1,4 +1,4 @@
-import type { Event, Relayer } from '../../../generated/openapi.ts'
+import type { Event, Relayer, WaitingFor } from '../../../generated/openapi.ts'
 import type { Observer } from '../../observer.ts'
 import type { EventRow, RelayerRow, TransactionRow } from '../rows.ts'
 import type { Store } from '../store.ts'
@@ -21,6 +21,8 @@ export interface StoreWorld {
 export interface Events {
   /** A transaction has another state. */
   ofTransaction(transaction: TransactionRow): void
+  /** A transaction waits, for the reason that it holds. */
+  ofWait(transaction: TransactionRow & { waiting_for: WaitingFor | null }): void
   /** A relayer was changed: told when it stops or goes on. */
   ofChange(before: RelayerRow, after: RelayerRow): void
   ofLowBalance(relayer: RelayerRow, balance: string, min_balance: string): void
@@ -70,6 +72,16 @@ export function createEvents(
     ofTransaction(row) {
       write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shownOf(row) })
       observer.moved?.(row.status)
+    },
+    ofWait(row) {
+      const waiting_for = row.waiting_for ?? 'other'
+      write(row.relayer_key, 'transaction_waiting', row.id, {
+        payload_type: 'transaction_waiting',
+        waiting_for,
+        ...shownOf(row),
+      })
+      const { relayer_id, id: transaction_id, nonce, status_reason } = row
+      observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for, reason: status_reason })
     },
     ofChange(before, after) {
       const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled

@@ -2,10 +2,11 @@ import type { Transaction } from '../../../generated/openapi.ts'
 import type { TransactionRow } from '../rows.ts'
 
 /** A row as SQLite has it. */
-export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign'> & {
+export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign' | 'waits_told'> & {
   signature: string | null
   speed: string | null
   resign: 0 | 1
+  waits_told: string
 }
 
 /** The columns that the contract shows. */
@@ -13,7 +14,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, data, no
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed`
 
 export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, block_number,
-  block_hash, reprice_at, revision`
+  block_hash, waiting_for, waits_told, reprice_at, revision`
 
 export const show = (row: Row): Transaction => ({
   ...row,
@@ -21,13 +22,19 @@ export const show = (row: Row): Transaction => ({
   speed: row.speed === null ? null : JSON.parse(row.speed),
 })
 
-export const read = (row: Row): TransactionRow => ({ ...row, ...show(row), resign: row.resign === 1 })
+export const read = (row: Row): TransactionRow => ({
+  ...row,
+  ...show(row),
+  resign: row.resign === 1,
+  waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
+})
 
 export const encode = (row: TransactionRow) => ({
   ...row,
   signature: row.signature && JSON.stringify(row.signature),
   speed: row.speed && JSON.stringify(row.speed),
   resign: row.resign ? 1 : 0,
+  waits_told: JSON.stringify(row.waits_told),
 })
 
 /** What the contract shows of a row. */

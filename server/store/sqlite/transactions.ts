@@ -14,6 +14,7 @@ type Transactions = Pick<
   | 'getTransactionByNonce'
   | 'renumber'
   | 'pending'
+  | 'firstInLine'
   | 'flying'
   | 'mined'
   | 'holders'
@@ -30,7 +31,7 @@ type Transactions = Pick<
 
 export function transactions(connection: Connection, world: StoreWorld): Transactions {
   const { db, write, record } = connection
-  const writeEvent = createEvents(connection, world).ofTransaction
+  const events = createEvents(connection, world)
   const spendings = createSpending(connection, world.now)
   const timestamp = () => new Date(world.now()).toISOString()
 
@@ -42,6 +43,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   )
   const spentOf = db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
   const setSpent = db.prepare<[string | null, number]>('UPDATE transactions SET spent = ? WHERE key = ?')
+  const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE key = ?')
   const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
   // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
   const update = db.prepare<[object]>(`
@@ -49,15 +51,22 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, valid_until = $valid_until, intent = $intent, resign = $resign,
-      block_number = $block_number, block_hash = $block_hash, reprice_at = $reprice_at, revision = $revision
+      block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
+      reprice_at = $reprice_at, revision = $revision
     WHERE key = $key`)
   const insertAttempt = db.prepare<[object]>(`
-    INSERT INTO attempts (transaction_key, number, purpose, hash, raw, gas_price, max_fee_per_gas,
+    INSERT INTO attempts (transaction_key, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
       max_priority_fee_per_gas, created_at)
-    VALUES ($transaction_key, $number, $purpose, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
+    VALUES ($transaction_key, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
       $created_at)`)
+  const setTaken = db.prepare<[string, number, number]>(
+    'UPDATE attempts SET taken_at = ?, refusal = NULL WHERE transaction_key = ? AND number = ? AND taken_at IS NULL',
+  )
+  const setRefusal = db.prepare<[string, number, number]>(
+    'UPDATE attempts SET refusal = ? WHERE transaction_key = ? AND number = ?',
+  )
   const selectAttempts = db.prepare<[number], Attempt>(`
-    SELECT number, purpose, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas
+    SELECT number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, refusal
     FROM attempts WHERE transaction_key = +? ORDER BY number`)
   const selectPending = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
@@ -106,19 +115,42 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       .pluck(),
   )
 
+  /** The unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
+  const first = (relayer_key: number): TransactionRow | undefined => {
+    const rows = [selectFlying.get(relayer_key, 1), selectPending.get(relayer_key, Number.MAX_SAFE_INTEGER, 1)]
+    const [row] = rows.filter((one) => one !== undefined).sort((a, b) => (a.nonce as number) - (b.nonce as number))
+    return row && read(row)
+  }
+
+  /**
+   * Tells of a reason to wait, once per transaction and reason, and only of the transaction whose nonce is next: those behind it
+   * wait for it, and thousands of them write no event.
+   */
+  const tellWait = (row: TransactionRow): void => {
+    const { key, waiting_for, waits_told } = row
+    if (waiting_for === null || waits_told.includes(waiting_for) || first(row.relayer_key)?.key !== key) return
+    row.waits_told = [...waits_told, waiting_for]
+    setWaitsTold.run(JSON.stringify(row.waits_told), key)
+    events.ofWait(row)
+  }
+
   /** Compare, set, and tell, in one: undefined when somebody was faster. */
-  const move = ({ key, revision, set, attempt }: Move): TransactionRow | undefined => {
+  const move = ({ key, revision, set, attempt, taken, refused }: Move): TransactionRow | undefined => {
     const row = byKey.get(key)
     if (row?.revision !== revision) return undefined
     const before = read(row)
-    const after: TransactionRow = { ...before, ...set, revision: revision + 1 }
+    const after: TransactionRow = { ...before, ...waitOf(set), ...set, revision: revision + 1 }
+    if (finished.has(after.status)) after.waiting_for = null
     update.run(encode(after))
     if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
     if (attempt) {
       insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })
       record(signatureEntry(before, attempt, world.now()))
     }
-    if (after.status !== before.status) writeEvent(after)
+    for (const number of taken ?? []) setTaken.run(timestamp(), key, number)
+    if (refused) setRefusal.run(refused.refusal, key, refused.number)
+    if (after.status !== before.status) events.ofTransaction(after)
+    tellWait(after)
     return after
   }
 
@@ -153,6 +185,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         if (move({ key, revision, set })) setNonce.run(chain_id, from, nonce + 1)
       }),
     pending: async (relayer_key, below, limit) => selectPending.all(relayer_key, below, limit).map(read),
+    firstInLine: async (relayer_key) => first(relayer_key),
     flying: async (relayer_key, limit) => selectFlying.all(relayer_key, limit).map(read),
     mined: async (relayer_key, up_to_block, limit) => selectMined.all(relayer_key, up_to_block, limit).map(read),
     holders: async (chain_id, address, from, to, limit) =>
@@ -184,10 +217,16 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         }
         return done(move({ key, revision, set: { intent, resign: true, status_reason } }))
       }),
-    ...lotWithdrawal(connection, writeEvent, giveBack),
+    ...lotWithdrawal(connection, events.ofTransaction, giveBack),
     relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],
   }
 }
+
+const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+/** A reason that is set without a code keeps none of the former one. */
+const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
+  status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }
 
 const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
@@ -199,7 +238,11 @@ function done(moved: TransactionRow | undefined): TransactionRow {
 }
 
 /** The service signs by itself, for a transaction that was asked for before. */
-const signatureEntry = ({ relayer_id }: TransactionRow, { purpose, hash }: Attempt, at: number): AuditEntry => ({
+const signatureEntry = (
+  { relayer_id }: TransactionRow,
+  { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
+  at: number,
+): AuditEntry => ({
   at,
   caller: 'service',
   operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
