@@ -1237,14 +1237,17 @@ export interface components {
                 percentile: number;
             } | null;
         };
-        /** @description Any number of bytes of hex, with or without 0x. */
-        BytesInput: string;
+        /**
+         * @description At most 130,848 bytes of hex, with or without 0x. Nodes take no transaction above 131,072 bytes in all, and the other fields
+         *     and the signature need up to 224 of them.
+         */
+        CallDataInput: string;
         SendTransactionRequest: {
             /** @description The receiver; absent or null to create a contract from `data`. */
             to?: components["schemas"]["AddressInput"] | null;
             /** @description The amount that is sent along. */
             value: components["schemas"]["AmountInput"];
-            data?: components["schemas"]["BytesInput"] | null;
+            data?: components["schemas"]["CallDataInput"] | null;
             /** @description Estimated by the node when absent. */
             gas_limit?: number | null;
             /** @description Which percentile of recent tips is paid - 30, 50, 85 or 99. `average` when absent. */
@@ -1615,7 +1618,12 @@ export interface components {
             chain_id: components["schemas"]["ChainId"];
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"];
-            /** @description How deep a transaction must lie to be confirmed, its own block counted. 1 when absent. */
+            /**
+             * @description How deep a transaction must be to be confirmed, its own block counted. When absent, a default by chain id: 1 on the
+             *     development chains 1337 and 31337, 12 on Ethereum and on chains that this service does not know, 256 on Polygon, 15 on
+             *     BNB Smart Chain, 3 on Avalanche, about 40 seconds of blocks on rollups with one sequencer. A network that exists
+             *     keeps its number.
+             */
             required_confirmations?: number;
             average_blocktime_ms?: number;
             is_testnet?: boolean;
@@ -1626,6 +1634,7 @@ export interface components {
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"] | null;
+            /** @description Null sets the default of the chain id. */
             required_confirmations?: number | null;
             average_blocktime_ms?: number | null;
             is_testnet?: boolean | null;
@@ -2467,7 +2476,7 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type Transaction = components['schemas']['Transaction'];
-export type BytesInput = components['schemas']['BytesInput'];
+export type CallDataInput = components['schemas']['CallDataInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];

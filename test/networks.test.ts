@@ -13,7 +13,7 @@ const bare = {
   chain_id: 11_155_111,
   rpc_urls: [{ url: 'https://rpc.example.com', weight: 100 }],
   symbol: null,
-  required_confirmations: 1,
+  required_confirmations: 12,
   average_blocktime_ms: null,
   is_testnet: false,
   explorer_urls: [],
@@ -60,6 +60,25 @@ test('a chain id is exact up to the greatest', async () => {
   for (const chain_id of [1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
     const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id } })
     expect((await client.get(onePath, { path: { network_id: data.id } })).data.chain_id).toBe(chain_id)
+  }
+})
+
+test('confirmations have a default by chain id, 1 on development chains only', async () => {
+  const { client } = await startTestService()
+  for (const [chain_id, expected] of [
+    [1, 12],
+    [137, 256],
+    [8_453, 20],
+    [31_337, 1],
+    [1_337, 1],
+    [4_242, 12],
+  ] as const) {
+    const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id } })
+    expect.soft(data.required_confirmations, `${chain_id}`).toBe(expected)
+    const path = { network_id: data.id }
+    await client.patch(onePath, { path, body: { required_confirmations: 7 } })
+    const reset = await client.patch(onePath, { path, body: { required_confirmations: null } })
+    expect.soft(reset.data.required_confirmations, `${chain_id}`).toBe(expected)
   }
 })
 

@@ -1,5 +1,5 @@
-import type { Market, Tier } from './fees.ts'
-import { percentileOf } from './fees.ts'
+import type { Market } from './fees.ts'
+import { readMarket } from './market.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 import { revertReason } from './rpc-error.ts'
 
@@ -46,6 +46,8 @@ export interface Chain {
   latestNonce(address: string): Promise<number>
   pendingNonce(address: string): Promise<number>
   market(): Promise<Market>
+  /** How much gas fits in a block; undefined where the node does not say. */
+  blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
   /** Each in the order given; undefined where a node has taken it. */
   send(raws: Uint8Array[]): Promise<(Error | undefined)[]>
@@ -58,9 +60,6 @@ export interface Chain {
   findByNonce(address: string, nonce: number, head: number): Promise<MinedTransaction | undefined>
 }
 
-const history_blocks = 20
-const fallback_tip = 1_000_000_000n
-
 export function createChain(rpc: Rpc): Chain {
   const quantity = async (method: string, params: unknown[]) => {
     const answer = await rpc(method, params)
@@ -69,39 +68,6 @@ export function createChain(rpc: Rpc): Chain {
   }
   const nonceAt = async (address: string, block: string) =>
     Number(await quantity('eth_getTransactionCount', [address, block]))
-
-  async function market(): Promise<Market> {
-    const tiers = Object.keys(percentileOf) as Tier[]
-    const percentiles = tiers.map((tier) => percentileOf[tier])
-    try {
-      const history = (await rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles])) as FeeHistory | null
-      if (!history) throw noAnswer('eth_feeHistory')
-      const base_fee = BigInt(history.baseFeePerGas?.at(-1) ?? '0x0')
-      if (base_fee > 0n) {
-        const rewards = (history.reward ?? []).filter((_, index) => (history.gasUsedRatio[index] ?? 0) > 0)
-        const suggested = rewards.length > 0 ? undefined : await suggestedTip()
-        const tips = tiers.map((tier, column) => [
-          tier,
-          suggested ?? median(rewards.map((row) => BigInt(row[column] ?? '0x0'))),
-        ])
-        return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
-      }
-    } catch (error) {
-      // Chains from before EIP-1559 do not know the method.
-      if (!(error instanceof RpcError)) throw error
-    }
-    return { kind: 'legacy', gas_price: await quantity('eth_gasPrice', []) }
-  }
-
-  /** Empty blocks have no tips to go by. */
-  async function suggestedTip(): Promise<bigint> {
-    try {
-      return await quantity('eth_maxPriorityFeePerGas', [])
-    } catch (error) {
-      if (error instanceof RpcError) return fallback_tip
-      throw error
-    }
-  }
 
   return {
     rpc,
@@ -119,8 +85,17 @@ export function createChain(rpc: Rpc): Chain {
     balance: (address) => quantity('eth_getBalance', [address, 'latest']),
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
-    market,
-    estimateGas: async (call) => Number(await quantity('eth_estimateGas', [encodeCall(call)])),
+    market: () => readMarket(rpc),
+    async blockGasLimit() {
+      const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
+      const limit = isHex(block?.gasLimit) ? Number(block.gasLimit) : 0
+      return limit > 0 ? limit : undefined
+    },
+    async estimateGas(call) {
+      const estimate = Number(await quantity('eth_estimateGas', [encodeCall(call)]))
+      if (!Number.isSafeInteger(estimate)) throw noAnswer('eth_estimateGas')
+      return estimate
+    },
     send: (raws) =>
       Promise.all(
         raws.map((raw) =>
@@ -173,16 +148,11 @@ export function createChain(rpc: Rpc): Chain {
   }
 }
 
-interface FeeHistory {
-  baseFeePerGas?: string[]
-  gasUsedRatio: number[]
-  reward?: string[][]
-}
-
 interface Block {
   number: string
   hash: string
   parentHash: string
+  gasLimit?: string
 }
 
 interface BlockWithTransactions {
@@ -231,8 +201,3 @@ const encodeCall = ({ from, to, value, data, gas }: CallRequest) => ({
   ...(data !== null && { data }),
   ...(gas !== undefined && { gas: hex(gas) }),
 })
-
-function median(values: bigint[]): bigint {
-  const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  return sorted[Math.floor(sorted.length / 2)] ?? 0n
-}

@@ -18,6 +18,8 @@ export interface Reach {
   market(): Promise<Market>
   /** The balance and the nonce of the last second. */
   funds(address: string): Promise<{ balance: bigint; latest: number }>
+  /** How much gas fits in a block, of the last minute; undefined where no node says. */
+  blockGasLimit(): Promise<number | undefined>
 }
 
 export interface Chains {
@@ -27,6 +29,7 @@ export interface Chains {
 
 const market_ms = 2_000
 const funds_ms = 1_000
+const gas_limit_ms = 60_000
 const max_remembered = 10_000
 
 /**
@@ -55,7 +58,8 @@ export function createChains(
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
     })
-    return { chain, market: () => market(''), funds }
+    const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
+    return { chain, market: () => market(''), funds, blockGasLimit: () => gasLimit('') }
   }
 
   return {

@@ -2,6 +2,7 @@ import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
 import { conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
+import { confirmationsOf } from './confirmations.ts'
 import { page } from './page.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 
@@ -10,15 +11,16 @@ export interface NetworkParts {
   checkTarget(url: URL): string | undefined
 }
 
-const defaults = {
-  symbol: null,
-  required_confirmations: 1,
-  average_blocktime_ms: null,
-  is_testnet: false,
-  explorer_urls: [],
-  features: [],
-  tags: [],
-} satisfies Partial<Network>
+const defaultsOf = (chain_id: number) =>
+  ({
+    symbol: null,
+    required_confirmations: confirmationsOf(chain_id),
+    average_blocktime_ms: null,
+    is_testnet: false,
+    explorer_urls: [],
+    features: [],
+    tags: [],
+  }) satisfies Partial<Network>
 
 export function networks({
   store,
@@ -27,7 +29,7 @@ export function networks({
   return {
     async createNetwork({ body, deed }) {
       const network: Network = {
-        ...defaults,
+        ...defaultsOf(body.chain_id),
         ...body,
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
@@ -48,10 +50,13 @@ export function networks({
 
     async updateNetwork({ path, body, deed }) {
       const { rpc_urls, ...rest } = body
-      const changes: Partial<Network> = mergePatch(rest)
-      if (rpc_urls) changes.rpc_urls = readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget)
+      const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
       const network = await store.doing(deed, () =>
-        store.updateNetwork(path.network_id, (current) => ({ ...current, ...changes })),
+        store.updateNetwork(path.network_id, (current) => ({
+          ...current,
+          ...mergePatch(rest, current.chain_id),
+          ...urls,
+        })),
       )
       if (!network) throw notFound('Not Found')
       return single(show(network))
@@ -60,9 +65,9 @@ export function networks({
 }
 
 /** RFC 7396: null removes, which for a network means its default. */
-const mergePatch = (patch: Omit<UpdateNetworkRequest, 'rpc_urls'>): Partial<Network> =>
-  Object.fromEntries(
-    Object.entries(patch).map(([name, value]) => [name, value ?? defaults[name as keyof typeof defaults]]),
-  )
+function mergePatch(patch: Omit<UpdateNetworkRequest, 'rpc_urls'>, chain_id: number): Partial<Network> {
+  const its: Partial<Network> = defaultsOf(chain_id)
+  return Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? its[name as keyof Network]]))
+}
 
 const show = (network: Network): Network => ({ ...network, rpc_urls: showRpcUrls(network.rpc_urls) })

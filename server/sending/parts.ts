@@ -66,6 +66,7 @@ export interface Reach {
   network: Network
   market(): Promise<Market>
   funds(address: string): Promise<{ balance: bigint; latest: number }>
+  blockGasLimit(): Promise<number | undefined>
 }
 
 export interface SignedEnvelope {

@@ -7,6 +7,8 @@ import { capOf, type Market, type Prices, type Reach, type SendingParts, type Ti
 export const default_tier: Tier = 'average'
 const estimate_percent = 110
 const transfer_gas = 21_000
+/** The most gas of one transaction (EIP-7825), on the chains that have this limit. */
+const max_transaction_gas = 2 ** 24
 
 /** What the chain says of a transaction before a nonce is taken. */
 export interface Quote {
@@ -65,14 +67,14 @@ export function createPreparation(parts: PreparationParts): Preparation {
 
   const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
 
-  async function estimateGas({ address, policies }: RelayerRow, { chain }: Reach, wanted: Wanted): Promise<number> {
+  async function estimateGas({ address, policies }: RelayerRow, reach: Reach, wanted: Wanted): Promise<number> {
     if (policies.gas_limit_estimation === false) {
       throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
     }
     const { to, data } = wanted
-    const estimate = await chain.estimateGas({ from: address, to, value: BigInt(wanted.value), data })
-    // The state may be another by the time that it is mined; a plain transfer's cost is fixed.
-    return estimate === transfer_gas ? estimate : Math.ceil((estimate * estimate_percent) / 100)
+    const call = { from: address, to, value: BigInt(wanted.value), data }
+    const [estimate, block_gas] = await Promise.all([reach.chain.estimateGas(call), reach.blockGasLimit()])
+    return withMargin(estimate, block_gas)
   }
 
   function priceOf(relayer: RelayerRow, wanted: Wanted, market: Market): Prices {
@@ -100,6 +102,16 @@ export function createPreparation(parts: PreparationParts): Preparation {
   }
 
   return { quote }
+}
+
+/**
+ * The gas limit for an estimate: 10 % more, because the state may have changed by the time that it is mined. A plain transfer's cost
+ * is fixed. The margin alone never passes a limit above which no block takes the transaction.
+ */
+export function withMargin(estimate: number, block_gas: number | undefined): number {
+  if (estimate === transfer_gas) return estimate
+  const limits = [block_gas ?? Number.POSITIVE_INFINITY, max_transaction_gas].filter((limit) => limit >= estimate)
+  return Math.min(Math.ceil((estimate * estimate_percent) / 100), ...limits)
 }
 
 /** Throws ApiError (403 for the policy, 400) when the balance does not suffice. */

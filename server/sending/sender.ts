@@ -122,7 +122,7 @@ export function createSender(parts: SenderParts): Sender {
     const reorganized = memory.recheck
     const head = memory.head?.number ?? 0
     const deep = head - reach.network.required_confirmations + 1
-    const market = await reach.market()
+    const market = await marketOf(reach)
     const flying = await store.flying(relayer.key, max_rows)
     const mined = await store.mined(relayer.key, reorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
@@ -246,9 +246,16 @@ export function createSender(parts: SenderParts): Sender {
     return rows
   }
 
-  function isPayable(row: TransactionRow, market: Market): boolean {
+  /** Receipts do not wait for prices: a node that answers no price may still know what was mined. */
+  const marketOf = ({ market }: Reach): Promise<Market | undefined> =>
+    market().catch((error) => {
+      if (parts.kindOf(error) === undefined) throw error
+      return undefined
+    })
+
+  function isPayable(row: TransactionRow, market: Market | undefined): boolean {
     const prices = pricesOf(row)
-    return !prices || fees.isPayable(prices, market)
+    return !prices || !market || fees.isPayable(prices, market)
   }
 
   const sightOf = ({ reach, memory }: Lane, known: Partial<Sight>): Sight => ({

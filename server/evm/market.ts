@@ -1,0 +1,83 @@
+import { type Market, percentileOf, type Tier } from './fees.ts'
+import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
+
+const history_blocks = 20
+const fallback_tip = 1_000_000_000n
+/** In wei a unit of gas. No chain is near it; a price above it would exceed the contract's 256 bits once it is multiplied. */
+const max_price = 2n ** 96n
+
+const tiers = Object.keys(percentileOf) as Tier[]
+
+/**
+ * Reads the market: from eth_feeHistory where its answer is sound, else from the newest block's base fee and
+ * eth_maxPriorityFeePerGas, else from eth_gasPrice (chains without EIP-1559). A malformed answer counts as no answer, because
+ * some nodes answer eth_feeHistory with null or with arrays missing. Throws RpcError or RpcUnavailable when no way is left.
+ */
+export async function readMarket(rpc: Rpc): Promise<Market> {
+  const percentiles = tiers.map((tier) => percentileOf[tier])
+  const history = await orNothing(rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles]))
+  const { base_fee, rewards } = readHistory(history) ?? { base_fee: await headBaseFee(rpc), rewards: [] }
+  if (base_fee === undefined || base_fee === 0n) return { kind: 'legacy', gas_price: await gasPrice(rpc) }
+
+  // Empty blocks have no tips to go by.
+  const suggested = rewards.length > 0 ? undefined : await suggestedTip(rpc)
+  const tips = tiers.map((tier, column) => [tier, suggested ?? median(rewards.map((row) => row[column] ?? 0n))])
+  return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
+}
+
+interface History {
+  /** Of the next block; 0 where the chain has none. */
+  base_fee: bigint
+  /** Of the blocks that were not empty, a column for each tier. */
+  rewards: bigint[][]
+}
+
+/** Undefined for an answer without a base fee. Malformed rows of tips are left out. */
+function readHistory(answer: unknown): History | undefined {
+  const { baseFeePerGas, gasUsedRatio, reward } = fieldsOf(answer)
+  const base_fee = Array.isArray(baseFeePerGas) ? readPrice(baseFeePerGas.at(-1)) : undefined
+  if (base_fee === undefined) return undefined
+  const used = Array.isArray(gasUsedRatio) ? gasUsedRatio : []
+  const rows: unknown[] = Array.isArray(reward) ? reward : []
+  const rewards = rows.flatMap((row, index) => {
+    if (!Array.isArray(row) || !(used[index] > 0)) return []
+    const prices = row.map(readPrice).filter((price) => price !== undefined)
+    return prices.length === tiers.length ? [prices] : []
+  })
+  return { base_fee, rewards }
+}
+
+const headBaseFee = async (rpc: Rpc): Promise<bigint | undefined> =>
+  readPrice(fieldsOf(await orNothing(rpc('eth_getBlockByNumber', ['latest', false]))).baseFeePerGas)
+
+const suggestedTip = async (rpc: Rpc): Promise<bigint> =>
+  readPrice(await orNothing(rpc('eth_maxPriorityFeePerGas', []))) ?? fallback_tip
+
+async function gasPrice(rpc: Rpc): Promise<bigint> {
+  const price = readPrice(await rpc('eth_gasPrice', []))
+  if (price === undefined) throw new RpcUnavailable('A node answers eth_gasPrice with no price')
+  return price
+}
+
+/** A node that does not know a method, or fails at it, leaves the next way open. */
+const orNothing = (answer: Promise<unknown>): Promise<unknown> =>
+  answer.catch((error) => {
+    if (error instanceof RpcError) return undefined
+    throw error
+  })
+
+const fieldsOf = (answer: unknown): Record<string, unknown> =>
+  typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {}
+
+function readPrice(answer: unknown): bigint | undefined {
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer)) return undefined
+  const price = BigInt(answer)
+  return price <= max_price ? price : undefined
+}
+
+const hex = (number: number): string => `0x${number.toString(16)}`
+
+function median(values: bigint[]): bigint {
+  const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return sorted[Math.floor(sorted.length / 2)] ?? 0n
+}

@@ -1,0 +1,41 @@
+/** A chain that one process makes for itself: nothing replaces its blocks. */
+const development_confirmations = 1
+/**
+ * For a chain that is not in the table. Twelve blocks are the customary figure for Ethereum: since the Merge no reorganization of
+ * mainnet was deeper than 7 slots (the beacon chain's of 2022-05-25), and a block is final after two epochs, 64 slots.
+ */
+const default_confirmations = 12
+
+/** How deep a transaction must be to be confirmed where the operator names no number, by chain id; its own block is counted. */
+const confirmations: Record<number, number> = {
+  1337: development_confirmations,
+  31337: development_confirmations,
+  1: 12,
+  // BNB Smart Chain: the figure of exchanges from before its fast finality (BEP-126, two blocks as a rule).
+  56: 15,
+  97: 15,
+  // Polygon PoS: a reorganization of 157 blocks was seen on 2023-02-22 (block 39,599,624).
+  137: 256,
+  80002: 256,
+  // Avalanche C-Chain: an accepted block is final; a few blocks cover nodes that lag behind each other.
+  43114: 3,
+  43113: 3,
+  // Rollups: their sequencer alone orders transactions, and takes blocks back only when it fails. The figures are about 40 s of
+  // blocks: 2 s on the OP Stack (Optimism, Base, Zora, Mode, Blast), 0.25 s on Arbitrum, 2 to 3 s on Linea and Scroll.
+  10: 20,
+  8453: 20,
+  7777777: 20,
+  34443: 20,
+  81457: 20,
+  11155420: 20,
+  84532: 20,
+  42161: 160,
+  42170: 160,
+  421614: 160,
+  59144: 20,
+  59141: 20,
+  534352: 20,
+  534351: 20,
+}
+
+export const confirmationsOf = (chain_id: number): number => confirmations[chain_id] ?? default_confirmations
