@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description In the order of their creation.
+         * @description In the order of their creation. A key that is limited to relayers sees only those that it created.
          */
         get: operations["listNotifications"];
         put?: never;
@@ -490,6 +490,11 @@ export interface paths {
          * @description A notification is a webhook that relayers can report to. Its signing key goes in and never comes out:
          *     `has_signing_key` says whether there is one. An `id` that is taken is refused, and the first notification stays
          *     as it was.
+         *
+         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes only
+         *     its own notifications, at most 100; any other answers as one that does not exist. Keys that are not limited to
+         *     relayers see all. Ids are unique over all keys: the 409 of a taken id can so reveal another key's id; a generated id
+         *     cannot be guessed.
          */
         post: operations["createNotification"];
         delete?: never;
@@ -722,7 +727,8 @@ export interface paths {
         /**
          * Update a relayer
          * @description A JSON merge patch (RFC 7396): what is absent stays, null removes, and `policies` is merged key by key. A paused
-         *     relayer signs and sends nothing from the moment of this answer on.
+         *     relayer signs and sends nothing from the moment of this answer on. A key that is limited to relayers can attach only
+         *     notifications that it created (400 for any other, as for an unknown one).
          */
         patch: operations["updateRelayer"];
         trace?: never;
@@ -3343,6 +3349,7 @@ export interface operations {
             200: components["responses"]["DeliveryAttempt"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };

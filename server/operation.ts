@@ -42,6 +42,10 @@ export interface Caller {
   rate_limit: { per_second: number; burst: number } | null
 }
 
+/** Whose notifications the caller may see and use: its own, when it is limited to relayers; undefined: all. */
+export const creatorSeenBy = ({ id, relayer_ids }: Caller): string | undefined =>
+  relayer_ids === undefined ? undefined : id
+
 /** A request that has passed the contract: query defaults are filled in, numbers are numbers. */
 export interface OperationRequest<Id extends OperationId> {
   path: Parameter<Id, 'path'>

@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
@@ -26,8 +26,8 @@ const max_streams = 1_000
 export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer }: DeliveryParts): Deliveries {
   let streams = 0
 
-  async function find(notification_id: string): Promise<number> {
-    const key = await store.targetKey(notification_id)
+  async function find(notification_id: string, caller: Caller): Promise<number> {
+    const key = await store.targetKey(notification_id, creatorSeenBy(caller))
     if (key === undefined) throw notFound('Notification not found')
     return key
   }
@@ -35,12 +35,12 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
     conflict('/path/notification_id', 'The notification is disabled: update its url or signing key')
 
   return {
-    async getNotificationHealth({ path }) {
-      return single(await store.notificationHealth(await find(path.notification_id)))
+    async getNotificationHealth({ path, caller }) {
+      return single(await store.notificationHealth(await find(path.notification_id, caller)))
     },
 
-    async listDeliveries({ path, query }) {
-      const key = await find(path.notification_id)
+    async listDeliveries({ path, query, caller }) {
+      const key = await find(path.notification_id, caller)
       return page(
         query,
         (slice) => store.listDeliveries(key, slice, query.status),
@@ -48,8 +48,8 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
       )
     },
 
-    async redeliver({ path, deed }) {
-      const key = await find(path.notification_id)
+    async redeliver({ path, deed, caller }) {
+      const key = await find(path.notification_id, caller)
       const delivery = await store.doing(deed, () => store.redeliver(key, path.delivery_id))
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
@@ -57,9 +57,9 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
       return single(delivery)
     },
 
-    async redeliverFailed({ path, body, deed }) {
+    async redeliverFailed({ path, body, deed, caller }) {
       const since = readTime(body.since, '/body/since')
-      const key = await find(path.notification_id)
+      const key = await find(path.notification_id, caller)
       const redelivered = await store.doing(deed, () => store.redeliverFailed(key, since))
       if (redelivered === 'disabled') throw disabled()
       wakeDeliverer(key)
@@ -76,8 +76,8 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
       return counted(follow(held.relayer.key, last === undefined ? undefined : Number(last)))
     },
 
-    async testNotification({ path }) {
-      return single(await sendTest(await find(path.notification_id)))
+    async testNotification({ path, caller }) {
+      return single(await sendTest(await find(path.notification_id, caller)))
     },
   }
 

@@ -1,5 +1,5 @@
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { NotificationChanges } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -12,6 +12,8 @@ export interface NotificationParts {
   seal(secret: Uint8Array, row: string): Uint8Array
 }
 
+/** Of an API key that is limited to relayers. */
+const max_of_limited_key = 100
 /** How long a key that was replaced goes on signing beside the new one. */
 const former_key_ms = 24 * 3_600_000
 
@@ -26,24 +28,32 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
   return {
-    async createNotification({ body, deed }) {
+    async createNotification({ body, caller, deed }) {
       const { id = makeId(), type = 'webhook', url, signing_key = '' } = body
       checkUrl(url)
-      const notification = { id, type, url, signing_key: sealed(id, signing_key) }
+      const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by: caller.id }
+      const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
       deed.subject = id
-      if (!(await store.doing(deed, () => store.createNotification(notification)))) {
-        throw new ApiError('conflict', 'Notification with this ID already exists')
+      const outcome = await store.doing(deed, () => store.createNotification(notification, max_of_creator))
+      if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
+      if (outcome === 'too_many') {
+        throw conflict('/body', `this API key has ${max_of_limited_key} notifications, which is its limit`)
       }
       return single({ id, type, url, has_signing_key: signing_key !== '' })
     },
 
-    listNotifications: ({ query }) => page(query, store.listNotifications, (notification) => notification),
+    listNotifications: ({ query, caller }) =>
+      page(
+        query,
+        (slice) => store.listNotifications(slice, creatorSeenBy(caller)),
+        (notification) => notification,
+      ),
 
-    async getNotification({ path }) {
-      return single(found(await store.getNotification(path.notification_id)))
+    async getNotification({ path, caller }) {
+      return single(found(await store.getNotification(path.notification_id, creatorSeenBy(caller))))
     },
 
-    async updateNotification({ path, body, deed }) {
+    async updateNotification({ path, body, caller, deed }) {
       const changes: NotificationChanges = { former_until: now() + former_key_ms }
       if (body.type !== undefined) changes.type = body.type
       if (body.url !== undefined) {
@@ -51,11 +61,14 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
         changes.url = body.url
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
-      return single(found(await store.doing(deed, () => store.updateNotification(path.notification_id, changes))))
+      const update = () => store.updateNotification(path.notification_id, changes, creatorSeenBy(caller))
+      return single(found(await store.doing(deed, update)))
     },
 
-    async deleteNotification({ path, deed }) {
-      const outcome = await store.doing(deed, () => store.deleteNotification(path.notification_id))
+    async deleteNotification({ path, caller, deed }) {
+      const outcome = await store.doing(deed, () =>
+        store.deleteNotification(path.notification_id, creatorSeenBy(caller)),
+      )
       if (outcome === 'missing') throw notFound('Notification not found')
       if (outcome === 'in_use') throw conflict('/path/notification_id', 'A relayer reports to this notification')
       return single('Notification deleted successfully')

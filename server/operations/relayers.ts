@@ -1,6 +1,6 @@
 import type { Relayer } from '../../generated/openapi.ts'
 import { badRequest, conflict, notFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -46,7 +46,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       return single(show(relayer))
     },
 
-    async updateRelayer({ path, body, deed }) {
+    async updateRelayer({ path, body, caller, deed }) {
       const { policies, custom_rpc_urls, ...rest } = body
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
       const change = (current: RelayerRow): RelayerRow => ({
@@ -55,7 +55,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
         ...urls,
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
       })
-      const updated = await store.doing(deed, () => store.updateRelayer(path.relayer_id, change))
+      const updated = await store.doing(deed, () => store.updateRelayer(path.relayer_id, change, creatorSeenBy(caller)))
       if (updated === 'missing') throw unknown(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()

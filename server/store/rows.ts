@@ -80,6 +80,8 @@ export interface ApiKeyRow extends ApiKey {
 
 export interface NotificationRow extends Omit<Notification, 'has_signing_key'> {
   signing_key: Uint8Array | null
+  /** An API key's id, or `environment`. */
+  created_by: string
 }
 
 /** What is absent stays. */

@@ -86,9 +86,11 @@ export interface Store {
   getRelayer(id: string): Promise<RelayerRow | undefined>
   /** `ids`: only these; absent: all. */
   listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
+  /** `creator`: whose notifications it may be attached to; absent: all. */
   updateRelayer(
     id: string,
     change: (relayer: RelayerRow) => RelayerRow,
+    creator?: string,
   ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
   deleteRelayer(id: string): Promise<Deletion>
 
@@ -105,11 +107,16 @@ export interface Store {
   /** When each was used last. */
   noteApiKeyUses(uses: ReadonlyMap<string, string>): void
 
-  createNotification(notification: NotificationRow): Promise<boolean>
-  getNotification(id: string): Promise<Notification | undefined>
-  listNotifications(slice: Slice): Promise<Listing<Notification>>
-  updateNotification(id: string, changes: NotificationChanges): Promise<Notification | undefined>
-  deleteNotification(id: string): Promise<Deletion>
+  /** `max_of_creator`: how many its creator may have; absent: any number. */
+  createNotification(
+    notification: NotificationRow,
+    max_of_creator?: number,
+  ): Promise<'created' | 'id_taken' | 'too_many'>
+  /** Here and below `creator` limits it to the notifications of one creator; the others are missing. */
+  getNotification(id: string, creator?: string): Promise<Notification | undefined>
+  listNotifications(slice: Slice, creator?: string): Promise<Listing<Notification>>
+  updateNotification(id: string, changes: NotificationChanges, creator?: string): Promise<Notification | undefined>
+  deleteNotification(id: string, creator?: string): Promise<Deletion>
 
   /** The newest first; without a filter it costs the same at any depth. */
   listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
@@ -181,7 +188,7 @@ export interface Store {
   /** The keys of the notifications that have deliveries to make. */
   targetsAtWork(): Promise<number[]>
   getTarget(notification_key: number): Promise<Target | undefined>
-  targetKey(notification_id: string): Promise<number | undefined>
+  targetKey(notification_id: string, creator?: string): Promise<number | undefined>
   /** Due, by age, and none before an earlier one of the same subject. */
   dueDeliveries(notification_key: number, now: number, limit: number): Promise<DueDelivery[]>
   /** When the next delivery is due, in milliseconds of the epoch. */

@@ -39,7 +39,11 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   const target = db.prepare<[number], Target>(`
     SELECT key, id, url, signing_key, former_key, former_until, disabled_reason, failing_since
     FROM notifications WHERE key = ?`)
-  const keyOf = db.prepare<[string], number>('SELECT key FROM notifications WHERE id = ?').pluck()
+  const keyOf = db
+    .prepare<[string, string | null], number>(
+      'SELECT key FROM notifications WHERE id = ? AND created_by = coalesce(?, created_by)',
+    )
+    .pluck()
   const due = db.prepare<[number, number, number], DueDelivery>(`
     SELECT deliveries.key, events.id AS event_id, events.body, failures,
       (SELECT COUNT(*) FROM delivery_attempts WHERE delivery_key = deliveries.key) AS attempts
@@ -117,7 +121,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   return {
     targetsAtWork: async () => atWork.all(),
     getTarget: async (key) => target.get(key),
-    targetKey: async (id) => keyOf.get(id),
+    targetKey: async (id, creator) => keyOf.get(id, creator ?? null),
     dueDeliveries: async (key, time, limit) => due.all(key, time, limit),
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
     // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.

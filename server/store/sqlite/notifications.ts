@@ -16,8 +16,11 @@ type Notifications = Pick<
 
 export function notifications({ db, write, writeCached }: Connection): Notifications {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE id = ?`)
+  // The creator has at most as many as `createNotification` lets it have.
+  const selectOf = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE created_by = +? ORDER BY key`)
   const insert = db.prepare<[NotificationRow]>(`
-    INSERT INTO notifications (id, type, url, signing_key) VALUES ($id, $type, $url, $signing_key)
+    INSERT INTO notifications (id, type, url, signing_key, created_by)
+    VALUES ($id, $type, $url, $signing_key, $created_by)
     ON CONFLICT DO NOTHING`)
   // A new address or a new key is a new beginning: whatever disabled the old one says nothing of it.
   const updateTarget = db.prepare<[object]>(`
@@ -31,6 +34,8 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
       disabled_reason = NULL, failing_since = NULL
     WHERE id = $id`)
   const keyOf = db.prepare<[string], number>('SELECT key FROM notifications WHERE id = ?').pluck()
+  const creatorOf = db.prepare<[string], string>('SELECT created_by FROM notifications WHERE id = ?').pluck()
+  const countOf = db.prepare<[string], number>('SELECT COUNT(*) FROM notifications WHERE created_by = ?').pluck()
   const used = db.prepare('SELECT 1 FROM relayers WHERE notification_id = ?')
   const remove = db.prepare('DELETE FROM notifications WHERE id = ?')
 
@@ -43,19 +48,33 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
     const row = select.get(id)
     return row && read(row)
   }
+  const isForeign = (id: string, creator: string | undefined) => creator !== undefined && creatorOf.get(id) !== creator
+  const listAll = lister(db, 'notifications', columns, read)
 
   return {
-    createNotification: async (notification) => write(() => insert.run(notification).changes === 1),
-    getNotification: async (id) => get(id),
-    listNotifications: lister(db, 'notifications', columns, read),
-    updateNotification: async (id, { type = null, url = null, signing_key, former_until }) =>
+    createNotification: async (notification, max_of_creator) =>
       write(() => {
+        if (max_of_creator !== undefined && (countOf.get(notification.created_by) as number) >= max_of_creator) {
+          return 'too_many'
+        }
+        return insert.run(notification).changes === 1 ? 'created' : 'id_taken'
+      }),
+    getNotification: async (id, creator) => (isForeign(id, creator) ? undefined : get(id)),
+    listNotifications: async (slice, creator) => {
+      if (creator === undefined) return listAll(slice)
+      const rows = selectOf.all(creator)
+      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(read), total_items: rows.length }
+    },
+    updateNotification: async (id, { type = null, url = null, signing_key, former_until }, creator) =>
+      write(() => {
+        if (isForeign(id, creator)) return undefined
         updateTarget.run({ id, type, url })
         if (signing_key !== undefined) updateKey.run({ id, signing_key, former_until })
         return get(id)
       }),
-    deleteNotification: async (id) =>
+    deleteNotification: async (id, creator) =>
       writeCached(() => {
+        if (isForeign(id, creator)) return 'missing'
         if (used.get(id)) return 'in_use'
         for (const statement of removeDeliveries) statement.run(keyOf.get(id) ?? 0)
         return remove.run(id).changes === 1 ? 'deleted' : 'missing'

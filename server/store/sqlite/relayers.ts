@@ -37,7 +37,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const listAll = lister(db, 'relayers', columns, read)
   const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
   const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
-  const notification = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
+  const creatorOf = db.prepare<[string], string>('SELECT created_by FROM notifications WHERE id = ?').pluck()
   const sameAddress = db.prepare('SELECT 1 FROM relayers WHERE chain_id = ? AND address = ?')
   const insert = db.prepare<[Omit<Row, 'key'>], Row>(`
     INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
@@ -57,7 +57,11 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE key = ?')
   const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
 
-  const unknownNotification = (id: string | null) => id !== null && !notification.get(id)
+  const unknownNotification = (id: string | null, creator?: string) => {
+    if (id === null) return false
+    const its = creatorOf.get(id)
+    return its === undefined || (creator !== undefined && creator !== its)
+  }
 
   return {
     createRelayer: async (relayer) =>
@@ -84,14 +88,16 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const rows = selectSome.all(JSON.stringify([...ids]))
       return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(read), total_items: rows.length }
     },
-    updateRelayer: async (id, change) => {
+    updateRelayer: async (id, change, creator) => {
       let before: RelayerRow | undefined
       const updated = writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
         before = read(row)
         const changed = change(before)
-        if (unknownNotification(changed.notification_id)) return 'unknown_notification'
+        const { notification_id } = changed
+        const isKept = notification_id === before.notification_id
+        if (!isKept && unknownNotification(notification_id, creator)) return 'unknown_notification'
         update.run({ ...changed, ...encode(changed) })
         events.ofChange(before, changed)
         return changed
