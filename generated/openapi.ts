@@ -381,6 +381,9 @@ export interface paths {
          * Ask the relayer's network
          * @description Passes a JSON-RPC call that only reads on to the network's nodes. An error of the node's is part of a successful
          *     answer, as JSON-RPC has it; 503 means that no node answered.
+         *
+         *     The service answers 502 when the node's answer is larger than 4 MiB, or has more than 100,000 values: ask for less, for example for fewer blocks. It
+         *     answers 429 when 8 calls of the same API key are in flight.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -409,6 +412,8 @@ export interface paths {
          *     it the stream begins with what happens next; `Last-Event-ID: 0` begins with the first event that is kept.
          *     Events are kept for a time that the operator sets (30 days): a client that was away for longer goes on with the first that
          *     is kept, and sees by the jump in `sequence` that it has missed some.
+         *
+         *     One API key can hold 250 of the 1,000 streams of a process; 429 answers more.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1907,7 +1912,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The caller's rate limit is used up. Nothing was done. */
+        /**
+         * @description The caller's rate limit is used up, or its API key holds as many event streams, RPC calls or request bodies as one
+         *     key may hold at once (`details` says which). Nothing was done.
+         */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1932,6 +1940,16 @@ export interface components {
         };
         /** @description What this needs is not reachable now; `details` says what. */
         Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description A node's answer cannot be passed on; `details` says why. */
+        BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2552,6 +2570,7 @@ export type ResponseConflict = components['responses']['Conflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
+export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealth = components['responses']['Health'];
 export type ResponseDeleted = components['responses']['Deleted'];
@@ -2807,6 +2826,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -2893,6 +2913,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -2922,6 +2943,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -2974,6 +2996,7 @@ export interface operations {
             200: components["responses"]["Balance"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -2996,6 +3019,7 @@ export interface operations {
             200: components["responses"]["RelayerStatus"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -3022,6 +3046,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -3057,6 +3083,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -3079,6 +3106,7 @@ export interface operations {
             200: components["responses"]["NonceState"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -3101,6 +3129,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };

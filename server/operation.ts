@@ -55,6 +55,8 @@ export interface OperationRequest<Id extends OperationId> {
   caller: Caller
   /** What the audit trail will say of it; the handler adds what was signed, or made. */
   deed: Deed
+  /** Calls back when the answer is written, or the client is gone. */
+  onClose(callback: () => void): void
 }
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>

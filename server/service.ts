@@ -7,6 +7,7 @@ import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import type { Post } from './evm/post.ts'
+import { AnswerTooLarge } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { hashTypedData } from './evm/typed-data.ts'
 import { parseUnsigned } from './evm/unsigned-transaction.ts'
@@ -19,6 +20,7 @@ import { type Contract, compileContract, readContract } from './http/contract.ts
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
 import { type HttpTimes, listen } from './http/server.ts'
+import { createShares } from './http/shares.ts'
 import { makeId } from './ids.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
@@ -46,6 +48,10 @@ import { createDeliverer } from './webhooks/deliverer.ts'
 import { eventStream } from './webhooks/event-stream.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker } from './worker.ts'
+
+/** Of one process. No API key takes more than a quarter of each. */
+const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
+const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
 /** EX_IOERR of sysexits.h. */
 const exit_code_io = 74
@@ -163,6 +169,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
     })
 
     const state = { stopping: false }
+    const streams = createShares(stream_limits)
+    const rpcCalls = createShares(rpc_call_limits)
     const handlers = createOperations({
       store,
       observer,
@@ -199,6 +207,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
       rpcErrorOf: (error) => (error instanceof RpcError ? error.error : undefined),
       isUnreachable: (error) => error instanceof RpcUnavailable,
+      tooLarge: (error) => (error instanceof AnswerTooLarge ? error.message : undefined),
+      holdRpcCall: (caller) => rpcCalls.hold(caller, 1),
+      holdStream: (caller) => streams.hold(caller, 1),
       unready: () => unready(store, state.stopping),
     })
 

@@ -49,13 +49,18 @@ export function createApp(parts: AppParts): RequestListener {
     const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
 
     return async (request, response, found) => {
+      const onClose = (callback: () => void) => {
+        if (response.closed) callback()
+        else response.once('close', callback)
+      }
       let deed: Deed | undefined
+      let limits: Record<string, string> = none
       try {
         const exchange = exchangeOf(response)
         exchange.operation = operation.id
         const caller = exchange.caller as Caller
         const path = readPath(found)
-        const limits = operation.limited ? rateLimit.take(caller) : none
+        if (operation.limited) limits = rateLimit.take(caller)
         if (operation.guarded) checkRoles(caller, operation)
         const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
         const query = operation.readQuery(queryOf(request))
@@ -64,7 +69,7 @@ export function createApp(parts: AppParts): RequestListener {
         if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)
         deed = record.begin(exchange, path)
-        const body = await handle({ path, query, header, body: given, caller, deed })
+        const body = await handle({ path, query, header, body: given, caller, deed, onClose })
         record.end(deed, operation.status)
         if (operation.streams) {
           const mayFollow = () => mayStill(request, operation, path)
@@ -76,7 +81,7 @@ export function createApp(parts: AppParts): RequestListener {
         if (list) await sendPieces(response, operation.status, limits, list.pieces)
         else send(response, operation.status, limits, JSON.stringify(body))
       } catch (error) {
-        const status = fail(response, error, operation)
+        const status = fail(response, error, operation, limits)
         if (deed) record.end(deed, status)
       }
     }
@@ -95,7 +100,12 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   /** The status that it was answered with. */
-  const fail = (response: ServerResponse, error: unknown, operation: Operation | undefined): number => {
+  const fail = (
+    response: ServerResponse,
+    error: unknown,
+    operation: Operation | undefined,
+    limits: Record<string, string> = none,
+  ): number => {
     const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) {
       response.destroy()
@@ -108,7 +118,7 @@ export function createApp(parts: AppParts): RequestListener {
     send(
       response,
       failure.status,
-      unread ? { ...failure.headers, Connection: 'close' } : failure.headers,
+      { ...limits, ...failure.headers, ...(unread && { Connection: 'close' }) },
       JSON.stringify(failure.body),
     )
     return failure.status
