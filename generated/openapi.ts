@@ -469,6 +469,11 @@ export interface paths {
          * Heal a relayer's nonces now
          * @description Does at once what happens by itself every few seconds: follows a chain that is ahead, fills gaps, and sends again
          *     what the nodes have lost. Answers with the state afterwards.
+         *
+         *     With `{"chain_restarted": true}`, for a test chain that began anew: unfinished transactions end with the reason, the
+         *     `nonce` of every earlier transaction becomes null, the next nonce is the account's count on the new chain, and the
+         *     relayer is enabled again. Refused with 409 where the network is no test network (`is_testnet`, or chain id 1337 or
+         *     31337) and where the chain is still the one that the nonces were used on.
          */
         post: operations["healNonce"];
         delete?: never;
@@ -832,7 +837,12 @@ export interface paths {
         get: operations["getNetwork"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a network
+         * @description Refused with 409 while a relayer uses it. A network whose chain id is wrong can so be deleted and created again. The
+         *     nonce counters of accounts stay: they belong to the chain id.
+         */
+        delete: operations["deleteNetwork"];
         options?: never;
         head?: never;
         /**
@@ -1351,6 +1361,13 @@ export interface components {
                 /** @description Whatever the node says more. */
                 data?: unknown;
             };
+        };
+        HealNonceRequest: {
+            /**
+             * @description The chain began anew, and the nonces that were used on the former chain are to be forgotten.
+             * @default false
+             */
+            chain_restarted?: boolean;
         };
         NonceState: {
             /** @description What the store gives to the next transaction. */
@@ -2510,6 +2527,7 @@ export type Balance = components['schemas']['Balance'];
 export type RelayerStatus = components['schemas']['RelayerStatus'];
 export type RpcRequest = components['schemas']['RpcRequest'];
 export type RpcAnswer = components['schemas']['RpcAnswer'];
+export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
@@ -3123,9 +3141,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["HealNonceRequest"];
+            };
+        };
         responses: {
             200: components["responses"]["NonceState"];
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -3643,6 +3666,28 @@ export interface operations {
             200: components["responses"]["Network"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    deleteNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The network's id, `evm:<name>`.
+                 * @example evm:local
+                 */
+                network_id: components["parameters"]["network_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             default: components["responses"]["Failure"];
         };
     };

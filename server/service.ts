@@ -33,6 +33,7 @@ import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
 import { createRetention } from './retention.ts'
+import { createChainRestart } from './sending/chain-restart.ts'
 import { createDryRun } from './sending/dry-run.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies, overLimit, spendingOf } from './sending/policies.ts'
@@ -127,6 +128,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
     }
     const sender = createSender(sending)
+    const restartChain = createChainRestart(sending)
     const preparation = createPreparation(sending)
     const worker = createWorker({
       work: sender.work,
@@ -199,6 +201,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
       nonceState: async (relayer, latest) => {
         const reach = await chains.reach(relayer)
         return nonces.state(relayer, reach?.chain ?? { blockHash: async () => undefined }, latest)
+      },
+      async restart(relayer, deed) {
+        const reach = await chains.reach(relayer)
+        if (reach) await restartChain(relayer, reach, deed)
       },
       async heal(relayer) {
         await healAccount(relayer)

@@ -9,7 +9,7 @@ import type { Deed } from '../store/rows.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
-import { mediaTypeOf, readBytes, readJson } from './body.ts'
+import { isBodyless, mediaTypeOf, readBytes, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
@@ -34,6 +34,9 @@ interface Target {
   operation: Operation
   serve(request: IncomingMessage, response: ServerResponse, found: Found<Target>): Promise<void>
 }
+
+const mediaTypeFor = (request: IncomingMessage, { mediaTypes }: Operation): string | undefined =>
+  mediaTypes.length > 0 ? mediaTypeOf(request, mediaTypes) : undefined
 
 /**
  * The way of a request, in the order of its checks: token, route, rate limit, roles, shape, and then its operation, whose
@@ -62,9 +65,11 @@ export function createApp(parts: AppParts): RequestListener {
         const path = readPath(found)
         if (operation.limited) limits = rateLimit.take(caller)
         if (operation.guarded) checkRoles(caller, operation)
-        const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
+        // An optional body that is absent is read as an empty object.
+        const isAbsent = operation.bodyIsOptional && isBodyless(request)
+        const mediaType = isAbsent ? operation.mediaTypes[0] : mediaTypeFor(request, operation)
         const query = operation.readQuery(queryOf(request))
-        const given = mediaType === undefined ? undefined : readJson(await readBytes(request), operation.amounts)
+        const given = isAbsent ? {} : mediaType && readJson(await readBytes(request), operation.amounts)
         operation.checkRequest({ query, headers: request.headers, params: path, body: given }, mediaType)
         if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)

@@ -2,7 +2,7 @@ import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { Deed, RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountParts {
@@ -23,6 +23,8 @@ export interface AccountParts {
   nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending'>>
   /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
   heal(relayer: RelayerRow): Promise<void>
+  /** Takes over a test chain that began anew. Throws ApiError (409) where it did not, or is no test chain. */
+  restart(relayer: RelayerRow, deed: Deed): Promise<void>
   /** The error that a node answered with; undefined when no node answered or it is no node's error. */
   rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
   isUnreachable(error: unknown): boolean
@@ -119,9 +121,11 @@ export function accounts(parts: AccountParts): Accounts {
 
     getNonce: ({ path }) => nonceState(path.relayer_id),
 
-    async healNonce({ path }) {
+    async healNonce({ path, body, deed }) {
       const { relayer } = await find(path.relayer_id)
-      await ask(parts.heal(relayer))
+      if (body.chain_restarted) await ask(parts.restart(relayer, deed))
+      const { relayer: current } = await find(path.relayer_id)
+      await ask(parts.heal(current))
       const { relayer: healed } = await find(path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'The relayer is disabled')
       return nonceState(path.relayer_id)

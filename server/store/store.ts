@@ -75,6 +75,8 @@ export interface Store {
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
   updateNetwork(id: string, change: (network: Network) => Network): Promise<Network | undefined>
+  /** `in_use`: a relayer uses it. */
+  deleteNetwork(id: string): Promise<Deletion>
 
   createSigner(signer: SignerRow): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
@@ -174,6 +176,13 @@ export interface Store {
   /** Follows a chain that is ahead; never goes back. */
   raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  /**
+   * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is
+   * unfinished ends with the reason. Answers how many had a nonce; 0 at the end.
+   */
+  forgetNonces(account: Account, reason: string, limit: number): Promise<number>
+  /** The account begins anew on another chain. False, and nothing is changed, while a transaction holds a nonce. */
+  restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
   /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */
