@@ -699,7 +699,8 @@ export interface paths {
         /**
          * Create a relayer
          * @description Puts a signer on a network under a name. An address may be used by one relayer only on each chain id: a second
-         *     one would fight with the first over nonces, and is refused with 400.
+         *     one would fight with the first over nonces, and is refused with 400. On another chain id it is accepted, and `warnings`
+         *     names the policies on messages and typed data that hold for both.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -1747,6 +1748,12 @@ export interface components {
          *     messages and typed data. A transaction is judged when it is accepted, by the policies of that moment; a later change
          *     does not take back what was accepted (cancel it). To cancel is always allowed. They look at what is signed itself, not
          *     at what a contract that is called does in turn.
+         *
+         *     A message or typed data that is signed is valid on every chain where the address is used. So `allow_messages`,
+         *     `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of every relayer on an address,
+         *     on any chain, hold for each of them, also while the relayer that has them is paused. The others hold for the relayer's own
+         *     chain: a transaction for another one is never signed. A pause stops the relayer itself only: to stop every signature of a
+         *     key, pause each relayer on its address.
          */
         RelayerPoliciesInput: {
             /** @description The relayer does not send when its balance is below this. */
@@ -1840,6 +1847,12 @@ export interface components {
             /** @description Whether the service itself has stopped sending with this relayer. */
             system_disabled: boolean;
             disabled_reason: string | null;
+            /**
+             * @description Policies on messages and typed data that hold beyond one relayer: those of another relayer on the same address that
+             *     refuse what this one's policies would allow, and the reverse. Only in the answers of "Create a relayer", "Get a
+             *     relayer" and "Update a relayer", and absent when there are none. Other relayers are named to callers that may touch them.
+             */
+            warnings?: string[];
         };
         CreateRelayerRequest: {
             /** @description Made (UUIDv7) when absent. */

@@ -4,15 +4,21 @@ import type { Observer, SignatureKind } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import { checkMessages, checkSignTransaction, checkTypedData, isAllowedDomain } from './signing-policies.ts'
+import {
+  checkAddress,
+  checkSignTransaction,
+  isAllowedDomain,
+  messageFault,
+  type OnAddress,
+  typedDataFault,
+} from './signing-policies.ts'
 
 interface Signature {
   rs: Uint8Array
   recovery: number
 }
 
-interface Held {
-  relayer: RelayerRow
+interface Held extends OnAddress {
   signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
 }
 
@@ -68,29 +74,30 @@ export function signing(parts: SigningParts): Signing {
   const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
-    async signMessage({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, 'Not found')
+    async signMessage({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, 'Not found')
       const digest = messageDigest(body.message)
       deed.subject = hexOf(digest)
-      checkMessages(relayer.policies)
-      return single(signatureResult(await sign(signer, digest, 'message')))
+      checkAddress(held, caller, messageFault)
+      return single(signatureResult(await sign(held.signer, digest, 'message')))
     },
 
-    async signTypedData({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+    async signTypedData({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, unknown(path.relayer_id))
       const separator = hash('domain_separator', body)
       const digest = typedDataDigest(separator, hash('hash_struct_message', body))
       deed.subject = hexOf(digest)
-      checkTypedData(relayer.policies, separator, true)
-      return single(signatureResult(await sign(signer, digest, 'typed_data')))
+      checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
+      return single(signatureResult(await sign(held.signer, digest, 'typed_data')))
     },
 
-    async signTypedDataFull({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+    async signTypedDataFull({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, unknown(path.relayer_id))
       const { domain_separator, struct_hash, chain_id } = parts.hashTypedData(body)
       const digest = typedDataDigest(domain_separator, struct_hash)
       deed.subject = hexOf(digest)
-      checkTypedData(relayer.policies, domain_separator, false)
+      checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
+      const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
         // Whoever manages the relayer may have meant just this domain.
         if (!isAllowedDomain(relayer.policies, domain_separator)) {

@@ -86,6 +86,8 @@ export interface Store {
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
+  /** All relayers on an address, on any chain. */
+  relayersOn(address: string): Promise<RelayerRow[]>
   /** `ids`: only these; absent: all. */
   listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
   /** `creator`: whose notifications it may be attached to; absent: all. */

@@ -36,6 +36,7 @@ const { operations } = compileContract(document)
 const held = {
   relayer: { paused: false, policies: {} } as RelayerRow,
   signer: localSigner(Buffer.from(key.slice(2), 'hex')),
+  on_address: [],
 }
 const signs = signing({
   findSigner: async () => held,
