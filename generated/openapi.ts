@@ -1720,11 +1720,15 @@ export interface components {
         Selector: string;
         /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
         SelectorInput: string;
-        /** @description What is absent does not limit. */
+        FeeMultiple: number;
+        /** @description An absent policy does not limit, except `max_fee_multiple`, which is 5 then. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
             gas_limit_estimation?: boolean;
             gas_price_cap?: components["schemas"]["Amount"];
+            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            max_fee_per_transaction?: components["schemas"]["Amount"];
+            max_fee_per_day?: components["schemas"]["Amount"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
             allowed_functions?: {
@@ -1746,7 +1750,8 @@ export interface components {
         /**
          * @description What a relayer signs and sends. They hold on every path to a signature: sending, replacing, sign-transaction, signing
          *     messages and typed data. A transaction is judged when it is accepted, by the policies of that moment; a later change
-         *     does not take back what was accepted (cancel it). To cancel is always allowed. They look at what is signed itself, not
+         *     does not take back what was accepted (cancel it). To cancel is always allowed. Limits of prices and fees hold for every
+         *     signature: one that they leave no room for waits, and `status_reason` says so. They look at what is signed itself, not
          *     at what a contract that is called does in turn.
          *
          *     A message or typed data that is signed is valid on every chain where the address is used. So `allow_messages`,
@@ -1762,6 +1767,37 @@ export interface components {
             gas_limit_estimation?: boolean;
             /** @description No transaction pays more than this for a unit of gas. */
             gas_price_cap?: components["schemas"]["AmountInput"];
+            /**
+             * @description How many times the market's price a transaction may pay for a unit of gas; 5 when absent. A transaction that is sent
+             *     again for more pays at most so many times the price that the market asks then for its tier.
+             *
+             *     Without `gas_price_cap` it also limits the prices that a request names when it sends or replaces a transaction: the price
+             *     in the next block may be at most so many times the market's price for the tier `fastest`, or 10 gwei where that is
+             *     more (on chains where gas costs next to nothing, customary prices are no mistake). The price in the next block is
+             *     `gas_price`, or the base fee and `max_priority_fee_per_gas` together, at most `max_fee_per_gas`. So a generous
+             *     `max_fee_per_gas` with a small tip is accepted: the block keeps the base fee, and only the tip is paid to its
+             *     proposer. sign-transaction asks no node and does not know the market: there, limit fees by `gas_price_cap`,
+             *     `max_fee_per_transaction` and `max_fee_per_day`.
+             *
+             *     The market is the answer of the network's nodes. A node that lies about it is limited by the three policies that
+             *     hold an amount of wei.
+             */
+            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            /**
+             * @description No signature can cost more wei in fees than this: its gas limit times its highest price. It holds for every signature, by
+             *     the policies of that moment. When it leaves no room for a higher price, a transaction, or its cancellation, waits
+             *     and says so. The fee that some rollups charge for data is not counted.
+             */
+            max_fee_per_transaction?: components["schemas"]["AmountInput"];
+            /**
+             * @description All signatures of any 24 hours together can cost no more wei in fees than this, counted as in `max_fee_per_transaction`
+             *     when a transaction is accepted, and in steps of five minutes as in `max_value_per_day`. Of several signatures with
+             *     the same nonce only one can be mined, so a transaction counts with the highest of them: sending it again for more
+             *     counts the increase. Cancellations and transfers that fill a nonce count too, and so does sign-transaction. A
+             *     transaction that is canceled before it was signed is given back; the part of the gas that was not used is not.
+             *     Sending is refused when there is no room (403); a new signature for an accepted transaction waits and says so.
+             */
+            max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The only addresses that transactions may go to. With it no contract can be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description Whether to price by EIP-1559 (true) or with one gas price (false); absent, as the chain has it. */
@@ -1811,6 +1847,9 @@ export interface components {
             min_balance?: components["schemas"]["AmountInput"] | null;
             gas_limit_estimation?: boolean | null;
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
+            max_fee_multiple?: components["schemas"]["FeeMultiple"] | null;
+            max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
             allowed_functions?: {
@@ -2585,6 +2624,7 @@ export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
+export type FeeMultiple = components['schemas']['FeeMultiple'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];

@@ -35,6 +35,7 @@ import { readWanted } from './operations/wanted.ts'
 import { createRetention } from './retention.ts'
 import { createChainRestart } from './sending/chain-restart.ts'
 import { createDryRun } from './sending/dry-run.ts'
+import { checkFee } from './sending/fee-policies.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies, overLimit, spendingOf } from './sending/policies.ts'
 import { createPreparation } from './sending/preparation.ts'
@@ -182,7 +183,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       findSigner: keyring.find,
       enclose: keyring.enclose,
       ...{ generateKey, openKeystore, messageDigest, typedDataDigest, hashTypedData, parseUnsigned, stateOf },
-      ...{ checkPolicies, spendingOf, overLimit },
+      ...{ checkPolicies, checkFee, spendingOf, overLimit },
       checkTarget,
       changed: sending.changed,
       sendTest: deliverer.test,

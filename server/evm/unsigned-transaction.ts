@@ -10,6 +10,7 @@ export interface UnsignedTransaction extends Sealed {
   data: string
   /** The most that it pays for gas. */
   gas_price: bigint
+  gas_limit: bigint
 }
 
 /**
@@ -44,7 +45,8 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
   }
   const to = bytesIn(receiver).length === 0 ? null : toHex(bytesIn(receiver, 20))
   return {
-    ...{ chain_id, to, value: numberIn(amount), data: toHex(bytesIn(data)), gas_price: prices.at(-1) as bigint },
+    ...{ chain_id, to, value: numberIn(amount), data: toHex(bytesIn(data)) },
+    ...{ gas_price: prices.at(-1) as bigint, gas_limit: numberIn(gas_limit) },
     ...sealed(type, chain_id, fields),
   }
 }

@@ -50,13 +50,16 @@ export interface SigningParts {
     value: bigint
     data: string
     gas_price: bigint
+    gas_limit: bigint
     digest: Uint8Array
     finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
   }
   /** What the relayer's policies say of a transaction. Throws ApiError (403). */
   checkPolicies(relayer: RelayerRow, transaction: Judged): void
+  /** What its policies say of the highest possible fee, in wei. Throws ApiError (403). */
+  checkFee(relayer: RelayerRow, fee: bigint): void
   /** What limits per day count of it. */
-  spendingOf(relayer: RelayerRow, transaction: Judged): Spend[]
+  spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
 }
 
@@ -130,14 +133,16 @@ export function signing(parts: SigningParts): Signing {
   /** What limits per day count is counted, on the disk, before there is a signature. */
   async function judge(
     relayer: RelayerRow,
-    { to, value, data, gas_price }: ReturnType<typeof parseUnsigned>,
+    { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
     deed: Deed,
   ) {
     const { chain_id, address } = relayer
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
     const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
     parts.checkPolicies(relayer, judged)
-    const spending = parts.spendingOf(relayer, judged)
+    const fee = gas_limit * gas_price
+    parts.checkFee(relayer, fee)
+    const spending = parts.spendingOf(relayer, judged, fee)
     if (spending.length === 0) return
     const over = await store.doing(deed, () => store.spend({ chain_id, address }, spending))
     if (over) throw parts.overLimit(over)

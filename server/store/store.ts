@@ -138,8 +138,8 @@ export interface Store {
   replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
   /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
-  /** What `spend` would answer; nothing is counted. */
-  wouldExceed(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
+  /** What `spend` would answer; nothing is counted. `transaction_key`: beyond what that transaction is counted with. */
+  wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
   /**
    * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
    * sender does the rest. Refused when it is mined, ended or withdrawn already.

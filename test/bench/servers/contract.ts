@@ -41,7 +41,7 @@ const held = {
 const signs = signing({
   findSigner: async () => held,
   ...{ messageDigest, typedDataDigest, observer: {} },
-  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, hashTypedData: notMeasured },
+  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, checkFee: notMeasured, hashTypedData: notMeasured },
   ...{ spendingOf: notMeasured, overLimit: notMeasured, store: { spend: notMeasured, doing: notMeasured } },
 })
 const elapsed = () => performance.now()
