@@ -49,7 +49,7 @@ import { createSendAttempt } from './webhooks/attempt.ts'
 import { createDeliverer } from './webhooks/deliverer.ts'
 import { eventStream } from './webhooks/event-stream.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
-import { createWorker } from './worker.ts'
+import { createWorker, type WorkerParts } from './worker.ts'
 
 /** Of one process. No API key takes more than a quarter of each. */
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
@@ -128,11 +128,18 @@ export async function startService(config: Config, world: World = {}): Promise<S
         deliveries.look()
       },
     }
+    const audit = createAudit(store, now, elapsed, logger)
+    const afterAudit = (work: WorkerParts['work']): WorkerParts['work'] => {
+      return (key, signal) => {
+        audit.flushOverdue()
+        return work(key, signal)
+      }
+    }
     const sender = createSender(sending)
     const restartChain = createChainRestart(sending)
     const preparation = createPreparation(sending)
     const worker = createWorker({
-      work: sender.work,
+      work: afterAudit(sender.work),
       find: store.relayersAtWork,
       claim: lease.claim,
       version: store.version,
@@ -152,7 +159,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     })
     const deliveryLease = createLease(store, 'deliverer')
     const deliveries = createWorker({
-      work: deliverer.work,
+      work: afterAudit(deliverer.work),
       find: store.targetsAtWork,
       claim: deliveryLease.claim,
       version: store.version,
@@ -163,7 +170,6 @@ export async function startService(config: Config, world: World = {}): Promise<S
       logger.error({ err: error }, 'the last uses of API keys could not be written'),
     )
 
-    const audit = createAudit(store, now, logger)
     const retentionLease = createLease(store, 'retention')
     const retention = createRetention({
       ...{ store, now, logger },

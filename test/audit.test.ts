@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
@@ -10,6 +11,7 @@ import { checkAudit } from '../server/store/sqlite/audit-check.ts'
 import { testChain } from './support/chain.ts'
 import { operations, parametersIn } from './support/contract.ts'
 import { spawnService } from './support/process.ts'
+import { json, rawRequest } from './support/raw-http.ts'
 import { startTestService, type TestService, temporaryFolder } from './support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
@@ -159,6 +161,52 @@ describe('what is recorded', () => {
       expect.stringContaining('createNotification'),
     ])
     expect(checkAudit(db)).toMatchObject({ fault: undefined, head: { up_to: 2 } })
+    db.close()
+  })
+
+  test('kill -9 while requests keep the process busy: a signature that was answered some requests ago is in the trail', async () => {
+    const DATA_DIR = temporaryFolder()
+    const service = spawnService({ DATA_DIR, LOG_LEVEL: 'silent' })
+    const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
+    const api_key = readFileSync(join(DATA_DIR, 'api-key'), 'utf8').trim()
+    const authorization = `Authorization: Bearer ${api_key}`
+    const request = (path: string, body: string) =>
+      rawRequest(`POST /api/v1/relayers/demo/${path}`, [authorization, ...json(body)], body)
+    // Each takes some milliseconds, and many are read in one turn of the event loop.
+    const types = { Numbers: [{ name: 'all', type: 'uint256[]' }] }
+    const all = Array.from({ length: 4_900 }, (_, index) => index)
+    const slow = JSON.stringify({ types, primaryType: 'Numbers', domain: {}, message: { all } })
+    const slowRequests = (count: number) =>
+      Buffer.concat(Array.from({ length: count }, () => request('sign-typed-data/full', slow)))
+    const before = 20
+    const messages = Array.from({ length: 10 }, (_, index) => `message ${index}`)
+    /** How many answers there had been when each was answered. */
+    const signedAt = new Map<string, number>()
+    let answers = 0
+    const isOlder = (message: string) => answers - (signedAt.get(message) ?? answers) >= 30
+    const sockets = messages.map((message) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      let own = 0
+      socket.on('data', (chunk) => {
+        for (const _ of chunk.toString('latin1').matchAll(/HTTP\/1\.1 200/g)) {
+          own += 1
+          answers += 1
+          if (own === before + 1) signedAt.set(message, answers)
+        }
+        // Now, before the process comes to its timers.
+        if (messages.some(isOlder)) service.signal('SIGKILL')
+      })
+      // The service is killed.
+      socket.on('error', () => {})
+      const signing = request('sign', JSON.stringify({ message }))
+      socket.write(Buffer.concat([slowRequests(before), signing, slowRequests(60)]))
+      return socket
+    })
+    await service.ended
+    for (const socket of sockets) socket.destroy()
+    const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
+    const trail = db.prepare('SELECT entries FROM audit ORDER BY up_to').pluck().all().join()
+    expect(messages.filter((message) => isOlder(message) && !trail.includes(hashMessage(message)))).toEqual([])
     db.close()
   })
 

@@ -151,6 +151,7 @@ export function createApp(parts: AppParts): RequestListener {
 
   return (request, response) => {
     try {
+      audit.flushOverdue()
       const found = routes.find(pathOf(request))
       if (!found) {
         return documents(request as Request, response as Response, (error) => fail(response, error, undefined))

@@ -8,6 +8,11 @@ import type { Exchange } from './exchange.ts'
 export interface Audit {
   /** What records an operation. */
   of(operation: Operation): Recorder
+  /**
+   * Writes now when the oldest entry is overdue. Called before each request and each piece of background work: while those fill a
+   * turn of the event loop, its timers do not run.
+   */
+  flushOverdue(): void
   /** Writes what is left. */
   stop(): void
 }
@@ -19,7 +24,7 @@ interface Recorder {
   end(deed: Deed, result: number): void
 }
 
-/** A signature is in the trail this long after its answer; kill -9 in between loses its entry. The README says so too. */
+/** A signature is in the trail this long after its answer, or before the next work begins after that; kill -9 in between loses its entry. */
 const flush_ms = 50
 const max_waiting = 10_000
 const retry_ms = 1_000
@@ -30,14 +35,18 @@ type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
 /**
  * The trail of what is done: every operation that changes something or signs. A signature has no database transaction of its own,
  * and one for each would cost more than the signature; so they are gathered.
+ * `now`: milliseconds of the epoch. `elapsed`: milliseconds, never going back.
  */
-export function createAudit(store: AuditStore, now: () => number, logger: Logger): Audit {
+export function createAudit(store: AuditStore, now: () => number, elapsed: () => number, logger: Logger): Audit {
   let waiting: AuditEntry[] = []
+  /** When the oldest of them came, by `elapsed`. */
+  let waitingSince = 0
   let timer: NodeJS.Timeout | undefined
   let isBroken = false
   let told = store.auditHead().up_to
 
   const flush = () => {
+    clearTimeout(timer)
     timer = undefined
     if (waiting.length === 0) return
     try {
@@ -49,6 +58,11 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
       logger.error({ err: error }, 'the audit trail cannot be written')
       timer = setTimeout(flush, retry_ms)
     }
+  }
+
+  // A trail that cannot be written is tried again by the timer alone.
+  const flushOverdue = () => {
+    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) flush()
   }
 
   /** Whoever keeps the log can tell later that nothing is missing at the end of the trail. */
@@ -86,13 +100,14 @@ export function createAudit(store: AuditStore, now: () => number, logger: Logger
           if (!isRecorded || deed.recorded) return
           deed.result = result
           deed.recorded = true
+          if (waiting.length === 0) waitingSince = elapsed()
           waiting.push(deed)
           timer ??= setTimeout(flush, flush_ms)
         },
       }
     },
+    flushOverdue,
     stop() {
-      clearTimeout(timer)
       clearInterval(heads)
       flush()
       clearTimeout(timer)

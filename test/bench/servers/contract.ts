@@ -52,7 +52,12 @@ const app = createApp({
     ...{ api_key, apiKeys: () => [], generation: () => 1, now: Date.now, noteUse() {}, trusted_proxies: [] },
   }),
   rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
-  audit: createAudit({ appendAudit() {}, auditHead: () => ({ up_to: 0, hash: new Uint8Array(32) }) }, Date.now, pino()),
+  audit: createAudit(
+    { appendAudit() {}, auditHead: () => ({ up_to: 0, hash: new Uint8Array(32) }) },
+    Date.now,
+    () => performance.now(),
+    pino(),
+  ),
   reference: [],
   logger: pino(),
 })
