@@ -9,7 +9,7 @@ import type { Deed } from '../store/rows.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
-import { isBodyless, mediaTypeOf, readBytes, readJson } from './body.ts'
+import { mediaTypeOf, readBytes, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
@@ -35,9 +35,6 @@ interface Target {
   serve(request: IncomingMessage, response: ServerResponse, found: Found<Target>): Promise<void>
 }
 
-const mediaTypeFor = (request: IncomingMessage, { mediaTypes }: Operation): string | undefined =>
-  mediaTypes.length > 0 ? mediaTypeOf(request, mediaTypes) : undefined
-
 /**
  * The way of a request, in the order of its checks: token, route, rate limit, roles, shape, and then its operation, whose
  * answer is held to the contract before it leaves.
@@ -52,29 +49,22 @@ export function createApp(parts: AppParts): RequestListener {
     const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
 
     return async (request, response, found) => {
-      const onClose = (callback: () => void) => {
-        if (response.closed) callback()
-        else response.once('close', callback)
-      }
       let deed: Deed | undefined
-      let limits: Record<string, string> = none
       try {
         const exchange = exchangeOf(response)
         exchange.operation = operation.id
         const caller = exchange.caller as Caller
         const path = readPath(found)
-        if (operation.limited) limits = rateLimit.take(caller)
+        const limits = operation.limited ? rateLimit.take(caller) : none
         if (operation.guarded) checkRoles(caller, operation)
-        // An optional body that is absent is read as an empty object.
-        const isAbsent = operation.bodyIsOptional && isBodyless(request)
-        const mediaType = isAbsent ? operation.mediaTypes[0] : mediaTypeFor(request, operation)
+        const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
         const query = operation.readQuery(queryOf(request))
-        const given = isAbsent ? {} : mediaType && readJson(await readBytes(request), operation.amounts)
+        const given = mediaType === undefined ? undefined : readJson(await readBytes(request), operation.amounts)
         operation.checkRequest({ query, headers: request.headers, params: path, body: given }, mediaType)
         if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)
         deed = record.begin(exchange, path)
-        const body = await handle({ path, query, header, body: given, caller, deed, onClose })
+        const body = await handle({ path, query, header, body: given, caller, deed })
         record.end(deed, operation.status)
         if (operation.streams) {
           const mayFollow = () => mayStill(request, operation, path)
@@ -86,7 +76,7 @@ export function createApp(parts: AppParts): RequestListener {
         if (list) await sendPieces(response, operation.status, limits, list.pieces)
         else send(response, operation.status, limits, JSON.stringify(body))
       } catch (error) {
-        const status = fail(response, error, operation, limits)
+        const status = fail(response, error, operation)
         if (deed) record.end(deed, status)
       }
     }
@@ -105,12 +95,7 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   /** The status that it was answered with. */
-  const fail = (
-    response: ServerResponse,
-    error: unknown,
-    operation: Operation | undefined,
-    limits: Record<string, string> = none,
-  ): number => {
+  const fail = (response: ServerResponse, error: unknown, operation: Operation | undefined): number => {
     const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) {
       response.destroy()
@@ -123,7 +108,7 @@ export function createApp(parts: AppParts): RequestListener {
     send(
       response,
       failure.status,
-      { ...limits, ...failure.headers, ...(unread && { Connection: 'close' }) },
+      unread ? { ...failure.headers, Connection: 'close' } : failure.headers,
       JSON.stringify(failure.body),
     )
     return failure.status

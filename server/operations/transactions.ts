@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, RelayerRow, TransactionFilter, TransactionRow } from '../store/rows.ts'
+import type { Deed, RelayerRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
@@ -22,7 +22,7 @@ export interface TransactionParts {
       transaction_id: string,
       body: SendTransactionRequest,
       deed: Deed,
-    ): Promise<TransactionRow>
+    ): Promise<WholeTransactionRow>
   }
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   /** In words that fit "The transaction is …". */
@@ -61,7 +61,7 @@ export function transactions(parts: TransactionParts): Transactions {
     return held.relayer
   }
 
-  async function get(relayer_key: number, id: string): Promise<TransactionRow> {
+  async function get(relayer_key: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_key, id)
     if (!row) throw notFound(`Transaction with ID ${id} not found`)
     return row
@@ -164,7 +164,7 @@ function readIdempotencyKey(header: string | undefined): string | undefined {
 }
 
 /** What the contract shows of a row. */
-const show = (row: TransactionRow): Transaction => ({
+const show = (row: WholeTransactionRow): Transaction => ({
   id: row.id,
   relayer_id: row.relayer_id,
   hash: row.hash,

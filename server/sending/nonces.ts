@@ -127,7 +127,11 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       if (!found || head - found.block_number + 1 < network.required_confirmations) return false
       if ((await store.attempts(key)).some(({ hash }) => hash === found.hash)) return false
 
-      if (found.to === row.to && found.value === BigInt(row.value) && found.data === (row.data ?? '0x')) {
+      if (
+        found.to === row.to &&
+        found.value === BigInt(row.value) &&
+        found.data === ((await store.dataOf(key)) ?? '0x')
+      ) {
         const { hash, block_number, block_hash } = found
         const [receipt] = await chain.receipts([hash])
         if (!receipt) return false
@@ -203,6 +207,4 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
 
 const explainRestart = (next_nonce: number, latest: number): string =>
   `${restarted} (its first block is another one): this account has used ${next_nonce} nonces on the former chain and ` +
-  `${latest} on this one. ` +
-  'Sending has stopped. Bring the former chain back, or on a test ' +
-  'network POST nonce/heal with {"chain_restarted": true} to begin anew on this one'
+  `${latest} on this one. Sending has stopped. Bring the former chain back, or make a relayer with a new signer`

@@ -1,4 +1,4 @@
-import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
+import type { Attempt, Move, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import type { Reach, SendingParts } from './parts.ts'
 import type { Seen, Step } from './state.ts'
 
@@ -34,7 +34,9 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
       // Of what was mined, which may be another content than the row's; and asked once, while the node still has the state.
-      const reason = isReverted ? await revertReason(chain, { ...row, ...content }, seen) : row.status_reason
+      const reason = isReverted
+        ? await revertReason(chain, { ...row, data: await store.dataOf(row.key), ...content }, seen)
+        : row.status_reason
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { key, revision } = row
 
@@ -76,7 +78,7 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 
-  async function revertReason(chain: Reach['chain'], row: TransactionRow, seen: Seen): Promise<string> {
+  async function revertReason(chain: Reach['chain'], row: WholeTransactionRow, seen: Seen): Promise<string> {
     const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
     const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)

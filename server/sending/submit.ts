@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Deed, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Deed, Move, RelayerRow, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import { admit, checkPause, type Wanted } from './admission.ts'
-import { checkFees, feeOf } from './fee-policies.ts'
 import { priceColumns, pricesOf, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote } from './preparation.ts'
@@ -26,7 +25,12 @@ export interface Submit {
     idempotency: Idempotency | undefined,
     deed: Deed,
   ): Promise<Accepted>
-  replace(relayer_id: string, transaction_id: string, body: SendTransactionRequest, deed: Deed): Promise<TransactionRow>
+  replace(
+    relayer_id: string,
+    transaction_id: string,
+    body: SendTransactionRequest,
+    deed: Deed,
+  ): Promise<WholeTransactionRow>
 }
 
 export interface Idempotency {
@@ -55,7 +59,6 @@ export function createSubmit(parts: SubmitParts): Submit {
     const quote = await preparation.quote(before, wanted)
     const relayer = await find(before.id)
     admit(relayer, wanted, now())
-    checkFees(fees, relayer, quote)
     checkFunds(relayer, quote)
     return { relayer, quote }
   }
@@ -80,7 +83,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       const wanted = readWanted(body)
       const { relayer, quote } = await prepare(found, wanted)
 
-      const spending = spendingOf(relayer, wanted, feeOf(fees, quote.gas_limit, quote.prices))
+      const spending = spendingOf(relayer, wanted)
       const tier = wanted.tier ?? default_tier
       const id = makeId()
       deed.subject = id
@@ -117,6 +120,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       const wanted = readWanted(body)
       const { relayer, quote } = await prepare(found, wanted)
       const { prices, market, gas_limit } = quote
+      const spending = spendingOf(relayer, wanted)
 
       // The sender may move the row meanwhile; what it moved is read again.
       for (;;) {
@@ -125,8 +129,6 @@ export function createSubmit(parts: SubmitParts): Submit {
         const last = (await store.attempts(row.key)).at(-1)
         const before = row.status === 'pending' ? undefined : last && pricesOf(last)
         const replacing = before ? atLeast(fees, before, prices, isPriced(wanted), relayer, tier, market) : prices
-        checkFees(fees, relayer, { gas_limit, prices: replacing, market })
-        const spending = spendingOf(relayer, wanted, feeOf(fees, gas_limit, replacing))
         const { to, value, data, valid_until } = wanted
         const move: Move = {
           key: row.key,
@@ -144,7 +146,7 @@ export function createSubmit(parts: SubmitParts): Submit {
         if (!moved) continue
         if ('outcome' in moved) throw overLimit(moved)
         wake(relayer.key)
-        return moved
+        return { ...moved, data }
       }
     },
   }

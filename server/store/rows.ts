@@ -143,8 +143,11 @@ export interface TransactionFilter {
 /** How a transaction shall end: sent, or withdrawn and so canceled, expired or failed. */
 export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 
-export interface TransactionRow extends Transaction {
+/** A transaction without its data, which may be large. */
+export interface TransactionRow extends Omit<Transaction, 'data'> {
   key: number
+  /** The size of its data. */
+  data_bytes: number
   relayer_key: number
   chain_id: number
   valid_until: string | null
@@ -166,8 +169,12 @@ export interface TransactionRow extends Transaction {
   revision: number
 }
 
+export interface WholeTransactionRow extends TransactionRow {
+  data: string | null
+}
+
 export type NewTransaction = Pick<
-  TransactionRow,
+  WholeTransactionRow,
   | 'id'
   | 'relayer_key'
   | 'relayer_id'
@@ -201,8 +208,8 @@ export interface Account {
 
 /** An amount that a limit per day counts. */
 export interface Spend {
-  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day'
-  /** `wei`, `fee` (wei too), or a token's address. */
+  policy: 'max_value_per_day' | 'token_limits'
+  /** `wei`, or a token's address. */
   asset: string
   amount: string
   limit: string
@@ -248,14 +255,12 @@ export interface Move {
   key: number
   revision: number
   set: Partial<
-    Omit<TransactionRow, 'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told'>
+    Omit<
+      WholeTransactionRow,
+      'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told' | 'data_bytes'
+    >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
-  /**
-   * What limits per day count of the transaction from now on, where that is more than before. When a limit leaves no room, nothing of
-   * the move is done, as when another revision is found.
-   */
-  spending?: Spend[]
   /** Numbers of attempts that a node is now known to have. */
   taken?: number[]
   /** Why a node refused an attempt. */

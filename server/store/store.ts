@@ -36,6 +36,7 @@ import type {
   Target,
   TransactionFilter,
   TransactionRow,
+  WholeTransactionRow,
   WithdrawalLot,
   WithdrawnLot,
 } from './rows.ts'
@@ -75,8 +76,6 @@ export interface Store {
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
   updateNetwork(id: string, change: (network: Network) => Network): Promise<Network | undefined>
-  /** `in_use`: a relayer uses it. */
-  deleteNetwork(id: string): Promise<Deletion>
 
   createSigner(signer: SignerRow): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
@@ -86,8 +85,6 @@ export interface Store {
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
-  /** All relayers on an address, on any chain. */
-  relayersOn(address: string): Promise<RelayerRow[]>
   /** `ids`: only these; absent: all. */
   listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
   /** `creator`: whose notifications it may be attached to; absent: all. */
@@ -122,24 +119,29 @@ export interface Store {
   updateNotification(id: string, changes: NotificationChanges, creator?: string): Promise<Notification | undefined>
   deleteNotification(id: string, creator?: string): Promise<Deletion>
 
-  /** The newest first; without a filter it costs the same at any depth. */
+  /** The newest first; it costs the same at any depth, with a filter and without one. */
   listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
-  getTransaction(relayer_key: number, id: string): Promise<TransactionRow | undefined>
-  getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<TransactionRow | undefined>
+  getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
+  /** The data of a transaction, in lower case hex. */
+  dataOf(transaction_key: number): Promise<string | null>
 
   /** In one database transaction: the idempotency row, what it spends, the next nonce, the row, its event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
   /** The first answer to an idempotency key; undefined for a new one. */
   replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Creation | undefined>
-  /** Compare-and-set, all in one database transaction, each with its event: undefined where the revision was another.
-   * The event `transaction_waiting` is written for the first in line whose `waiting_for` no event told of yet. */
+  /**
+   * Compare-and-set, each with its event: undefined where the revision was another. The event `transaction_waiting` is written for
+   * the first in line whose `waiting_for` no event told of yet. Small moves share one database transaction; those of large
+   * transactions are split into several, between which others have their turn.
+   */
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
   /** As one `move` that also spends what it adds to what the transaction has been counted with. */
   replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
   /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
-  /** What `spend` would answer; nothing is counted. `transaction_key`: beyond what that transaction is counted with. */
-  wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
+  /** What `spend` would answer; nothing is counted. */
+  wouldExceed(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
   /**
    * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
    * sender does the rest. Refused when it is mined, ended or withdrawn already.
@@ -149,7 +151,7 @@ export interface Store {
     id: string,
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
-  ): Promise<TransactionRow | { refused: TransactionRow } | 'missing'>
+  ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
    * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
    * transaction; each is an audit entry of its own, made of `deed`. `next_below`: the lowest nonce of the lot, where the next lot
@@ -178,13 +180,6 @@ export interface Store {
   /** Follows a chain that is ahead; never goes back. */
   raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
-  /**
-   * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is
-   * unfinished ends with the reason. Answers how many had a nonce; 0 at the end.
-   */
-  forgetNonces(account: Account, reason: string, limit: number): Promise<number>
-  /** The account begins anew on another chain. False, and nothing is changed, while a transaction holds a nonce. */
-  restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
   /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */

@@ -116,12 +116,17 @@ const numbers = (count: number) =>
 
 function fillTransactions(db: Database.Database, id: string, data_characters: number): void {
   db.prepare(`${numbers(rows)}
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, data, nonce, gas_limit,
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, signature, speed)
     SELECT id || '-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000',
-      '0x' || hex(zeroblob($bytes)), n, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
+      n, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', NULL, NULL
-    FROM relayers, numbers WHERE id = $id`).run({ id, bytes: data_characters / 2 })
+    FROM relayers, numbers WHERE id = $id`).run({ id })
+  const bytes = data_characters / 2
+  db.prepare(
+    `INSERT INTO transaction_data SELECT key, '0x' || hex(zeroblob(?)) FROM transactions WHERE relayer_id = ?`,
+  ).run(bytes, id)
+  db.prepare('UPDATE transactions SET data_bytes = ? WHERE relayer_id = ?').run(bytes, id)
 }
 
 /** In lots as full as they become. */

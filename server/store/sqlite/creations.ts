@@ -6,7 +6,7 @@ import { createEvents, type StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createSpending } from './spending.ts'
-import { columns, type Row, read, shownOf } from './transaction-rows.ts'
+import { bytesOf, columns, type Row, read, shownOf } from './transaction-rows.ts'
 
 /** The acceptance of transactions, and the first answers under their idempotency keys. */
 export function creations(connection: Connection, world: StoreWorld): Pick<Store, 'createTransaction' | 'replay'> {
@@ -22,13 +22,14 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object], Row>(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data, nonce,
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
       valid_until, intent, spent)
-    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data, $nonce,
+    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
       $valid_until, $intent, $spent)
     RETURNING ${columns}`)
+  const insertData = db.prepare<[number, string]>('INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?)')
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
     SELECT body_hash, answer, transaction_key FROM idempotency
     WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
@@ -51,7 +52,10 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     const sequence = (lastSequence.get(relayer_key) as number) + 1
     const created_at = new Date(world.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
-    const row = read(insert.get({ ...wanted, ...taken, sequence, nonce, speed, created_at }) as Row)
+    const { data } = wanted
+    const values = { ...wanted, ...taken, sequence, nonce, speed, created_at, data_bytes: bytesOf(data) }
+    const row = { ...read(insert.get(values) as Row), data }
+    if (data !== null) insertData.run(row.key, data)
     writeEvent(row)
     const transaction = shownOf(row)
     if (idempotency) {

@@ -50,6 +50,9 @@ export function createEvents(
     INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
     VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
 
+  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const shown = (row: TransactionRow) => shownOf({ ...row, data: dataOf.get(row.key) ?? null })
+
   const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
     const time = now()
     const timestamp = new Date(time).toISOString()
@@ -70,7 +73,7 @@ export function createEvents(
 
   return {
     ofTransaction(row) {
-      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shownOf(row) })
+      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shown(row) })
       observer.moved?.(row.status)
     },
     ofWait(row) {
@@ -78,7 +81,7 @@ export function createEvents(
       write(row.relayer_key, 'transaction_waiting', row.id, {
         payload_type: 'transaction_waiting',
         waiting_for,
-        ...shownOf(row),
+        ...shown(row),
       })
       const { relayer_id, id: transaction_id, nonce, status_reason } = row
       observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for, reason: status_reason })

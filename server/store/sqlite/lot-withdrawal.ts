@@ -4,11 +4,10 @@ import type { Events } from './events.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
-/** What is decided from; `data` may be 128 KB, so only its length is read. */
-type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash'> & {
+/** What is decided from. */
+type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'data_bytes'> & {
   nonce: number
   attempts: number
-  data_bytes: number
 }
 
 /** An event holds the transaction with its data: a lot of large ones ends early, so that it stays a short turn. */
@@ -26,7 +25,7 @@ export function lotWithdrawal(
     db.prepare<[number, number, number], Candidate>(`
       SELECT key, id, chain_id, "from", nonce, status, intent, hash,
         (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts,
-        coalesce(octet_length(data), 0) AS data_bytes
+        data_bytes
       FROM transactions WHERE relayer_key = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
   )
   const end = db.prepare<[object], Row>(`

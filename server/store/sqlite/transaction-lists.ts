@@ -1,14 +1,20 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Transaction } from '../../../generated/openapi.ts'
+import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Slice, TransactionFilter } from '../rows.ts'
 import type { Store } from '../store.ts'
+import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
-import { type Row, show, shownColumns } from './transaction-rows.ts'
+import { show, shownColumns, type WholeRow } from './transaction-rows.ts'
 
-/** Of data with which a transaction is read together with the others of its page. */
-const short_characters = 2_000
+/** Of data that is read together with its row. */
+const short_bytes = 1_000
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
+
+type ShownRow = Pick<WholeRow, keyof Transaction | 'key' | 'data_bytes'>
+
+type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
+type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
 /** Pages of a relayer's transactions, the newest first. */
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions'> {
@@ -16,31 +22,27 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
-  const range = db.prepare<[number, number, number], Row>(`
-    SELECT ${shownColumns} FROM transactions
-    WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+  const range = db.prepare<[number, number, number], ShownRow>(`
+    SELECT ${shownColumns}, key, data_bytes, iif(data_bytes <= ${short_bytes},
+      (SELECT data FROM transaction_data WHERE transaction_key = transactions.key), NULL) AS data
+    FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
 
-  // To see how long it is SQLite need not read it, nor what stands behind it.
-  const short = db.prepare<[number, number, number], Row>(`
-    SELECT ${shownColumns} FROM transactions
-    WHERE relayer_key = +? AND sequence BETWEEN ? AND ? AND coalesce(octet_length(data), 0) <= ${short_characters}
-    ORDER BY sequence DESC`)
-
-  // A transaction may carry a megabyte: a page of them is read in steps, between which others have their turn. Their numbers stay.
-  const readInSteps = async (relayer_key: number, from: number, to: number): Promise<Transaction[]> => {
-    const rows = short.all(relayer_key, from, to)
-    if (rows.length === to - from + 1) return rows.map(show)
+  /** Runs of sequence numbers; large data is read in steps, between which others have their turn. */
+  const readRuns = async (relayer_key: number, runs: Run[]): Promise<Transaction[]> => {
+    const rows = runs.flatMap(([to, from]) => range.all(relayer_key, from, to))
     const items: Transaction[] = []
-    for (;;) {
-      let characters = 0
-      for (const row of range.iterate(relayer_key, from, to - items.length)) {
-        items.push(show(row))
-        characters += row.data?.length ?? 0
-        if (characters >= turn_characters) break
+    let characters = 0
+    for (const { key, data_bytes, ...row } of rows) {
+      if (characters >= turn_characters) {
+        await turn()
+        characters = 0
       }
-      if (characters < turn_characters) return items
-      await turn()
+      if (data_bytes > short_bytes) row.data = dataOf.get(key) ?? null
+      items.push(show(row))
+      characters += row.data?.length ?? 0
     }
+    return items
   }
 
   const all = async (relayer_key: number, { offset, limit }: Slice) => {
@@ -48,36 +50,37 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     if (first === null || last === null) return { items: [], total_items: 0 }
     const to = last - offset
     const from = Math.max(first, to - limit + 1)
-    return { items: await readInSteps(relayer_key, from, to), total_items: last - first + 1 }
+    return { items: to < from ? [] : await readRuns(relayer_key, [[to, from]]), total_items: last - first + 1 }
   }
 
-  // A filter has no sequence of its own: it costs what it lets through.
-  const where = `relayer_key = +$relayer_key
-    AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
-    AND ($after IS NULL OR created_at > $after) AND ($before IS NULL OR created_at < $before)`
-  const count = db.prepare<[object], number>(`SELECT COUNT(*) FROM transactions WHERE ${where}`).pluck()
-  const select = db
+  const blocks = db.prepare<[number, number, number, number], BlockRow>(`
+    SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
+    WHERE relayer_key = +? AND level = +? AND block BETWEEN ? AND ? ORDER BY block DESC`)
+  const numbers = db
     .prepare<[object], number>(`
-      SELECT sequence FROM transactions WHERE ${where} ORDER BY sequence DESC LIMIT +$limit OFFSET +$offset`)
+      SELECT sequence FROM transactions WHERE relayer_key = +$relayer_key AND sequence BETWEEN $from AND $to
+        AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
+        AND ($after IS NULL OR created_at > +$after) AND ($before IS NULL OR created_at < +$before)
+      ORDER BY sequence DESC`)
     .pluck()
 
-  const some = db.transaction((relayer_key: number, { offset, limit }: Slice, filter: TransactionFilter) => {
+  /** What moves on to another state while the page is read is shown in that state. */
+  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter) => {
     const values = {
       relayer_key,
       states: filter.status.length > 0 ? JSON.stringify(filter.status) : null,
       after: filter.created_after ?? null,
       before: filter.created_before ?? null,
     }
-    const total_items = count.get(values) as number
-    return { sequences: offset < total_items ? select.all({ ...values, limit, offset }) : [], total_items }
-  })
-
-  /** What moves on to another state while the page is read is shown in that state. */
-  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter) => {
-    const { sequences, total_items } = some(relayer_key, slice, filter)
-    const items: Transaction[] = []
-    for (const [to, from] of runsOf(sequences)) items.push(...(await readInSteps(relayer_key, from, to)))
-    return { items, total_items }
+    const { items, total_items } = await findPage(
+      {
+        blocks: (level, from, to) =>
+          blocks.all(relayer_key, level, from, to).map((row) => ({ block: row.block, count: countIn(row, filter) })),
+        numbers: (from, to) => numbers.all({ ...values, from, to }),
+      },
+      slice,
+    )
+    return { items: await readRuns(relayer_key, runsOf(items)), total_items }
   }
 
   return {
@@ -88,9 +91,33 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   }
 }
 
-/** Falling numbers as runs without gaps, each from its highest to its lowest. */
-function runsOf(sequences: number[]): [to: number, from: number][] {
-  const runs: [number, number][] = []
+const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
+const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
+
+/** How many of a block's transactions the filter lets through; undefined where the counts do not tell. */
+function countIn(row: BlockRow, { status, created_after, created_before }: TransactionFilter): number | undefined {
+  const isNone =
+    (created_after !== undefined && row.newest <= created_after) ||
+    (created_before !== undefined && row.oldest >= created_before)
+  if (isNone) return 0
+  const wanted = (state: TransactionStatus) => status.length === 0 || status.includes(state)
+  const some = unfinished.filter(wanted).length
+  const known = ended.filter(wanted).reduce((sum, state) => sum + row[state], 0)
+  const isAll =
+    (created_after === undefined || row.oldest > created_after) &&
+    (created_before === undefined || row.newest < created_before)
+  if (isAll && (some === 0 || row.unfinished === 0)) return known
+  if (isAll && some === unfinished.length) return known + row.unfinished
+  // Nothing that could be let through is in it.
+  return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
+}
+
+/** From the highest to the lowest number, without gaps. */
+type Run = [to: number, from: number]
+
+/** Falling numbers as runs. */
+function runsOf(sequences: number[]): Run[] {
+  const runs: Run[] = []
   for (const sequence of sequences) {
     const run = runs.at(-1)
     if (run && run[1] === sequence + 1) run[1] = sequence

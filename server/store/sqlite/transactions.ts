@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Attempt, AuditEntry, Move, OverLimit, Spend, TransactionRow } from '../rows.ts'
 import type { Store } from '../store.ts'
@@ -6,12 +7,16 @@ import { createEvents, type StoreWorld } from './events.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createSpending } from './spending.ts'
-import { columns, encode, type Row, read } from './transaction-rows.ts'
+import { bytesOf, columns, encode, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
+
+/** What the moves of one database transaction may write: some milliseconds. */
+const max_move_bytes = 1_000_000
 
 type Transactions = Pick<
   Store,
   | 'getTransaction'
   | 'getTransactionByNonce'
+  | 'dataOf'
   | 'renumber'
   | 'pending'
   | 'firstInLine'
@@ -37,9 +42,16 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
 
   const { nextNonce, setNonce } = nonceCounter(db)
   const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
-  const byId = db.prepare<[string, number], Row>(`SELECT ${columns} FROM transactions WHERE id = ? AND relayer_key = ?`)
-  const byNonce = db.prepare<[number, string, number], Row>(
-    `SELECT ${columns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
+  const byId = db.prepare<[string, number], WholeRow>(
+    `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_key = ?`,
+  )
+  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const setData = db.prepare<[number, string]>(`
+    INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data`)
+  const removeData = db.prepare<[number]>('DELETE FROM transaction_data WHERE transaction_key = ?')
+  const bytesStored = db.prepare<[number], number>('SELECT data_bytes FROM transactions WHERE key = ?').pluck()
+  const byNonce = db.prepare<[number, string, number], WholeRow>(
+    `SELECT ${wholeColumns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )
   const spentOf = db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
   const setSpent = db.prepare<[string | null, number]>('UPDATE transactions SET spent = ? WHERE key = ?')
@@ -47,7 +59,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
   // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
   const update = db.prepare<[object]>(`
-    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data = $data, gas_limit = $gas_limit,
+    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, valid_until = $valid_until, intent = $intent, resign = $resign,
@@ -93,9 +105,11 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     `transactions INDEXED BY transactions_flying WHERE status IN ('sent', 'submitted')`,
     `transactions INDEXED BY transactions_mined WHERE status = 'mined'`,
   ]
-  const counts = unfinished.map((rows) =>
-    db.prepare<[number], number>(`SELECT COUNT(*) FROM ${rows} AND relayer_key = ?`).pluck(),
-  )
+  const countUnfinished = db
+    .prepare<[number], number>(
+      'SELECT coalesce(sum(unfinished), 0) FROM transaction_blocks WHERE relayer_key = ? AND level = 1',
+    )
+    .pluck()
   const lastConfirmed = db
     .prepare<[number], string>(`
       SELECT confirmed_at FROM transactions WHERE relayer_key = +? AND status = 'confirmed'
@@ -134,21 +148,19 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     events.ofWait(row)
   }
 
-  const takeMore = ({ key, chain_id, from }: Row, spending: Spend[]): OverLimit | undefined => {
-    const taken = spendings.take({ chain_id, address: from }, spending, spentOf.get(key))
-    if ('outcome' in taken) return taken
-    setSpent.run(taken.spent, key)
-    return undefined
-  }
-
   /** Compare, set, and tell, in one: undefined when somebody was faster. */
-  const move = ({ key, revision, set, attempt, taken, refused, spending }: Move): TransactionRow | undefined => {
+  const move = ({ key, revision, set, attempt, taken, refused }: Move): TransactionRow | undefined => {
     const row = byKey.get(key)
     if (row?.revision !== revision) return undefined
-    if (spending && takeMore(row, spending)) return undefined
     const before = read(row)
-    const after: TransactionRow = { ...before, ...waitOf(set), ...set, revision: revision + 1 }
+    const { data, ...others } = set
+    const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
     if (finished.has(after.status)) after.waiting_for = null
+    if (data !== undefined) {
+      after.data_bytes = bytesOf(data)
+      if (data === null) removeData.run(key)
+      else if (data !== dataOf.get(key)) setData.run(key, data)
+    }
     update.run(encode(after))
     if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
     if (attempt) {
@@ -162,6 +174,32 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     return after
   }
 
+  /** An event carries the data as hex, and so does a change of it. */
+  const weightOf = ({ key, set, attempt }: Move): number =>
+    2 * (bytesStored.get(key) ?? 0) + (set.data?.length ?? 0) + (attempt?.raw.length ?? 0)
+
+  const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
+    const moved: (TransactionRow | undefined)[] = []
+    while (moved.length < moves.length) {
+      if (moved.length > 0) await turn()
+      const lot: Move[] = []
+      for (let bytes = 0; moved.length + lot.length < moves.length && bytes < max_move_bytes; ) {
+        const next = moves[moved.length + lot.length] as Move
+        lot.push(next)
+        bytes += weightOf(next)
+      }
+      moved.push(...write(() => lot.map(move)))
+    }
+    return moved
+  }
+
+  const takeMore = ({ key, chain_id, from }: Row, spending: Spend[]): OverLimit | undefined => {
+    const taken = spendings.take({ chain_id, address: from }, spending, spentOf.get(key))
+    if ('outcome' in taken) return taken
+    setSpent.run(taken.spent, key)
+    return undefined
+  }
+
   const giveBack = ({ key, chain_id, from }: Pick<Row, 'key' | 'chain_id' | 'from'>): void => {
     const spent = spentOf.get(key)
     if (spent == null) return
@@ -172,12 +210,13 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   return {
     async getTransaction(relayer_key, id) {
       const row = byId.get(id, relayer_key)
-      return row && read(row)
+      return row && readWhole(row)
     },
     async getTransactionByNonce(chain_id, address, nonce) {
       const row = byNonce.get(chain_id, address, nonce)
-      return row && read(row)
+      return row && readWhole(row)
     },
+    dataOf: async (key) => dataOf.get(key) ?? null,
     renumber: async (key, revision, status_reason) =>
       write(() => {
         const { chain_id, from } = byKey.get(key) as Row
@@ -192,10 +231,10 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     holders: async (chain_id, address, from, to, limit) =>
       selectHolders.all(chain_id, address, from, to, limit).map(read),
     isSettledFrom: async (chain_id, address, nonce) => settled.get(chain_id, address, nonce) !== undefined,
-    countUnfinished: async (relayer_key) => counts.reduce((sum, count) => sum + (count.get(relayer_key) as number), 0),
+    countUnfinished: async (relayer_key) => countUnfinished.get(relayer_key) as number,
     lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
     attempts: async (key) => selectAttempts.all(key),
-    move: async (moves) => (moves.length === 0 ? [] : write(() => moves.map(move))),
+    move: moveInLots,
     replaceTransaction: async (wanted, spending) =>
       write(() => {
         const row = byKey.get(wanted.key)
@@ -207,16 +246,19 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       write(() => {
         const row = byId.get(id, relayer_key)
         if (!row) return 'missing'
-        const { key, revision, chain_id, from, nonce, status, hash } = row
+        const { key, revision, chain_id, from, nonce, status, hash, data } = row
         if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
         const neverSigned = status === 'pending' && hash === null
         // Signing it is a move that comes too late now. One that had another nonce before was signed for that.
         if (neverSigned && selectAttempts.all(key).length === 0) giveBack(row)
         if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
           setNonce.run(chain_id, from, nonce)
-          return done(move({ key, revision, set: { nonce: null, status: endOf[intent], intent, status_reason } }))
+          return {
+            ...done(move({ key, revision, set: { nonce: null, status: endOf[intent], intent, status_reason } })),
+            data,
+          }
         }
-        return done(move({ key, revision, set: { intent, resign: true, status_reason } }))
+        return { ...done(move({ key, revision, set: { intent, resign: true, status_reason } })), data }
       }),
     ...lotWithdrawal(connection, events.ofTransaction, giveBack),
     relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],

@@ -1,0 +1,57 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Listing, Slice } from '../rows.ts'
+
+/** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0010 use it too. */
+const block_size = 1_000
+/** How long a search holds up the others at a time. */
+const turn_ms = 5
+
+export interface Block {
+  block: number
+  /** How many of its numbers the filter lets through; undefined where only their rows can tell. */
+  count: number | undefined
+}
+
+/** A list whose numbers are counted in blocks. Blocks and numbers come in the order of the list. */
+export interface BlockList {
+  /** From the lowest block to the highest, both included. */
+  blocks(level: 0 | 1, from: number, to: number): Block[]
+  /** The numbers in a range that the filter lets through. */
+  numbers(from: number, to: number): number[]
+}
+
+/**
+ * Finds a page of a filtered list and how long the list is, by the counts of its blocks: rows are looked at only in the blocks
+ * that the page lies in, and in those of which a count alone does not tell (in steps, between which others have their turn).
+ */
+export async function findPage(list: BlockList, { offset, limit }: Slice): Promise<Listing<number>> {
+  const items: number[] = []
+  let total_items = 0
+  let began = performance.now()
+
+  async function look(level: 0 | 1, from: number, to: number): Promise<void> {
+    for (const { block, count } of list.blocks(level, from, to)) {
+      const isBefore = count !== undefined && total_items + count <= offset
+      if (count !== undefined && (isBefore || items.length >= limit)) {
+        total_items += count
+        continue
+      }
+      const first = block * block_size
+      const last = first + block_size - 1
+      if (level === 1) await look(0, first, last)
+      else take(list.numbers(first, last))
+      if (performance.now() - began < turn_ms) continue
+      await turn()
+      began = performance.now()
+    }
+  }
+
+  function take(numbers: number[]): void {
+    const skipped = Math.max(0, offset - total_items)
+    items.push(...numbers.slice(skipped, skipped + limit - items.length))
+    total_items += numbers.length
+  }
+
+  await look(1, 0, Number.MAX_SAFE_INTEGER)
+  return { items, total_items }
+}
