@@ -1,15 +1,9 @@
 import { parseArgs } from 'node:util'
-import {
-  allConfirmed,
-  assertMinedOnce,
-  type Figures,
-  measure,
-  postAll,
-  report,
-  type Stage,
-  setStage,
-  until,
-} from './sending.ts'
+import type { Figures } from './measure.ts'
+import { measure, report } from './sending/figures.ts'
+import { allConfirmed, assertMinedOnce, postAll } from './sending/load.ts'
+import { type Stage, setStage } from './sending/stage.ts'
+import { until } from './sending/until.ts'
 
 // `node test/bench/restart.ts [--count 10000] [--json FILE]`: so many transactions are accepted while the chain makes no
 // block, the service is killed with -9 and started again, and the chain makes a block a second. How soon is it ready, how

@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CaseResult } from '../case.ts'
+import type { Figures } from '../measure.ts'
+import { perSecond } from './figures.ts'
+import { allConfirmed, assertMinedOnce, lastReceiptAt, postAll } from './load.ts'
+import { type Stage, type StageOptions, setStage } from './stage.ts'
+
+const warm_up = 200
+const waiting_relayers = 10
+const waiting_ms = 5_000
+const short_block_ms = 250
+
+interface Variant {
+  relayers: number
+  extra: object
+}
+
+const variants: Record<string, Variant> = {
+  '1 relayer, gas_limit': { relayers: 1, extra: { gas_limit: 21_000 } },
+  '10 relayers, gas_limit': { relayers: 10, extra: { gas_limit: 21_000 } },
+  '1 relayer': { relayers: 1, extra: {} },
+  '10 relayers': { relayers: 10, extra: {} },
+}
+
+/** What more relayers, and an estimate of gas, cost per transaction: one round. */
+export async function relayers(transactions: number, options: StageOptions): Promise<CaseResult> {
+  const result: CaseResult = {
+    rounds: Object.fromEntries(Object.keys(variants).map((name) => [name, []])),
+    ratios: [
+      ...['', ', gas_limit'].map((gas) => ({
+        ...{ figure: 'cpu_ms_per_tx', over: `10 relayers${gas}`, under: `1 relayer${gas}`, wanted: '<= 1.1' },
+      })),
+      ...['1 relayer', '10 relayers'].map((name) => ({
+        ...{ figure: 'mined_per_s', over: name, under: `${name}, gas_limit`, wanted: '>= 0.8' },
+      })),
+    ],
+  }
+  for (const [name, variant] of Object.entries(variants)) {
+    result.rounds[name]?.push(await send(variant, transactions, options))
+  }
+  return result
+}
+
+async function send({ relayers, extra }: Variant, transactions: number, options: StageOptions): Promise<Figures> {
+  const stage = await setStage({ ...options, relayers })
+  try {
+    const { tap, service } = stage
+    await postAll(stage, warm_up, extra)
+    await allConfirmed(stage, warm_up)
+    const before = { cpu_ms: service.cpu_ms(), calls: callsOf(stage), requests: tap.counts().requests ?? 0 }
+    const started_at = performance.now()
+    const mined = lastReceiptAt(stage, warm_up + transactions)
+    await postAll(stage, transactions, extra)
+    const accepted_at = performance.now()
+    const mined_at = await mined
+    await allConfirmed(stage, warm_up + transactions)
+    const cpu_ms = service.cpu_ms() - before.cpu_ms
+    const figures = {
+      cpu_ms_per_tx: cpu_ms / transactions,
+      accepted_per_s: perSecond(transactions, accepted_at - started_at),
+      mined_per_s: perSecond(transactions, mined_at - started_at),
+      rpc_calls_per_tx: (callsOf(stage) - before.calls) / transactions,
+      posts_per_tx: ((tap.counts().requests ?? 0) - before.requests) / transactions,
+    }
+    await assertMinedOnce(stage, warm_up + transactions)
+    return figures
+  } finally {
+    await stage.end()
+  }
+}
+
+/** What ten relayers ask of a node while each waits for one transaction and no block comes. */
+export async function waiting(options: StageOptions): Promise<Figures> {
+  const network = { mining: false, average_blocktime_ms: short_block_ms }
+  const stage = await setStage({ ...options, ...network, relayers: waiting_relayers })
+  try {
+    await postAll(stage, waiting_relayers, { gas_limit: 21_000 })
+    await pause(1_000)
+    const before = { calls: callsOf(stage), requests: stage.tap.counts().requests ?? 0, cpu_ms: stage.service.cpu_ms() }
+    await pause(waiting_ms)
+    return {
+      rpc_calls_per_s: perSecond(callsOf(stage) - before.calls, waiting_ms),
+      posts_per_s: perSecond((stage.tap.counts().requests ?? 0) - before.requests, waiting_ms),
+      cpu_percent: ((stage.service.cpu_ms() - before.cpu_ms) * 100) / waiting_ms,
+    }
+  } finally {
+    await stage.end()
+  }
+}
+
+/** JSON-RPC calls so far, however many of them came in one request. */
+const callsOf = ({ tap }: Stage): number =>
+  Object.entries(tap.counts()).reduce((sum, [name, count]) => (name === 'requests' ? sum : sum + count), 0)

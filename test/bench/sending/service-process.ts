@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clock_tick_ms } from '../measure.ts'
+import { node_flags } from '../node-flags.ts'
+import { say } from '../report.ts'
+import { until } from './until.ts'
+
+export const api_key = 'bench'.repeat(8)
+
+export interface ServiceProcess {
+  url: string
+  /** From the start of the process to the first `ready`. */
+  ready_ms: number
+  /** User and system time so far. */
+  cpu_ms(): number
+  rss_peak_mb(): number
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+}
+
+const project = join(import.meta.dirname, '..', '..', '..')
+
+export interface ServiceOptions {
+  node_args: string[]
+  port?: string
+  /** The folder of the service's code. Default: this project. */
+  root?: string | undefined
+}
+
+export async function startProcess(
+  data_dir: string,
+  { node_args, port = '0', root = project }: ServiceOptions,
+): Promise<ServiceProcess> {
+  const started_at = performance.now()
+  const child = spawn(process.execPath, [...node_args, ...node_flags, 'server/main.ts'], {
+    cwd: root,
+    env: {
+      ...{ NODE_ENV: 'production', ALLOW_PRIVATE_TARGETS: 'true', DATA_DIR: data_dir, PORT: port },
+      ...{ API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
+      ...{ RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' },
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const gone = once(child, 'exit').then(() => process.off('exit', kill))
+  const url = await urlOf(child)
+  await until(() => fetch(`${url}/api/v1/ready`).then(({ ok }) => ok), 5)
+  const ready_ms = performance.now() - started_at
+  return {
+    ...{ url, ready_ms },
+    cpu_ms: () => cpuOf_ms(child.pid ?? 0),
+    rss_peak_mb: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    async stop(signal) {
+      child.kill(signal)
+      await gone
+    },
+  }
+}
+
+/** User and system time of a process. */
+function cpuOf_ms(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * clock_tick_ms
+}
+
+/** What all processes but this one and its children have taken of the machine so far. */
+export function elsewhere_ms(): number {
+  const [, user, nice, system, , , irq, softirq] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(
+    /\s+/,
+  )
+  const all_ms = [user, nice, system, irq, softirq].reduce((sum, ticks) => sum + Number(ticks), 0) * clock_tick_ms
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  return [process.pid, ...children].reduce((left, pid) => left - cpuOf_ms(pid), all_ms)
+}
+
+function urlOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.once('exit', () => reject(new Error(`The service does not start:\n${said}`)))
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      said += text
+      const url = /API\s+(http\S+)\/api\/v1/.exec(said)?.[1]
+      if (!url) return
+      resolve(url)
+      child.stdout?.removeAllListeners('data').on('data', (line) => /"level":[56]0/.test(line) && say(line))
+    })
+  })
+}

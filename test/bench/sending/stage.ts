@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRelayerClient, type RelayerClient } from '../../../client/index.ts'
+import { type Anvil, startAnvil } from '../../support/anvil.ts'
+import { api_key, type ServiceProcess, startProcess } from './service-process.ts'
+import { startTap, type Tap } from './tap.ts'
+
+export const connections = 50
+
+export interface Stage {
+  chain: Anvil
+  tap: Tap
+  service: ServiceProcess
+  client: RelayerClient
+  agent: Agent
+  /** The relayers, in whose turn transactions are posted; the first is `bench`. */
+  relayers: { id: string; address: string }[]
+  /** The first relayer's. */
+  address: string
+  receiver: string
+  /** How many were posted so far: what makes the next ones distinct. */
+  posted: number
+  /** The same database, the same port, another process. */
+  restart(): Promise<void>
+  end(): Promise<void>
+}
+
+export interface StageOptions {
+  /** Blocks by the second; false: by request. Default true. */
+  mining?: boolean
+  node_args?: string[]
+  anvil_args?: string[]
+  /** How many relayers. Default 1. */
+  relayers?: number
+  /** The folder of the service's code. Default: this project. */
+  root?: string
+  /** Told to the network; absent: unknown. */
+  average_blocktime_ms?: number
+}
+
+/** A chain, a proxy that counts, a service in production's settings, and funded relayers. */
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const { mining = true, node_args = [], anvil_args = [], relayers: count = 1, root, average_blocktime_ms } = options
+  const blocks = mining ? { blockTime_s: 1 } : { noMining: true }
+  const chain = await startAnvil({ ...blocks, accounts: count + 1, args: anvil_args })
+  const tap = await startTap(chain.url)
+  const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
+  const service = await startProcess(data_dir, { node_args, root })
+  const client = createRelayerClient({ baseUrl: service.url, token: api_key })
+  const [receiver, ...senders] = chain.accounts
+  if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
+  await client.post('/api/v1/networks', {
+    body: {
+      ...{ name: 'bench', network_type: 'evm', chain_id: chain.chain_id, rpc_urls: [tap.url] },
+      ...{ required_confirmations: 1, ...(average_blocktime_ms && { average_blocktime_ms }) },
+    },
+  })
+  const relayers: Stage['relayers'] = []
+  for (const { address, key } of senders) {
+    const id = relayers.length === 0 ? 'bench' : `bench-${relayers.length}`
+    await client.post('/api/v1/signers', { body: { id, type: 'plain', config: { key } } })
+    await client.post('/api/v1/relayers', {
+      body: { id, name: id, network: 'bench', network_type: 'evm', paused: false, signer_id: id },
+    })
+    relayers.push({ id, address })
+  }
+
+  const stage: Stage = {
+    ...{ chain, tap, service, client, relayers },
+    agent: new Agent({ keepAlive: true, maxSockets: connections }),
+    ...{ address: relayers[0]?.address ?? '', receiver: receiver.address, posted: 0 },
+    async restart() {
+      stage.service = await startProcess(data_dir, { node_args, root, port: new URL(service.url).port })
+    },
+    async end() {
+      stage.agent.destroy()
+      await stage.service.stop('SIGTERM')
+      await chain.stop()
+      await tap.stop()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+  return stage
+}
