@@ -34,7 +34,15 @@ type Body<P extends keyof paths, M extends Method> = paths[P][M] extends {
   requestBody: { content: { 'application/json': infer B } }
 }
   ? B
-  : undefined
+  : paths[P][M] extends { requestBody?: infer R }
+    ? OptionalBody<NonNullable<R>>
+    : undefined
+
+type OptionalBody<R> = [R] extends [never]
+  ? undefined
+  : R extends { content: { 'application/json': infer B } }
+    ? B | undefined
+    : undefined
 
 /** A key that may be left out when nothing of it is required. */
 type Part<Name extends string, T> = [T] extends [undefined]

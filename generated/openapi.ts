@@ -381,6 +381,9 @@ export interface paths {
          * Ask the relayer's network
          * @description Passes a JSON-RPC call that only reads on to the network's nodes. An error of the node's is part of a successful
          *     answer, as JSON-RPC has it; 503 means that no node answered.
+         *
+         *     The service answers 502 when the node's answer is larger than 4 MiB, or has more than 100,000 values: ask for less, for example for fewer blocks. It
+         *     answers 429 when 8 calls of the same API key are in flight.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -409,6 +412,8 @@ export interface paths {
          *     it the stream begins with what happens next; `Last-Event-ID: 0` begins with the first event that is kept.
          *     Events are kept for a time that the operator sets (30 days): a client that was away for longer goes on with the first that
          *     is kept, and sees by the jump in `sequence` that it has missed some.
+         *
+         *     One API key can hold 250 of the 1,000 streams of a process; 429 answers more.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -464,6 +469,11 @@ export interface paths {
          * Heal a relayer's nonces now
          * @description Does at once what happens by itself every few seconds: follows a chain that is ahead, fills gaps, and sends again
          *     what the nodes have lost. Answers with the state afterwards.
+         *
+         *     With `{"chain_restarted": true}`, for a test chain that began anew: unfinished transactions end with the reason, the
+         *     `nonce` of every earlier transaction becomes null, the next nonce is the account's count on the new chain, and the
+         *     relayer is enabled again. Refused with 409 where the network is no test network (`is_testnet`, or chain id 1337 or
+         *     31337) and where the chain is still the one that the nonces were used on.
          */
         post: operations["healNonce"];
         delete?: never;
@@ -689,7 +699,8 @@ export interface paths {
         /**
          * Create a relayer
          * @description Puts a signer on a network under a name. An address may be used by one relayer only on each chain id: a second
-         *     one would fight with the first over nonces, and is refused with 400.
+         *     one would fight with the first over nonces, and is refused with 400. On another chain id it is accepted, and `warnings`
+         *     names the policies on messages and typed data that hold for both.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -827,7 +838,12 @@ export interface paths {
         get: operations["getNetwork"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a network
+         * @description Refused with 409 while a relayer uses it. A network whose chain id is wrong can so be deleted and created again. The
+         *     nonce counters of accounts stay: they belong to the chain id.
+         */
+        delete: operations["deleteNetwork"];
         options?: never;
         head?: never;
         /**
@@ -1347,6 +1363,13 @@ export interface components {
                 data?: unknown;
             };
         };
+        HealNonceRequest: {
+            /**
+             * @description The chain began anew, and the nonces that were used on the former chain are to be forgotten.
+             * @default false
+             */
+            chain_restarted?: boolean;
+        };
         NonceState: {
             /** @description What the store gives to the next transaction. */
             next_nonce: number;
@@ -1697,11 +1720,15 @@ export interface components {
         Selector: string;
         /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
         SelectorInput: string;
-        /** @description What is absent does not limit. */
+        FeeMultiple: number;
+        /** @description An absent policy does not limit, except `max_fee_multiple`, which is 5 then. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
             gas_limit_estimation?: boolean;
             gas_price_cap?: components["schemas"]["Amount"];
+            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            max_fee_per_transaction?: components["schemas"]["Amount"];
+            max_fee_per_day?: components["schemas"]["Amount"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
             allowed_functions?: {
@@ -1723,8 +1750,15 @@ export interface components {
         /**
          * @description What a relayer signs and sends. They hold on every path to a signature: sending, replacing, sign-transaction, signing
          *     messages and typed data. A transaction is judged when it is accepted, by the policies of that moment; a later change
-         *     does not take back what was accepted (cancel it). To cancel is always allowed. They look at what is signed itself, not
+         *     does not take back what was accepted (cancel it). To cancel is always allowed. Limits of prices and fees hold for every
+         *     signature: one that they leave no room for waits, and `status_reason` says so. They look at what is signed itself, not
          *     at what a contract that is called does in turn.
+         *
+         *     A message or typed data that is signed is valid on every chain where the address is used. So `allow_messages`,
+         *     `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of every relayer on an address,
+         *     on any chain, hold for each of them, also while the relayer that has them is paused. The others hold for the relayer's own
+         *     chain: a transaction for another one is never signed. A pause stops the relayer itself only: to stop every signature of a
+         *     key, pause each relayer on its address.
          */
         RelayerPoliciesInput: {
             /** @description The relayer does not send when its balance is below this. */
@@ -1733,6 +1767,37 @@ export interface components {
             gas_limit_estimation?: boolean;
             /** @description No transaction pays more than this for a unit of gas. */
             gas_price_cap?: components["schemas"]["AmountInput"];
+            /**
+             * @description How many times the market's price a transaction may pay for a unit of gas; 5 when absent. A transaction that is sent
+             *     again for more pays at most so many times the price that the market asks then for its tier.
+             *
+             *     Without `gas_price_cap` it also limits the prices that a request names when it sends or replaces a transaction: the price
+             *     in the next block may be at most so many times the market's price for the tier `fastest`, or 10 gwei where that is
+             *     more (on chains where gas costs next to nothing, customary prices are no mistake). The price in the next block is
+             *     `gas_price`, or the base fee and `max_priority_fee_per_gas` together, at most `max_fee_per_gas`. So a generous
+             *     `max_fee_per_gas` with a small tip is accepted: the block keeps the base fee, and only the tip is paid to its
+             *     proposer. sign-transaction asks no node and does not know the market: there, limit fees by `gas_price_cap`,
+             *     `max_fee_per_transaction` and `max_fee_per_day`.
+             *
+             *     The market is the answer of the network's nodes. A node that lies about it is limited by the three policies that
+             *     hold an amount of wei.
+             */
+            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            /**
+             * @description No signature can cost more wei in fees than this: its gas limit times its highest price. It holds for every signature, by
+             *     the policies of that moment. When it leaves no room for a higher price, a transaction, or its cancellation, waits
+             *     and says so. The fee that some rollups charge for data is not counted.
+             */
+            max_fee_per_transaction?: components["schemas"]["AmountInput"];
+            /**
+             * @description All signatures of any 24 hours together can cost no more wei in fees than this, counted as in `max_fee_per_transaction`
+             *     when a transaction is accepted, and in steps of five minutes as in `max_value_per_day`. Of several signatures with
+             *     the same nonce only one can be mined, so a transaction counts with the highest of them: sending it again for more
+             *     counts the increase. Cancellations and transfers that fill a nonce count too, and so does sign-transaction. A
+             *     transaction that is canceled before it was signed is given back; the part of the gas that was not used is not.
+             *     Sending is refused when there is no room (403); a new signature for an accepted transaction waits and says so.
+             */
+            max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The only addresses that transactions may go to. With it no contract can be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description Whether to price by EIP-1559 (true) or with one gas price (false); absent, as the chain has it. */
@@ -1782,6 +1847,9 @@ export interface components {
             min_balance?: components["schemas"]["AmountInput"] | null;
             gas_limit_estimation?: boolean | null;
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
+            max_fee_multiple?: components["schemas"]["FeeMultiple"] | null;
+            max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
             allowed_functions?: {
@@ -1818,6 +1886,12 @@ export interface components {
             /** @description Whether the service itself has stopped sending with this relayer. */
             system_disabled: boolean;
             disabled_reason: string | null;
+            /**
+             * @description Policies on messages and typed data that hold beyond one relayer: those of another relayer on the same address that
+             *     refuse what this one's policies would allow, and the reverse. Only in the answers of "Create a relayer", "Get a
+             *     relayer" and "Update a relayer", and absent when there are none. Other relayers are named to callers that may touch them.
+             */
+            warnings?: string[];
         };
         CreateRelayerRequest: {
             /** @description Made (UUIDv7) when absent. */
@@ -1907,7 +1981,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The caller's rate limit is used up. Nothing was done. */
+        /**
+         * @description The caller's rate limit is used up, or its API key holds as many event streams, RPC calls or request bodies as one
+         *     key may hold at once (`details` says which). Nothing was done.
+         */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1932,6 +2009,16 @@ export interface components {
         };
         /** @description What this needs is not reachable now; `details` says what. */
         Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description A node's answer cannot be passed on; `details` says why. */
+        BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2492,6 +2579,7 @@ export type Balance = components['schemas']['Balance'];
 export type RelayerStatus = components['schemas']['RelayerStatus'];
 export type RpcRequest = components['schemas']['RpcRequest'];
 export type RpcAnswer = components['schemas']['RpcAnswer'];
+export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
@@ -2536,6 +2624,7 @@ export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
+export type FeeMultiple = components['schemas']['FeeMultiple'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
@@ -2552,6 +2641,7 @@ export type ResponseConflict = components['responses']['Conflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
+export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealth = components['responses']['Health'];
 export type ResponseDeleted = components['responses']['Deleted'];
@@ -2807,6 +2897,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -2893,6 +2984,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -2922,6 +3014,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -2974,6 +3067,7 @@ export interface operations {
             200: components["responses"]["Balance"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -2996,6 +3090,7 @@ export interface operations {
             200: components["responses"]["RelayerStatus"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -3022,6 +3117,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -3057,6 +3154,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -3079,6 +3177,7 @@ export interface operations {
             200: components["responses"]["NonceState"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["Failure"];
         };
     };
@@ -3095,12 +3194,18 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["HealNonceRequest"];
+            };
+        };
         responses: {
             200: components["responses"]["NonceState"];
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Failure"];
         };
@@ -3614,6 +3719,28 @@ export interface operations {
             200: components["responses"]["Network"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    deleteNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The network's id, `evm:<name>`.
+                 * @example evm:local
+                 */
+                network_id: components["parameters"]["network_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             default: components["responses"]["Failure"];
         };
     };

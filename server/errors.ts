@@ -16,6 +16,7 @@ export const statusOf = {
   too_many_requests: 429,
   header_too_large: 431,
   internal: 500,
+  bad_gateway: 502,
   unavailable: 503,
 } as const
 

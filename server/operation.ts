@@ -18,7 +18,12 @@ type WithDefaults<T> = [T] extends [never] ? never : Omit<T, Defaulted> & Requir
 
 type Body<Id extends OperationId> = operations[Id] extends { requestBody: { content: { 'application/json': infer B } } }
   ? B
-  : undefined
+  : OptionalBody<NonNullable<operations[Id]['requestBody']>>
+type OptionalBody<T> = [T] extends [never]
+  ? undefined
+  : T extends { content: { 'application/json': infer B } }
+    ? B
+    : undefined
 
 type Success<Id extends OperationId> = {
   [Status in keyof operations[Id]['responses']]: Status extends 200 | 201
@@ -55,6 +60,8 @@ export interface OperationRequest<Id extends OperationId> {
   caller: Caller
   /** What the audit trail will say of it; the handler adds what was signed, or made. */
   deed: Deed
+  /** Calls back when the answer is written, or the client is gone. */
+  onClose(callback: () => void): void
 }
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>

@@ -7,6 +7,7 @@ import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import type { Post } from './evm/post.ts'
+import { AnswerTooLarge } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { hashTypedData } from './evm/typed-data.ts'
 import { parseUnsigned } from './evm/unsigned-transaction.ts'
@@ -19,6 +20,7 @@ import { type Contract, compileContract, readContract } from './http/contract.ts
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
 import { type HttpTimes, listen } from './http/server.ts'
+import { createShares } from './http/shares.ts'
 import { makeId } from './ids.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
@@ -31,7 +33,9 @@ import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
 import { createRetention } from './retention.ts'
+import { createChainRestart } from './sending/chain-restart.ts'
 import { createDryRun } from './sending/dry-run.ts'
+import { checkFee } from './sending/fee-policies.ts'
 import { createNonces } from './sending/nonces.ts'
 import { checkPolicies, overLimit, spendingOf } from './sending/policies.ts'
 import { createPreparation } from './sending/preparation.ts'
@@ -46,6 +50,10 @@ import { createDeliverer } from './webhooks/deliverer.ts'
 import { eventStream } from './webhooks/event-stream.ts'
 import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker, type WorkerParts } from './worker.ts'
+
+/** Of one process. No API key takes more than a quarter of each. */
+const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
+const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
 /** EX_IOERR of sysexits.h. */
 const exit_code_io = 74
@@ -128,6 +136,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       }
     }
     const sender = createSender(sending)
+    const restartChain = createChainRestart(sending)
     const preparation = createPreparation(sending)
     const worker = createWorker({
       work: afterAudit(sender.work),
@@ -169,6 +178,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
     })
 
     const state = { stopping: false }
+    const streams = createShares(stream_limits)
+    const rpcCalls = createShares(rpc_call_limits)
     const handlers = createOperations({
       store,
       observer,
@@ -178,7 +189,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       findSigner: keyring.find,
       enclose: keyring.enclose,
       ...{ generateKey, openKeystore, messageDigest, typedDataDigest, hashTypedData, parseUnsigned, stateOf },
-      ...{ checkPolicies, spendingOf, overLimit },
+      ...{ checkPolicies, checkFee, spendingOf, overLimit },
       checkTarget,
       changed: sending.changed,
       sendTest: deliverer.test,
@@ -198,6 +209,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
         const reach = await chains.reach(relayer)
         return nonces.state(relayer, reach?.chain ?? { blockHash: async () => undefined }, latest)
       },
+      async restart(relayer, deed) {
+        const reach = await chains.reach(relayer)
+        if (reach) await restartChain(relayer, reach, deed)
+      },
       async heal(relayer) {
         await healAccount(relayer)
         hurry(relayer.key, true)
@@ -205,6 +220,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
       rpcErrorOf: (error) => (error instanceof RpcError ? error.error : undefined),
       isUnreachable: (error) => error instanceof RpcUnavailable,
+      tooLarge: (error) => (error instanceof AnswerTooLarge ? error.message : undefined),
+      holdRpcCall: (caller) => rpcCalls.hold(caller, 1),
+      holdStream: (caller) => streams.hold(caller, 1),
       unready: () => unready(store, state.stopping),
     })
 

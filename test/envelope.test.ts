@@ -208,3 +208,18 @@ test('the one who signed it is who is found in it', () => {
   const { raw } = finish(rawOf({ r: BigInt(r), s: BigInt(s), yParity }))
   expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)
 })
+
+test('the items of an unsigned transaction are counted before it is decoded', () => {
+  const flat = `0xfa0493e0${'01'.repeat(300_000)}`
+  expect(() => parseUnsigned(flat)).toThrow('more than 10000 items')
+  const keys = (count: number) => Array.from({ length: count }, () => Buffer.alloc(32))
+  const withKeys = (count: number) => {
+    const fields: Input = [1, 0, 1, 21_000, '', 0, '0x00', [[Buffer.alloc(20), keys(count)]]]
+    return parseUnsigned(`0x01${Buffer.from(RLP.encode(fields)).toString('hex')}`)
+  }
+  expect(withKeys(8_830).chain_id).toBe(1n)
+  expect(() => withKeys(10_000)).toThrow('more than 10000 items')
+  let nested: Input = []
+  for (let depth = 0; depth < 10; depth += 1) nested = [nested]
+  expect(() => parseUnsigned(`0x${Buffer.from(RLP.encode(nested)).toString('hex')}`)).toThrow('nested')
+})

@@ -198,6 +198,7 @@ function judge(request: TestRequest, operation: ContractOperation | undefined, a
 function acceptanceFault({ target, headers, body }: TestRequest, operation: ContractOperation): string | undefined {
   const parameter = parameterFault(operation, target, headers)
   if (parameter !== undefined || Object.keys(operation.bodies).length === 0) return parameter
+  if (!operation.bodyRequired && (body ?? '').length === 0) return undefined
   // Of two Content-Type headers Node keeps the first.
   const mediaType = String([headers['Content-Type']].flat()[0]).split(';')[0]?.trim().toLowerCase() ?? ''
   if (!(mediaType in operation.bodies)) return `media type ${mediaType}`

@@ -178,3 +178,19 @@ test('an unknown network is 404', async () => {
   await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
   await expect(client.patch(onePath, { path, body: {} })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
 })
+
+test('a network is deleted when no relayer uses it, and its name is free for another chain id', async () => {
+  const { client } = await startTestService()
+  await expect(client.delete(onePath, { path: { network_id: 'evm:local' } })).rejects.toMatchObject({
+    status: 409,
+    details: [{ path: '/path/network_id', message: 'A relayer uses this network' }],
+  })
+  const path = { network_id: 'evm:sepolia' }
+  await client.post(listPath, { body: { ...sepolia, chain_id: 5 } })
+  expect((await client.delete(onePath, { path })).data).toBe('Network deleted successfully')
+  await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404 })
+  await expect(client.delete(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
+  expect((await client.post(listPath, { body: sepolia })).data.chain_id).toBe(11_155_111)
+  const { data } = await client.get('/api/v1/audit', { query: { operation: 'deleteNetwork' } })
+  expect(data.map(({ subject, result }) => [subject, result])).toContainEqual(['evm:sepolia', 200])
+})

@@ -140,10 +140,11 @@ describe('the algorithm', () => {
 })
 
 describe('the API', () => {
-  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '7' }
   const sign = '/api/v1/relayers/demo/sign'
   const post = (body: string) => ({ method: 'POST', body })
   const limited = operations.filter(({ statuses }) => statuses.includes(429))
+  const burst = limited.length
+  const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: `${burst}` }
   const others = operations.filter((operation) => operation.guarded && !limited.includes(operation))
   /** To nothing that exists, and without what is asked for: it changes nothing. */
   const failing = ({ method, path, bodies }: ContractOperation): [path: string, init: RequestInit] => [
@@ -151,26 +152,39 @@ describe('the API', () => {
     Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },
   ]
 
-  test('signing, sending and listing transactions share a limit; 429 says how long', async () => {
+  test('all that signs, sends, lists transactions or calls a node shares a limit; 429 says how long', async () => {
     expect(limited.map(({ id }) => id).sort()).toEqual([
+      'callRpc',
+      'cancelPendingTransactions',
+      'cancelTransaction',
       'dryRunTransaction',
+      'getNonce',
+      'getRelayerBalance',
+      'getRelayerStatus',
+      'healNonce',
       'listTransactions',
+      'replaceTransaction',
       'sendTransaction',
       'signMessage',
       'signTransaction',
       'signTypedData',
       'signTypedDataFull',
+      'streamEvents',
+      'testNotification',
     ])
     const clock = { now_ms: 5_000 }
     const { raw } = await startTestService(slow, { elapsed: () => clock.now_ms })
     const first = await raw(sign, post('{"message":""}'))
     expect(first.status).toBe(200)
-    expect(first.headers.get('RateLimit')).toBe('"default";r=6;t=1')
-    expect(first.headers.get('RateLimit-Policy')).toBe('"default";q=7;w=7')
+    expect(first.headers.get('RateLimit')).toBe(`"default";r=${burst - 1};t=1`)
+    expect(first.headers.get('RateLimit-Policy')).toBe(`"default";q=${burst};w=${burst}`)
     // Requests that fail count as well: only then is guessing limited.
     for (const operation of limited.slice(1)) {
       const { status } = await raw(...failing(operation))
-      expect({ id: operation.id, status }).toEqual({ id: operation.id, status: operation.method === 'GET' ? 404 : 400 })
+      expect({ id: operation.id, status }).toEqual({
+        id: operation.id,
+        status: Object.keys(operation.bodies).length === 0 ? 404 : 400,
+      })
     }
 
     for (const operation of limited) {
@@ -180,7 +194,7 @@ describe('the API', () => {
       expect(body).toEqual({ success: false, data: null, message: 'Too Many Requests' })
       expect(answer.headers.get('Retry-After')).toBe('1')
       expect(answer.headers.get('RateLimit')).toBe('"default";r=0;t=1')
-      expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=7;w=7')
+      expect(answer.headers.get('RateLimit-Policy')).toBe(`"default";q=${burst};w=${burst}`)
       expect(responseFault(operation, 429, Object.fromEntries(answer.headers), body)).toBe(undefined)
     }
 

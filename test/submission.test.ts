@@ -75,7 +75,7 @@ const refusals: Refusal[] = [
   ['a value beyond 256 bits', { value: `${2n ** 256n}` }, '/body/value', /2\^256/],
   ['a value that leaves nothing for gas', { value: `${10_000n * ether}` }, '/body/value', /balance/],
   ['a value far beyond the balance', { value: `${2n ** 255n}`, gas_limit: 21_000 }, '/body/value', /balance/],
-  ['gas beyond the balance', { gas_price: `${ether}`, gas_limit: 21_000 }, '/body/value', /balance/],
+  ['gas beyond the balance', { gas_limit: 2 ** 50 }, '/body/value', /balance/],
   ['a call that reverts', { to: reverting, value: '0' }, '/body', /too late/],
   ['a past valid_until', { valid_until: '2020-01-01T00:00:00Z' }, '/body/valid_until', /passed/],
   ['a leap second', { valid_until: '2016-12-31T23:59:60Z' }, '/body/valid_until', /./],
@@ -195,7 +195,11 @@ test('the tiers pay the percentiles of what was paid, and leave room for the bas
 
 test('what is accepted is what is mined: amounts to the last digit, kinds of prices, contracts, data', async () => {
   const { chain, addRelayer, post, send } = await start()
-  const [free, capped] = [await addRelayer(), await addRelayer({ policies: { gas_price_cap: '1500000000' } })]
+  const high = { gas_price_cap: '10000000000000000' }
+  const [free, capped] = [
+    await addRelayer({ policies: high }),
+    await addRelayer({ policies: { gas_price_cap: '1500000000' } }),
+  ]
   const plain = await addRelayer({ policies: { eip1559_pricing: false } })
   const mined = (hash: string | null) => chain.rpc<Record<string, string>>('eth_getTransactionByHash', [hash])
 

@@ -62,7 +62,7 @@ async function run(): Promise<void> {
   const request = (operation: OperationId, result = 200) => {
     const who = { caller: caller.id, relayer_id: null, request_id: null }
     const deed: Deed = { ...who, at: Date.now(), operation, subject: id || null, result, recorded: false }
-    return { query: undefined as never, header: undefined as never, caller, deed }
+    return { query: undefined as never, header: undefined as never, caller, deed, onClose: () => {} }
   }
   const path = { api_key_id: id }
 

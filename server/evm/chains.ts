@@ -3,16 +3,22 @@ import type { Network, RpcUrl } from '../../generated/openapi.ts'
 import type { Observer } from '../observer.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
+import { boundAnswers, max_caller_answer_bytes } from './caller-answers.ts'
 import { type Chain, createChain } from './chain.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc } from './rpc.ts'
+import { createRpc, type RpcLimits } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
 /** A network as a relayer reaches it. */
 export interface Reach {
   chain: Chain
+  /**
+   * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
+   * failing calls of a caller do not delay the sender. Throws AnswerTooLarge too.
+   */
+  callers: Chain
   network: Network
   /** Of the last two seconds. */
   market(): Promise<Market>
@@ -31,6 +37,8 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const gas_limit_ms = 60_000
 const max_remembered = 10_000
+/** One call in each exchange: a slow one delays no other. */
+const caller_limits: RpcLimits = { max_batch: 1, max_at_once: 64, max_waiting: 1_000 }
 
 /**
  * `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. `openPost`: how a node's URL is
@@ -41,7 +49,7 @@ export function createChains(
   lookup: LookupFunction | undefined,
   now: () => number,
   observer: Observer,
-  openPost: (url: string) => Post = (url) => createPost(url, lookup),
+  openPost: (url: string, max_bytes?: number) => Post = (url, max_bytes) => createPost(url, lookup, max_bytes),
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<Reach, 'network'>>()
@@ -53,13 +61,18 @@ export function createChains(
       return watched(endpoint, url, chain_id, observer)
     })
     const chain = createChain(createRpc(endpoints, now))
+    const callerEndpoints = urls.map(({ url, weight }) => {
+      const post = boundAnswers(openPost(url, max_caller_answer_bytes))
+      return measured(createEndpoint(post, weight, chain_id, now, urlScrubber(url)), url, observer)
+    })
+    const callers = createChain(createRpc(callerEndpoints, now, Math.random, caller_limits))
     const market = remember(market_ms, now, () => chain.market())
     const funds = remember(funds_ms, now, async (address: string) => {
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
     })
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
-    return { chain, market: () => market(''), funds, blockGasLimit: () => gasLimit('') }
+    return { chain, callers, market: () => market(''), funds, blockGasLimit: () => gasLimit('') }
   }
 
   return {
@@ -87,14 +100,18 @@ export function createChains(
 
 /** Its host is told, and not its path or user, which may be secrets. */
 function watched(endpoint: Endpoint, url: string, chain_id: number, observer: Observer): Endpoint {
-  const { rpc } = observer
-  const { ask } = endpoint
   const { host } = new URL(url)
   endpoint.onChange = (reason) => {
     if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
     else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
   }
+  return measured(endpoint, url, observer)
+}
+
+function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
   if (!rpc) return endpoint
+  const { ask } = endpoint
+  const { host } = new URL(url)
   endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
   return endpoint
 }

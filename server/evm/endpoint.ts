@@ -1,4 +1,4 @@
-import type { Post } from './post.ts'
+import { AnswerTooLarge, type Post } from './post.ts'
 import { classifyRpcError, type RpcErrorObject } from './rpc-error.ts'
 
 export interface RpcCall {
@@ -64,6 +64,8 @@ export function createEndpoint(
       isDown = false
       return answers
     } catch (error) {
+      // The question was too large, and the node is well.
+      if (error instanceof AnswerTooLarge) throw error
       verified = false
       failures += 1
       if (!(error instanceof Throttled)) endpoint.throttled = false

@@ -44,6 +44,12 @@ export function limit(prices: Prices, cap: bigint | undefined): Prices {
 /** The most that is paid for a unit of gas. */
 export const most = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)
 
+/** What a unit of gas costs in a block with the market's base fee; `most` where the base fee is above it. */
+export const nextPrice = (prices: Prices, market: Market): bigint =>
+  prices.kind === 'legacy' || market.kind === 'legacy'
+    ? most(prices)
+    : least(market.base_fee + prices.max_priority_fee_per_gas, prices.max_fee_per_gas)
+
 /** Whether a block with this base fee can take it at all. */
 export const isPayable = (prices: Prices, market: Market): boolean =>
   market.kind === 'legacy' || most(prices) >= market.base_fee

@@ -2,8 +2,9 @@ import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 
-const max_answer_bytes = 64 * 1024 * 1024
-const max_sockets = 16
+const max_sockets = 64
+/** Of an answer. */
+const default_max_bytes = 64 * 1024 * 1024
 
 export interface PostAnswer {
   status: number
@@ -13,11 +14,15 @@ export interface PostAnswer {
 
 export type Post = (body: string, timeout_ms: number) => Promise<PostAnswer>
 
+/** A node's answer is larger than this process reads. The message completes "The answer ...". */
+export class AnswerTooLarge extends Error {}
+
 /**
  * POSTs JSON to one URL over kept connections. Node's own client, because `fetch` would follow a redirect to a place that
- * nobody checked. `lookup` decides which addresses a name may mean. Throws when there is no whole answer in time.
+ * nobody checked. `lookup` decides which addresses a name may mean. Throws when there is no whole answer in time, and
+ * AnswerTooLarge for one of more than `max_bytes`.
  */
-export function createPost(url: string, lookup: LookupFunction | undefined): Post {
+export function createPost(url: string, lookup: LookupFunction | undefined, max_bytes = default_max_bytes): Post {
   const { request, Agent } = url.startsWith('https:') ? https : http
   const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo' })
 
@@ -40,7 +45,7 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
         let length = 0
         response.on('data', (chunk: Buffer) => {
           length += chunk.length
-          if (length > max_answer_bytes) outgoing.destroy(new Error('The answer is too large'))
+          if (length > max_bytes) outgoing.destroy(new AnswerTooLarge(`is larger than ${max_bytes / 1024 / 1024} MiB`))
           else chunks.push(chunk)
         })
         response.once('error', fail)

@@ -1,4 +1,5 @@
 import type { Endpoint, RpcAnswer, RpcCall } from './endpoint.ts'
+import { AnswerTooLarge } from './post.ts'
 import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
 /** A node answered with an error. `kind` is what it means, `message` what it said. */
@@ -25,12 +26,19 @@ export class RpcUnavailable extends Error {
   }
 }
 
-/** Asks the nodes of a network. Throws RpcError or RpcUnavailable. */
+/** Asks the nodes of a network. Throws RpcError, RpcUnavailable or, where answers are bounded, AnswerTooLarge. */
 export type Rpc = (method: string, params: unknown[]) => Promise<unknown>
 
-const max_batch = 100
-const max_at_once = 4
-const max_waiting = 20_000
+export interface RpcLimits {
+  /** Calls in one exchange. */
+  max_batch: number
+  /** Exchanges in flight. */
+  max_at_once: number
+  /** Calls that wait for an exchange. */
+  max_waiting: number
+}
+
+const default_limits: RpcLimits = { max_batch: 100, max_at_once: 4, max_waiting: 20_000 }
 
 interface Waiting extends RpcCall {
   resolve(result: unknown): void
@@ -42,7 +50,12 @@ interface Waiting extends RpcCall {
  * and a lone call no delay. A node that fails is passed over for the next one; every call here may be made twice, since
  * sending the same signed bytes again changes nothing.
  */
-export function createRpc(endpoints: Endpoint[], now: () => number, random: () => number = Math.random): Rpc {
+export function createRpc(
+  endpoints: Endpoint[],
+  now: () => number,
+  random: () => number = Math.random,
+  { max_batch, max_at_once, max_waiting }: RpcLimits = default_limits,
+): Rpc {
   const queue: Waiting[] = []
   let underWay = 0
 
@@ -50,7 +63,7 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
   const pump = (isWhole = true) => {
     while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
       underWay += 1
-      void settle(queue.splice(0, batchSize(queue, isWhole))).finally(() => {
+      void settle(queue.splice(0, batchSize(queue, isWhole, max_batch))).finally(() => {
         underWay -= 1
         pump()
       })
@@ -80,6 +93,11 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
         }
         left = again
       } catch (error) {
+        // No other node would answer with less.
+        if (error instanceof AnswerTooLarge) {
+          failure = error
+          break
+        }
         failure = new RpcUnavailable(
           `No node of the network answers (${(error as Error).message})`,
           wrongChain(endpoints),
@@ -106,7 +124,7 @@ export function createRpc(endpoints: Endpoint[], now: () => number, random: () =
  * Transactions that are sent together stay together: of two batches at once the later nonces may come first, and some nodes
  * refuse those.
  */
-function batchSize(queue: RpcCall[], isWhole: boolean): number {
+function batchSize(queue: RpcCall[], isWhole: boolean, max_batch: number): number {
   const end = Math.min(queue.length, max_batch)
   const next = queue[end]
   const mayCut = next ? isSending(next) : !isWhole

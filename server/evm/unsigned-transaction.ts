@@ -10,6 +10,7 @@ export interface UnsignedTransaction extends Sealed {
   data: string
   /** The most that it pays for gas. */
   gas_price: bigint
+  gas_limit: bigint
 }
 
 /**
@@ -19,7 +20,9 @@ export interface UnsignedTransaction extends Sealed {
 export function parseUnsigned(hex: string): UnsignedTransaction {
   const bytes = fromHex(hex)
   const type = typeOf(bytes)
-  const list = listIn(RLP.decode(type === 0 ? bytes : bytes.subarray(1)), fieldCounts[type])
+  const encoded = type === 0 ? bytes : bytes.subarray(1)
+  checkItems(encoded)
+  const list = listIn(RLP.decode(encoded), fieldCounts[type])
   // A legacy one may name its chain behind its content, with two zeros in the places of r and s.
   const [fields, domain] = type === 0 ? [list.slice(0, 6), list.slice(6)] : [list, list.slice(0, 1)]
   const chain_id = domain.length === 0 ? 0n : numberIn(domain[0])
@@ -42,9 +45,45 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
   }
   const to = bytesIn(receiver).length === 0 ? null : toHex(bytesIn(receiver, 20))
   return {
-    ...{ chain_id, to, value: numberIn(amount), data: toHex(bytesIn(data)), gas_price: prices.at(-1) as bigint },
+    ...{ chain_id, to, value: numberIn(amount), data: toHex(bytesIn(data)) },
+    ...{ gas_price: prices.at(-1) as bigint, gas_limit: numberIn(gas_limit) },
     ...sealed(type, chain_id, fields),
   }
+}
+
+/** The gas limit of a transaction (EIP-7825: 2^24) pays for 8,830 storage keys of an access list (EIP-2930: 1,900 gas each). */
+const max_items = 10_000
+/** Transaction, access list, entry, its keys, key. */
+const max_depth = 5
+
+/**
+ * Counts the items of an RLP text by their headers, because decoding a flat list of 1 MiB blocks the process for up to a second.
+ * Lengths that are wrong are left to the decoder.
+ */
+function checkItems(bytes: Uint8Array): void {
+  const ends: number[] = []
+  let at = 0
+  for (let items = 1; at < bytes.length; items += 1) {
+    if (items > max_items) throw new Error(`It has more than ${max_items} items`)
+    while (ends.length > 0 && at >= (ends.at(-1) as number)) ends.pop()
+    const { isList, start, end } = headerAt(bytes, at)
+    if (ends.length >= max_depth) throw new Error(`It is nested more than ${max_depth} deep`)
+    if (isList) ends.push(end)
+    at = isList ? start : end
+  }
+}
+
+/** Where an item's content begins and ends (Yellow Paper, appendix B). */
+function headerAt(bytes: Uint8Array, at: number): { isList: boolean; start: number; end: number } {
+  const first = bytes[at] as number
+  if (first < 0x80) return { isList: false, start: at, end: at + 1 }
+  const isList = first >= 0xc0
+  const short = first - (isList ? 0xc0 : 0x80)
+  if (short <= 55) return { isList, start: at + 1, end: at + 1 + short }
+  let length = 0
+  const start = at + 1 + short - 55
+  for (let index = at + 1; index < start; index += 1) length = length * 256 + (bytes[index] ?? 0)
+  return { isList, start, end: start + length }
 }
 
 /** EIP-2718: a legacy transaction is a list, and a list's first byte is no type. */

@@ -9,7 +9,7 @@ import type { Deed } from '../store/rows.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
-import { mediaTypeOf, readBytes, readJson } from './body.ts'
+import { isBodyless, mediaTypeOf, readBytes, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
@@ -35,6 +35,9 @@ interface Target {
   serve(request: IncomingMessage, response: ServerResponse, found: Found<Target>): Promise<void>
 }
 
+const mediaTypeFor = (request: IncomingMessage, { mediaTypes }: Operation): string | undefined =>
+  mediaTypes.length > 0 ? mediaTypeOf(request, mediaTypes) : undefined
+
 /**
  * The way of a request, in the order of its checks: token, route, rate limit, roles, shape, and then its operation, whose
  * answer is held to the contract before it leaves.
@@ -49,22 +52,29 @@ export function createApp(parts: AppParts): RequestListener {
     const check = (answer: unknown) => operation.checkResponse(operation.status, answer)
 
     return async (request, response, found) => {
+      const onClose = (callback: () => void) => {
+        if (response.closed) callback()
+        else response.once('close', callback)
+      }
       let deed: Deed | undefined
+      let limits: Record<string, string> = none
       try {
         const exchange = exchangeOf(response)
         exchange.operation = operation.id
         const caller = exchange.caller as Caller
         const path = readPath(found)
-        const limits = operation.limited ? rateLimit.take(caller) : none
+        if (operation.limited) limits = rateLimit.take(caller)
         if (operation.guarded) checkRoles(caller, operation)
-        const mediaType = operation.mediaTypes.length > 0 ? mediaTypeOf(request, operation.mediaTypes) : undefined
+        // An optional body that is absent is read as an empty object.
+        const isAbsent = operation.bodyIsOptional && isBodyless(request)
+        const mediaType = isAbsent ? operation.mediaTypes[0] : mediaTypeFor(request, operation)
         const query = operation.readQuery(queryOf(request))
-        const given = mediaType === undefined ? undefined : readJson(await readBytes(request), operation.amounts)
+        const given = isAbsent ? {} : mediaType && readJson(await readBytes(request), operation.amounts)
         operation.checkRequest({ query, headers: request.headers, params: path, body: given }, mediaType)
         if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)
         deed = record.begin(exchange, path)
-        const body = await handle({ path, query, header, body: given, caller, deed })
+        const body = await handle({ path, query, header, body: given, caller, deed, onClose })
         record.end(deed, operation.status)
         if (operation.streams) {
           const mayFollow = () => mayStill(request, operation, path)
@@ -76,7 +86,7 @@ export function createApp(parts: AppParts): RequestListener {
         if (list) await sendPieces(response, operation.status, limits, list.pieces)
         else send(response, operation.status, limits, JSON.stringify(body))
       } catch (error) {
-        const status = fail(response, error, operation)
+        const status = fail(response, error, operation, limits)
         if (deed) record.end(deed, status)
       }
     }
@@ -95,7 +105,12 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   /** The status that it was answered with. */
-  const fail = (response: ServerResponse, error: unknown, operation: Operation | undefined): number => {
+  const fail = (
+    response: ServerResponse,
+    error: unknown,
+    operation: Operation | undefined,
+    limits: Record<string, string> = none,
+  ): number => {
     const failure = toFailure(error, exchangeOf(response).request_id, logger)
     if (response.headersSent) {
       response.destroy()
@@ -108,7 +123,7 @@ export function createApp(parts: AppParts): RequestListener {
     send(
       response,
       failure.status,
-      unread ? { ...failure.headers, Connection: 'close' } : failure.headers,
+      { ...limits, ...failure.headers, ...(unread && { Connection: 'close' }) },
       JSON.stringify(failure.body),
     )
     return failure.status

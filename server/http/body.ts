@@ -4,6 +4,10 @@ import { ApiError, badRequest } from '../errors.ts'
 
 export const max_body_bytes = 1024 * 1024
 
+/** RFC 9112, section 6: a request without these two headers has no body. */
+export const isBodyless = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+
 /** Which of the operation's media types the request's body is of. Throws ApiError (415). */
 export function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   const { 'content-type': contentType, 'content-encoding': encoding } = request.headers

@@ -45,6 +45,8 @@ export interface Operation {
   limited: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
+  /** Whether its body may be absent, which is the same as an empty object. */
+  bodyIsOptional: boolean
   /** The names of the properties, anywhere in the contract, that hold an amount: their digits must not be lost. */
   amounts: ReadonlySet<string>
   readQuery: QueryReader
@@ -95,6 +97,7 @@ export function compileContract(document: unknown): Contract {
       const key = `${method} ${path}`
       const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
       const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
+      const bodyIsOptional = mediaTypes.length > 0 && operation.requestBody?.required !== true
       const checks = new Map(
         (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
           mediaType,
@@ -113,6 +116,7 @@ export function compileContract(document: unknown): Contract {
         roles: rolesOf(operation),
         limited: '429' in operation.responses,
         mediaTypes,
+        bodyIsOptional,
         amounts,
         readQuery: queryReader(declared),
         readHeader: headerReader(declared),

@@ -7,7 +7,7 @@ export interface ContractOperation {
   operationId: OperationId
   security?: { token?: string[] }[]
   parameters?: Parameter[]
-  requestBody?: { content: Record<string, unknown> }
+  requestBody?: { required?: boolean; content: Record<string, unknown> }
   responses: Record<string, unknown>
 }
 

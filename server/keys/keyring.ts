@@ -10,6 +10,8 @@ const max_cached = 10_000
 export interface HeldRelayer {
   relayer: RelayerRow
   signer: Signer
+  /** All relayers on its address, itself among them, on any chain. */
+  on_address: RelayerRow[]
 }
 
 export interface Keyring {
@@ -24,6 +26,8 @@ export interface Keyring {
 
 export function createKeyring(store: Store, vault: Vault): Keyring {
   const cache = new Map<string, HeldRelayer>()
+  // Relayers on one address share the list.
+  const byAddress = new Map<string, RelayerRow[]>()
   let cachedGeneration = 0
 
   const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
@@ -31,7 +35,8 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
     if (!relayer) return undefined
     const secret = await store.getSecret(relayer.signer_id)
     if (!secret) return undefined
-    return { relayer, signer: localSigner(vault.open(secret, rowOf(relayer.signer_id))) }
+    const signer = localSigner(vault.open(secret, rowOf(relayer.signer_id)))
+    return { relayer, signer, on_address: byAddress.get(relayer.address) ?? (await store.relayersOn(relayer.address)) }
   }
 
   return {
@@ -39,6 +44,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       const generation = store.generation()
       if (generation !== cachedGeneration) {
         cache.clear()
+        byAddress.clear()
         cachedGeneration = generation
       }
       const cached = cache.get(relayer_id)
@@ -46,8 +52,12 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       const loaded = await load(relayer_id)
       // What was read while the generation moved may be of either; it serves this call and is not kept.
       if (loaded && store.generation() === generation && cachedGeneration === generation) {
-        if (cache.size >= max_cached) cache.clear()
+        if (cache.size >= max_cached) {
+          cache.clear()
+          byAddress.clear()
+        }
         cache.set(relayer_id, loaded)
+        byAddress.set(loaded.relayer.address, loaded.on_address)
       }
       return loaded
     },

@@ -1,7 +1,8 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
+import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { Deed, RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountParts {
@@ -9,7 +10,8 @@ export interface AccountParts {
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   reach(relayer: RelayerRow): Promise<
     | {
-        chain: {
+        /** For what callers ask, apart from the sender's. */
+        callers: {
           rpc(method: string, params: unknown[]): Promise<unknown>
           balance(address: string): Promise<bigint>
           latestNonce(address: string): Promise<number>
@@ -21,23 +23,29 @@ export interface AccountParts {
   nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending'>>
   /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
   heal(relayer: RelayerRow): Promise<void>
+  /** Takes over a test chain that began anew. Throws ApiError (409) where it did not, or is no test chain. */
+  restart(relayer: RelayerRow, deed: Deed): Promise<void>
   /** The error that a node answered with; undefined when no node answered or it is no node's error. */
   rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
   isUnreachable(error: unknown): boolean
+  /** Completes "The node's answer ..."; undefined for any other error. */
+  tooLarge(error: unknown): string | undefined
+  /** Holds a share of the calls in flight. Throws ApiError (429, 503). */
+  holdRpcCall(caller: Caller): { release(): void }
 }
 
 type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
 
 /** What a relayer's account is on chain, and what the service thinks of it. */
 export function accounts(parts: AccountParts): Accounts {
-  const { store, rpcErrorOf, isUnreachable } = parts
+  const { store, rpcErrorOf, isUnreachable, tooLarge } = parts
 
   async function find(relayer_id: string) {
     const held = await parts.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
     const reach = await parts.reach(held.relayer)
     if (!reach) throw unavailable('The network of the relayer is gone')
-    return { relayer: held.relayer, chain: reach.chain }
+    return { relayer: held.relayer, chain: reach.callers }
   }
 
   /** 503 for a chain that does not answer, or answers with an error of its own. */
@@ -46,7 +54,8 @@ export function accounts(parts: AccountParts): Accounts {
       return await question
     } catch (error) {
       if (isUnreachable(error) || rpcErrorOf(error)) throw unavailable((error as Error).message)
-      throw error
+      const reason = tooLarge(error)
+      throw reason === undefined ? error : badGateway(`The node's answer ${reason}; ${ask_less}`)
     }
   }
 
@@ -91,27 +100,32 @@ export function accounts(parts: AccountParts): Accounts {
       })
     },
 
-    async callRpc({ path, body }) {
+    async callRpc({ path, body, caller }) {
       const { chain } = await find(path.relayer_id)
+      const held = parts.holdRpcCall(caller)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
       try {
         answer.result = await chain.rpc(method, params)
       } catch (error) {
         const told = rpcErrorOf(error)
-        if (!told) return ask(Promise.reject(error))
+        if (!told) return await ask(Promise.reject(error))
         const { code = -32603, message = 'The node answered with an error', data } = told
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
+      } finally {
+        held.release()
       }
       return single(answer)
     },
 
     getNonce: ({ path }) => nonceState(path.relayer_id),
 
-    async healNonce({ path }) {
+    async healNonce({ path, body, deed }) {
       const { relayer } = await find(path.relayer_id)
-      await ask(parts.heal(relayer))
+      if (body.chain_restarted) await ask(parts.restart(relayer, deed))
+      const { relayer: current } = await find(path.relayer_id)
+      await ask(parts.heal(current))
       const { relayer: healed } = await find(path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'The relayer is disabled')
       return nonceState(path.relayer_id)
@@ -121,3 +135,7 @@ export function accounts(parts: AccountParts): Accounts {
 
 const unavailable = (message: string) =>
   new ApiError('unavailable', 'Service Unavailable', [{ path: 'network', message: message.slice(0, 1_000) }])
+
+const badGateway = (message: string) => new ApiError('bad_gateway', 'Bad Gateway', [{ path: 'node', message }])
+
+const ask_less = 'ask for less, for example for fewer blocks'

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
-import { ApiError, conflict, notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -11,6 +11,8 @@ export interface DeliveryParts {
   findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
   /** The events of a relayer from the one after a sequence number, or from now on. */
   follow(relayer_key: number, last_event_id: number | undefined): AsyncIterable<string>
+  /** Holds a share of the open event streams. Throws ApiError (429, 503). */
+  holdStream(caller: Caller): { release(): void }
   /** There are deliveries to make. */
   wakeDeliverer(notification_key: number): void
 }
@@ -21,10 +23,8 @@ type Deliveries = Pick<
 >
 
 /** What became of a notification's deliveries, and doing them again. */
-const max_streams = 1_000
-
-export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer }: DeliveryParts): Deliveries {
-  let streams = 0
+export function deliveries(parts: DeliveryParts): Deliveries {
+  const { store, sendTest, findSigner, follow, wakeDeliverer } = parts
 
   async function find(notification_id: string, caller: Caller): Promise<number> {
     const key = await store.targetKey(notification_id, creatorSeenBy(caller))
@@ -66,27 +66,16 @@ export function deliveries({ store, sendTest, findSigner, follow, wakeDeliverer 
       return single({ redelivered })
     },
 
-    async streamEvents({ path, header }) {
+    async streamEvents({ path, header, caller, onClose }) {
       const held = await findSigner(path.relayer_id)
       if (!held) throw notFound(`Relayer with ID ${path.relayer_id} not found`)
-      if (streams >= max_streams) {
-        throw new ApiError('unavailable', 'Service Unavailable', [{ path: 'streams', message: 'Too many are open' }])
-      }
       const last = header['Last-Event-ID']
-      return counted(follow(held.relayer.key, last === undefined ? undefined : Number(last)))
+      onClose(parts.holdStream(caller).release)
+      return follow(held.relayer.key, last === undefined ? undefined : Number(last))
     },
 
     async testNotification({ path, caller }) {
       return single(await sendTest(await find(path.notification_id, caller)))
     },
-  }
-
-  async function* counted(events: AsyncIterable<string>): AsyncIterable<string> {
-    streams += 1
-    try {
-      yield* events
-    } finally {
-      streams -= 1
-    }
   }
 }

@@ -25,7 +25,7 @@ const defaultsOf = (chain_id: number) =>
 export function networks({
   store,
   checkTarget,
-}: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork'> {
+}: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'> {
   return {
     async createNetwork({ body, deed }) {
       const network: Network = {
@@ -60,6 +60,13 @@ export function networks({
       )
       if (!network) throw notFound('Not Found')
       return single(show(network))
+    },
+
+    async deleteNetwork({ path, deed }) {
+      const outcome = await store.doing(deed, () => store.deleteNetwork(path.network_id))
+      if (outcome === 'missing') throw notFound('Not Found')
+      if (outcome === 'in_use') throw conflict('/path/network_id', 'A relayer uses this network')
+      return single('Network deleted successfully')
     },
   }
 }

@@ -3,11 +3,26 @@ import { badRequest } from '../errors.ts'
 import { readAddress, readAmount } from './values.ts'
 
 const place = '/body/policies'
-const amounts = ['min_balance', 'gas_price_cap', 'max_value', 'max_value_per_day'] as const
+const amounts = [
+  'min_balance',
+  'gas_price_cap',
+  'max_fee_per_transaction',
+  'max_fee_per_day',
+  'max_value',
+  'max_value_per_day',
+] as const
 
 /** Reads policies into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
-  const { min_balance: _, gas_price_cap: __, max_value: ___, max_value_per_day: ____, ...others } = input
+  const {
+    min_balance,
+    gas_price_cap,
+    max_fee_per_transaction,
+    max_fee_per_day,
+    max_value,
+    max_value_per_day,
+    ...others
+  } = input
   const { whitelist_receivers, allowed_functions, token_limits, allowed_domain_separators, ...flags } = others
   const policies: RelayerPolicies = flags
   for (const name of amounts) {

@@ -1,11 +1,12 @@
 import type { Relayer } from '../../generated/openapi.ts'
 import { badRequest, conflict, notFound } from '../errors.ts'
-import { creatorSeenBy, type Handlers, single } from '../operation.ts'
+import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
+import { addressWarnings } from './signing-policies.ts'
 
 export interface RelayerParts {
   store: Store
@@ -20,8 +21,14 @@ type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' |
 export function relayers({ store, makeId, checkTarget, changed }: RelayerParts): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
+  /** With what its address has to do with other relayers. */
+  async function showOne(relayer: RelayerRow, caller: Caller): Promise<Relayer> {
+    const warnings = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
+    return warnings.length === 0 ? show(relayer) : { ...show(relayer), warnings }
+  }
+
   return {
-    async createRelayer({ body, deed }) {
+    async createRelayer({ body, caller, deed }) {
       const { id = makeId(), notification_id = null, policies = {}, custom_rpc_urls = [], ...rest } = body
       const relayer: NewRelayer = {
         ...rest,
@@ -35,15 +42,15 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       deed.relayer_id = id
       const created = await store.doing(deed, () => store.createRelayer(relayer))
       if (typeof created === 'string') throw refusal(created)
-      return single(show(created))
+      return single(await showOne(created, caller))
     },
 
     listRelayers: ({ query, caller }) => page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), show),
 
-    async getRelayer({ path }) {
+    async getRelayer({ path, caller }) {
       const relayer = await store.getRelayer(path.relayer_id)
       if (!relayer) throw unknown(path.relayer_id)
-      return single(show(relayer))
+      return single(await showOne(relayer, caller))
     },
 
     async updateRelayer({ path, body, caller, deed }) {
@@ -59,7 +66,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       if (updated === 'missing') throw unknown(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()
-      return single(show(updated))
+      return single(await showOne(updated, caller))
     },
 
     async deleteRelayer({ path, deed }) {

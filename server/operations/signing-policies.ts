@@ -1,32 +1,117 @@
 import type { RelayerPolicies } from '../../generated/openapi.ts'
 import { refusedBy } from '../errors.ts'
+import type { Caller } from '../operation.ts'
+import type { RelayerRow } from '../store/rows.ts'
 
-/** What a relayer's policies say of signatures that are no transaction's. Each throws ApiError (403) with the rule. */
-export function checkMessages({ allow_messages }: RelayerPolicies): void {
-  if (allow_messages === false) throw refused('allow_messages', 'Messages are not signed')
+/** A policy that refuses a signature. */
+export interface Fault {
+  policy: keyof RelayerPolicies
+  message: string
+}
+
+/** A relayer, and all relayers on its address, itself among them, on any chain. */
+export interface OnAddress {
+  relayer: RelayerRow
+  on_address: RelayerRow[]
+}
+
+/**
+ * A signature of a message or of typed data is valid wherever its address is: what one relayer on the address refuses, all refuse.
+ * Throws ApiError (403) with the first rule that refuses, the relayer's own first.
+ */
+export function checkAddress(
+  { relayer, on_address }: OnAddress,
+  caller: Caller,
+  faultOf: (policies: RelayerPolicies) => Fault | undefined,
+): void {
+  const own = faultOf(relayer.policies)
+  if (own) throw refused(own)
+  for (const other of on_address) {
+    const fault = faultOf(other.policies)
+    if (!fault) continue
+    throw refused({ ...fault, message: `${fault.message} (policy of ${nameOf(other, caller)} on the same address)` })
+  }
+}
+
+export function messageFault({ allow_messages }: RelayerPolicies): Fault | undefined {
+  return allow_messages === false ? { policy: 'allow_messages', message: 'Messages are not signed' } : undefined
 }
 
 /** `isBlind`: only the hashes are known. */
-export function checkTypedData(policies: RelayerPolicies, separator: Uint8Array, isBlind: boolean): void {
-  const { allow_blind_typed_data, allowed_domain_separators, token_limits } = policies
-  if (isBlind && allow_blind_typed_data === false) {
-    throw refused('allow_blind_typed_data', 'Typed data is signed only when it is given in full')
+export function typedDataFault(policies: RelayerPolicies, separator: Uint8Array, isBlind: boolean): Fault | undefined {
+  if (isBlind && policies.allow_blind_typed_data === false) return blindFault
+  if (isAllowedDomain(policies, separator)) return undefined
+  if (policies.allowed_domain_separators) {
+    return { policy: 'allowed_domain_separators', message: `${hex(separator)} is no allowed domain` }
   }
-  if (isAllowedDomain(policies, separator)) return
-  if (allowed_domain_separators) throw refused('allowed_domain_separators', `${hex(separator)} is no allowed domain`)
-  // A permit gives an allowance that no transaction shows.
-  if (token_limits) throw refused('token_limits', 'Typed data is signed only for allowed_domain_separators')
+  return policies.token_limits && permitFault
 }
 
 export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies): void {
-  if (allow_sign_transaction === false)
-    throw refused('allow_sign_transaction', 'Transactions are signed to be sent only')
+  if (allow_sign_transaction === false) {
+    throw refused({ policy: 'allow_sign_transaction', message: 'Transactions are signed to be sent only' })
+  }
 }
 
 /** Whether the policies name this very domain. */
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>
   allowed_domain_separators?.includes(hex(separator)) === true
 
-const refused = (policy: keyof RelayerPolicies, message: string) => refusedBy([{ path: `policies/${policy}`, message }])
+const blindFault: Fault = {
+  policy: 'allow_blind_typed_data',
+  message: 'Typed data is signed only when it is given in full',
+}
+// A permit gives an allowance that no transaction shows.
+const permitFault: Fault = {
+  policy: 'token_limits',
+  message: 'Typed data is signed only for allowed_domain_separators',
+}
+
+const max_warnings = 20
+
+/**
+ * Where the policies of the relayers on one address differ: which rules of others hold for this relayer's signatures too, and which of
+ * its own hold for others'. At most 20 sentences.
+ */
+export function addressWarnings({ relayer, on_address }: OnAddress, caller: Caller): string[] {
+  const others = on_address.filter(({ key }) => key !== relayer.key)
+  const warnings = others.flatMap((other) => {
+    const name = nameOf(other, caller)
+    return [
+      ...stricterRules(other.policies, relayer.policies).map(
+        ({ policy, message }) => `${policy} of ${name} on the same address holds for this relayer too: ${message}`,
+      ),
+      ...stricterRules(relayer.policies, other.policies).map(
+        ({ policy, message }) => `${policy} holds for ${name} on the same address too: ${message}`,
+      ),
+    ]
+  })
+  const more = warnings.length - max_warnings
+  return more <= 0 ? warnings : [...warnings.slice(0, max_warnings - 1), `${more + 1} more differences of this kind`]
+}
+
+/** The rules that refuse signatures which the laxer policies allow. */
+function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
+  const faults: Fault[] = []
+  const message = messageFault(strict)
+  if (message && !messageFault(lax)) faults.push(message)
+  if (strict.allow_blind_typed_data === false && lax.allow_blind_typed_data !== false) faults.push(blindFault)
+  const [allowed, others] = [domainsOf(strict), domainsOf(lax)]
+  if (allowed && !others?.every((separator) => allowed.includes(separator))) {
+    const policy = strict.allowed_domain_separators ? 'allowed_domain_separators' : 'token_limits'
+    faults.push({ policy, message: 'Typed data is signed only for its allowed_domain_separators' })
+  }
+  return faults
+}
+
+/** The only domains for which typed data is signed; undefined: any. */
+const domainsOf = ({ allowed_domain_separators, token_limits }: RelayerPolicies): string[] | undefined =>
+  allowed_domain_separators ?? (token_limits && [])
+
+/** To a caller that may not touch the relayer, its id is not told. */
+const nameOf = ({ id }: RelayerRow, { relayer_ids }: Caller): string =>
+  relayer_ids === undefined || relayer_ids.has(id) ? `the relayer ${id}` : 'another relayer'
+
+const refused = ({ policy, message }: Fault) => refusedBy([{ path: `policies/${policy}`, message }])
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`

@@ -4,15 +4,21 @@ import type { Observer, SignatureKind } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import { checkMessages, checkSignTransaction, checkTypedData, isAllowedDomain } from './signing-policies.ts'
+import {
+  checkAddress,
+  checkSignTransaction,
+  isAllowedDomain,
+  messageFault,
+  type OnAddress,
+  typedDataFault,
+} from './signing-policies.ts'
 
 interface Signature {
   rs: Uint8Array
   recovery: number
 }
 
-interface Held {
-  relayer: RelayerRow
+interface Held extends OnAddress {
   signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
 }
 
@@ -44,13 +50,16 @@ export interface SigningParts {
     value: bigint
     data: string
     gas_price: bigint
+    gas_limit: bigint
     digest: Uint8Array
     finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
   }
   /** What the relayer's policies say of a transaction. Throws ApiError (403). */
   checkPolicies(relayer: RelayerRow, transaction: Judged): void
+  /** What its policies say of the highest possible fee, in wei. Throws ApiError (403). */
+  checkFee(relayer: RelayerRow, fee: bigint): void
   /** What limits per day count of it. */
-  spendingOf(relayer: RelayerRow, transaction: Judged): Spend[]
+  spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
 }
 
@@ -68,29 +77,30 @@ export function signing(parts: SigningParts): Signing {
   const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
-    async signMessage({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, 'Not found')
+    async signMessage({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, 'Not found')
       const digest = messageDigest(body.message)
       deed.subject = hexOf(digest)
-      checkMessages(relayer.policies)
-      return single(signatureResult(await sign(signer, digest, 'message')))
+      checkAddress(held, caller, messageFault)
+      return single(signatureResult(await sign(held.signer, digest, 'message')))
     },
 
-    async signTypedData({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+    async signTypedData({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, unknown(path.relayer_id))
       const separator = hash('domain_separator', body)
       const digest = typedDataDigest(separator, hash('hash_struct_message', body))
       deed.subject = hexOf(digest)
-      checkTypedData(relayer.policies, separator, true)
-      return single(signatureResult(await sign(signer, digest, 'typed_data')))
+      checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
+      return single(signatureResult(await sign(held.signer, digest, 'typed_data')))
     },
 
-    async signTypedDataFull({ path, body, deed }) {
-      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+    async signTypedDataFull({ path, body, caller, deed }) {
+      const held = await find(path.relayer_id, unknown(path.relayer_id))
       const { domain_separator, struct_hash, chain_id } = parts.hashTypedData(body)
       const digest = typedDataDigest(domain_separator, struct_hash)
       deed.subject = hexOf(digest)
-      checkTypedData(relayer.policies, domain_separator, false)
+      checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
+      const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
         // Whoever manages the relayer may have meant just this domain.
         if (!isAllowedDomain(relayer.policies, domain_separator)) {
@@ -123,14 +133,16 @@ export function signing(parts: SigningParts): Signing {
   /** What limits per day count is counted, on the disk, before there is a signature. */
   async function judge(
     relayer: RelayerRow,
-    { to, value, data, gas_price }: ReturnType<typeof parseUnsigned>,
+    { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
     deed: Deed,
   ) {
     const { chain_id, address } = relayer
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
     const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
     parts.checkPolicies(relayer, judged)
-    const spending = parts.spendingOf(relayer, judged)
+    const fee = gas_limit * gas_price
+    parts.checkFee(relayer, fee)
+    const spending = parts.spendingOf(relayer, judged, fee)
     if (spending.length === 0) return
     const over = await store.doing(deed, () => store.spend({ chain_id, address }, spending))
     if (over) throw parts.overLimit(over)

@@ -1,11 +1,12 @@
 import type { DryRun, SendTransactionRequest } from '../../generated/openapi.ts'
 import { ApiError, notFound, statusOf } from '../errors.ts'
 import { objections, type Wanted } from './admission.ts'
+import { checkFees, feeOf } from './fee-policies.ts'
 import { priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, type Preparation } from './preparation.ts'
 
-export interface DryRunParts extends Pick<SendingParts, 'store' | 'findSigner' | 'now'> {
+export interface DryRunParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'now'> {
   preparation: Preparation
   readWanted(body: SendTransactionRequest): Wanted
 }
@@ -13,7 +14,7 @@ export interface DryRunParts extends Pick<SendingParts, 'store' | 'findSigner' |
 const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Goes the way of sending up to its commit, and gathers what stands against it instead of stopping at the first. */
-export function createDryRun({ store, findSigner, preparation, readWanted, now }: DryRunParts) {
+export function createDryRun({ store, fees, findSigner, preparation, readWanted, now }: DryRunParts) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const held = await findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
@@ -23,14 +24,15 @@ export function createDryRun({ store, findSigner, preparation, readWanted, now }
     const refusals = objections(relayer, wanted, now())
 
     const quote = await preparation.quote(relayer, wanted).catch(noting)
-    if (quote) {
+    for (const check of [() => quote && checkFees(fees, relayer, quote), () => quote && checkFunds(relayer, quote)]) {
       try {
-        checkFunds(relayer, quote)
+        check()
       } catch (error) {
         noting(error)
       }
     }
-    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, wanted))
+    const fee = quote && feeOf(fees, quote.gas_limit, quote.prices)
+    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, wanted, fee))
     if (over) refusals.push(overLimit(over))
     const { next_nonce } = await store.getAccount(chain_id, address)
 

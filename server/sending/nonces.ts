@@ -207,4 +207,6 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
 
 const explainRestart = (next_nonce: number, latest: number): string =>
   `${restarted} (its first block is another one): this account has used ${next_nonce} nonces on the former chain and ` +
-  `${latest} on this one. Sending has stopped. Bring the former chain back, or make a relayer with a new signer`
+  `${latest} on this one. ` +
+  'Sending has stopped. Bring the former chain back, or on a test ' +
+  'network POST nonce/heal with {"chain_restarted": true} to begin anew on this one'

@@ -22,6 +22,7 @@ export interface Fees {
   limit(prices: Prices, cap: bigint | undefined): Prices
   bump(last: Prices, wanted: Prices, cap: bigint | undefined): Prices | undefined
   most(prices: Prices): bigint
+  nextPrice(prices: Prices, market: Market): bigint
   isPayable(prices: Prices, market: Market): boolean
 }
 
@@ -139,6 +140,3 @@ export const priceColumns = (prices: Prices) => ({
 })
 
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
-
-export const capOf = ({ policies }: Pick<RelayerRow, 'policies'>): bigint | undefined =>
-  policies.gas_price_cap === undefined ? undefined : BigInt(policies.gas_price_cap)

@@ -1,6 +1,7 @@
 import type { RelayerPolicies } from '../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
 import type { OverLimit, RelayerRow, Spend } from '../store/rows.ts'
+import { feeSpending } from './fee-policies.ts'
 import { readTokenCall, selectorOf } from './token-calls.ts'
 
 /** What is to be signed, in the one form of each value: lower case addresses and bytes, decimal strings. */
@@ -65,10 +66,14 @@ function tokenRule(policies: RelayerPolicies, to: string | null, data: string | 
   return `${selector ?? 'A call that names no function'} is not counted, and allowed_functions does not list it for ${to}`
 }
 
-/** What of a transaction limits per day count. */
-export function spendingOf({ policies }: Policed, { to, value, data }: Pick<Judged, 'to' | 'value' | 'data'>): Spend[] {
+/** What of a transaction limits per day count. `fee`: the highest possible, in wei; absent while it is not known. */
+export function spendingOf(
+  { policies }: Policed,
+  { to, value, data }: Pick<Judged, 'to' | 'value' | 'data'>,
+  fee = 0n,
+): Spend[] {
   const { max_value_per_day } = policies
-  const spending: Spend[] = []
+  const spending: Spend[] = feeSpending({ policies }, fee)
   if (max_value_per_day !== undefined && value !== '0') {
     spending.push({ policy: 'max_value_per_day', asset: 'wei', amount: value, limit: max_value_per_day })
   }
@@ -84,7 +89,8 @@ export function spendingOf({ policies }: Policed, { to, value, data }: Pick<Judg
 /** The refusal of what a limit per day leaves no room for. */
 export function overLimit({ spend, left }: OverLimit): ApiError {
   const { policy, asset, amount, limit } = spend
-  const what = asset === 'wei' ? amount : `${amount} of the token ${asset}`
+  const what =
+    asset === 'wei' ? amount : asset === 'fee' ? `A fee of up to ${amount}` : `${amount} of the token ${asset}`
   return refusedBy([
     { path: `policies/${policy}`, message: `${what} is above what is left of ${limit} a day: ${left}` },
   ])

@@ -1,8 +1,9 @@
 import { ApiError, badRequest, refusedBy } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
+import { capOf } from './fee-policies.ts'
 import type { Nonces } from './nonces.ts'
-import { capOf, type Market, type Prices, type Reach, type SendingParts, type Tier } from './parts.ts'
+import type { Market, Prices, Reach, SendingParts, Tier } from './parts.ts'
 
 export const default_tier: Tier = 'average'
 const estimate_percent = 110

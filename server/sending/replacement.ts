@@ -1,7 +1,8 @@
 import { badRequest } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
-import { capOf, type Fees, type Market, type Prices, type Tier } from './parts.ts'
+import { capOf } from './fee-policies.ts'
+import type { Fees, Market, Prices, Tier } from './parts.ts'
 
 /** Prices that a node takes in the place of what it has: given ones must be enough, others are raised. */
 export function atLeast(

@@ -1,6 +1,7 @@
+import type { WaitingFor } from '../../generated/openapi.ts'
 import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
+import { capOf, feeOf, feeSpending } from './fee-policies.ts'
 import {
-  capOf,
   type HeldRelayer,
   type Prices,
   priceColumns,
@@ -40,12 +41,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     const last = row.revision === 0 ? undefined : (await store.attempts(row.key)).at(-1)
     const prices = await priceOf(relayer, row, purpose, slow, last, market)
     const wait_ms = reprice_ms[tierOf(row)]
-    if (!prices) {
-      const status_reason = reasonOf(row, reasonAtCap(relayer))
-      const reprice_at = now() + at_cap_ms
-      const waits = row.status_reason === status_reason && row.reprice_at > now() && row.reprice_at <= reprice_at
-      return waits ? undefined : { key: row.key, revision: row.revision, set: { reprice_at, status_reason } }
-    }
+    if (!prices) return wait(row, waitAtCap(relayer, gasOf(row, purpose)))
 
     const content =
       purpose === 'send'
@@ -56,6 +52,11 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
             gas_limit: row.gas_limit ?? self_transfer_gas,
           }
         : { to: row.from, value: 0n, data: null, gas_limit: await selfTransferGas(chain, row.from) }
+    const spending = feeSpending(relayer, feeOf(fees, content.gas_limit, prices))
+    if (spending.length > 0) {
+      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.key)
+      if (over) return wait(row, waitForBudget(relayer))
+    }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
     const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
     observer.signed?.('sent_transaction')
@@ -68,6 +69,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
         key: row.key,
         revision: row.revision,
         attempt,
+        ...(spending.length > 0 && { spending }),
         set: {
           status: row.status === 'pending' ? 'sent' : row.status,
           status_reason: reasonOf(row, null),
@@ -81,6 +83,13 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     }
   }
 
+  function wait(row: TransactionRow, { waiting_for, reason }: Wait): Move | undefined {
+    const status_reason = reasonOf(row, reason)
+    const reprice_at = now() + at_cap_ms
+    const waits = row.status_reason === status_reason && row.reprice_at > now() && row.reprice_at <= reprice_at
+    return waits ? undefined : { key: row.key, revision: row.revision, set: { reprice_at, status_reason, waiting_for } }
+  }
+
   async function priceOf(
     relayer: RelayerRow,
     row: TransactionRow,
@@ -89,7 +98,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     last: Attempt | undefined,
     market: Reach['market'],
   ): Promise<Prices | undefined> {
-    const cap = capOf(relayer)
+    const cap = capOf(relayer, gasOf(row, purpose))
     const given = pricesOf(row)
     // What was priced when it was accepted, or given with a replacement, is signed as it is.
     if (purpose === 'send' && !slow && given) return fees.limit(given, cap)
@@ -107,8 +116,30 @@ function reasonOf({ intent, status_reason }: TransactionRow, waits: string | nul
   return [own, waits].filter(Boolean).join('; ').slice(0, 1_000) || null
 }
 
-const reasonAtCap = ({ policies }: RelayerRow) =>
-  `Waits: the policy gas_price_cap (${policies.gas_price_cap}) leaves no room for a higher price`
+interface Wait {
+  waiting_for: WaitingFor
+  reason: string
+}
+
+/** Which of the two policies that limit a price is the lower one. */
+function waitAtCap(relayer: RelayerRow, gas_limit: number): Wait {
+  const { gas_price_cap, max_fee_per_transaction } = relayer.policies
+  if (gas_price_cap !== undefined && capOf(relayer, gas_limit) === BigInt(gas_price_cap)) {
+    const reason = `Waits: the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`
+    return { waiting_for: 'price_cap', reason }
+  }
+  const reason = `Waits: the policy max_fee_per_transaction (${max_fee_per_transaction}) leaves no room for a higher price`
+  return { waiting_for: 'fee_budget', reason }
+}
+
+const waitForBudget = ({ policies }: RelayerRow): Wait => ({
+  waiting_for: 'fee_budget',
+  reason: `Waits: the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
+})
+
+/** Before a node is asked what a transfer to the account itself costs. */
+const gasOf = ({ gas_limit }: TransactionRow, purpose: 'send' | 'cancel'): number =>
+  (purpose === 'send' ? gas_limit : null) ?? self_transfer_gas
 
 /** 21,000 on nearly every chain; some rollups count their own costs in. */
 async function selfTransferGas(chain: Reach['chain'], address: string): Promise<number> {

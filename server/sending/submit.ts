@@ -3,6 +3,7 @@ import type { SendTransactionRequest, Transaction } from '../../generated/openap
 import { ApiError, notFound } from '../errors.ts'
 import type { Deed, Move, RelayerRow, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import { admit, checkPause, type Wanted } from './admission.ts'
+import { checkFees, feeOf } from './fee-policies.ts'
 import { priceColumns, pricesOf, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote } from './preparation.ts'
@@ -59,6 +60,7 @@ export function createSubmit(parts: SubmitParts): Submit {
     const quote = await preparation.quote(before, wanted)
     const relayer = await find(before.id)
     admit(relayer, wanted, now())
+    checkFees(fees, relayer, quote)
     checkFunds(relayer, quote)
     return { relayer, quote }
   }
@@ -83,7 +85,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       const wanted = readWanted(body)
       const { relayer, quote } = await prepare(found, wanted)
 
-      const spending = spendingOf(relayer, wanted)
+      const spending = spendingOf(relayer, wanted, feeOf(fees, quote.gas_limit, quote.prices))
       const tier = wanted.tier ?? default_tier
       const id = makeId()
       deed.subject = id
@@ -120,7 +122,6 @@ export function createSubmit(parts: SubmitParts): Submit {
       const wanted = readWanted(body)
       const { relayer, quote } = await prepare(found, wanted)
       const { prices, market, gas_limit } = quote
-      const spending = spendingOf(relayer, wanted)
 
       // The sender may move the row meanwhile; what it moved is read again.
       for (;;) {
@@ -129,6 +130,8 @@ export function createSubmit(parts: SubmitParts): Submit {
         const last = (await store.attempts(row.key)).at(-1)
         const before = row.status === 'pending' ? undefined : last && pricesOf(last)
         const replacing = before ? atLeast(fees, before, prices, isPriced(wanted), relayer, tier, market) : prices
+        checkFees(fees, relayer, { gas_limit, prices: replacing, market })
+        const spending = spendingOf(relayer, wanted, feeOf(fees, gas_limit, replacing))
         const { to, value, data, valid_until } = wanted
         const move: Move = {
           key: row.key,

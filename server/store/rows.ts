@@ -208,8 +208,8 @@ export interface Account {
 
 /** An amount that a limit per day counts. */
 export interface Spend {
-  policy: 'max_value_per_day' | 'token_limits'
-  /** `wei`, or a token's address. */
+  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day'
+  /** `wei`, `fee` (wei too), or a token's address. */
   asset: string
   amount: string
   limit: string
@@ -261,6 +261,11 @@ export interface Move {
     >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
+  /**
+   * What limits per day count of the transaction from now on, where that is more than before. When a limit leaves no room, nothing of
+   * the move is done, as when another revision is found.
+   */
+  spending?: Spend[]
   /** Numbers of attempts that a node is now known to have. */
   taken?: number[]
   /** Why a node refused an attempt. */

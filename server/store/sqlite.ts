@@ -9,6 +9,7 @@ import { measures } from './sqlite/measures.ts'
 import { networks } from './sqlite/networks.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
+import { restarts } from './sqlite/restarts.ts'
 import { retention } from './sqlite/retention.ts'
 import { signers } from './sqlite/signers.ts'
 import { spendings } from './sqlite/spending.ts'
@@ -52,6 +53,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...transactions(connection, world),
     ...transactionLists(connection),
     ...accounts(connection, world),
+    ...restarts(connection, world),
     ...eventLog(connection),
     ...deliveries(connection, world),
     ...measures(connection),

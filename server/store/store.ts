@@ -76,6 +76,8 @@ export interface Store {
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
   updateNetwork(id: string, change: (network: Network) => Network): Promise<Network | undefined>
+  /** `in_use`: a relayer uses it. */
+  deleteNetwork(id: string): Promise<Deletion>
 
   createSigner(signer: SignerRow): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
@@ -85,6 +87,8 @@ export interface Store {
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
+  /** All relayers on an address, on any chain. */
+  relayersOn(address: string): Promise<RelayerRow[]>
   /** `ids`: only these; absent: all. */
   listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
   /** `creator`: whose notifications it may be attached to; absent: all. */
@@ -140,8 +144,8 @@ export interface Store {
   replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
   /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
-  /** What `spend` would answer; nothing is counted. */
-  wouldExceed(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
+  /** What `spend` would answer; nothing is counted. `transaction_key`: beyond what that transaction is counted with. */
+  wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
   /**
    * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
    * sender does the rest. Refused when it is mined, ended or withdrawn already.
@@ -180,6 +184,13 @@ export interface Store {
   /** Follows a chain that is ahead; never goes back. */
   raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  /**
+   * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is
+   * unfinished ends with the reason. Answers how many had a nonce; 0 at the end.
+   */
+  forgetNonces(account: Account, reason: string, limit: number): Promise<number>
+  /** The account begins anew on another chain. False, and nothing is changed, while a transaction holds a nonce. */
+  restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
   /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */

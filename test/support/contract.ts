@@ -22,6 +22,7 @@ export interface ContractOperation {
   parameters: Parameter[]
   /** The schema of its body by media type; empty when it takes none. */
   bodies: Record<string, Schema>
+  bodyRequired: boolean
   /** The contract's own example bodies. */
   examples: unknown[]
   guarded: boolean
@@ -37,7 +38,10 @@ interface RawOperation {
   operationId: string
   security?: { token?: string[] }[]
   parameters?: RawParameter[]
-  requestBody?: { content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
+  requestBody?: {
+    required?: boolean
+    content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
+  }
   responses: Record<string, { $ref: string } | RawResponse>
 }
 
@@ -86,6 +90,7 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
         ...parametersAt(`/paths/${escaped(path)}`, item.parameters),
         ...parametersAt(`/paths/${escaped(path)}/${method}`, raw.parameters),
       ],
+      bodyRequired: raw.requestBody?.required === true,
       bodies: Object.fromEntries(contents.map(([type, { schema }]) => [type, schema])),
       examples: contents.flatMap(([, { examples }]) => Object.values(examples ?? {}).map(({ value }) => value)),
       guarded: raw.security?.length !== 0,

@@ -14,7 +14,7 @@ type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'i
 const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
   is_testnet, explorer_urls, features, tags`
 
-type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork'>
+type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
 
 export function networks({ db, writeCached }: Connection): Networks {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM networks WHERE id = ?`)
@@ -28,6 +28,10 @@ export function networks({ db, writeCached }: Connection): Networks {
       average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
       features = $features, tags = $tags
     WHERE id = $id`)
+  const used = db.prepare<[string]>(
+    'SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = ?) LIMIT 1',
+  )
+  const remove = db.prepare<[string]>('DELETE FROM networks WHERE id = ?')
 
   return {
     createNetwork: async (network) => writeCached(() => insert.run(bind(network)).changes === 1),
@@ -43,6 +47,11 @@ export function networks({ db, writeCached }: Connection): Networks {
         const changed = change(read(row))
         update.run(bind(changed))
         return changed
+      }),
+    deleteNetwork: async (id) =>
+      writeCached(() => {
+        if (used.get(id)) return 'in_use'
+        return remove.run(id).changes === 1 ? 'deleted' : 'missing'
       }),
   }
 }

@@ -20,6 +20,7 @@ type Relayers = Pick<
   | 'createRelayer'
   | 'getRelayer'
   | 'getRelayerByKey'
+  | 'relayersOn'
   | 'listRelayers'
   | 'updateRelayer'
   | 'deleteRelayer'
@@ -34,6 +35,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const selectSome = db.prepare<[string], Row>(
     `SELECT ${columns} FROM relayers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key`,
   )
+  const selectOn = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE address = +? ORDER BY key`)
   const listAll = lister(db, 'relayers', columns, read)
   const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
   const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
@@ -83,6 +85,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const row = selectByKey.get(key)
       return row && read(row)
     },
+    relayersOn: async (of_all) => selectOn.all(of_all).map(read),
     listRelayers: async (slice, ids) => {
       if (ids === undefined) return listAll(slice)
       const rows = selectSome.all(JSON.stringify([...ids]))

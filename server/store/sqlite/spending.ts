@@ -19,7 +19,7 @@ export interface Spending {
   /** Counts all of it, or nothing where one of the limits leaves no room. `before`: what the transaction is counted with. */
   take(account: Account, spending: Spend[], before?: string | null): { spent: string | null } | OverLimit
   giveBack(account: Account, spent: string): void
-  wouldExceed(account: Account, spending: Spend[]): OverLimit | undefined
+  wouldExceed(account: Account, spending: Spend[], before?: string | null): OverLimit | undefined
 }
 
 /** A day is 288 whole steps and the one that is under way, so its sum is that of at most 289 rows however much is sent. */
@@ -68,9 +68,9 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
   }
 
   return {
-    wouldExceed: (account, spending) => exceeding(account, spending, []),
-    take(account, spending, before = null) {
-      const counted: Spent[] = before === null ? [] : JSON.parse(before)
+    wouldExceed: (account, spending, before) => exceeding(account, spending, read(before)),
+    take(account, spending, before) {
+      const counted = read(before)
       const over = exceeding(account, spending, counted)
       if (over) return over
       const bucket = thisBucket()
@@ -92,18 +92,22 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
   }
 }
 
+const read = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
+
 const countedOf = (counted: Spent[], asset: string): bigint =>
   counted.reduce((sum, spent) => (spent.asset === asset ? sum + BigInt(spent.amount) : sum), 0n)
 
 /** Spending of what is signed and not sent. */
 export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed } = createSpending(connection, now)
+  const spentOf = connection.db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
   const spend = inOneCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
     const taken = take(account, spending)
     return 'outcome' in taken ? taken : undefined
   })
   return {
     spend: (account, spending) => spend({ account, spending }),
-    wouldExceed: async (account, spending) => wouldExceed(account, spending),
+    wouldExceed: async (account, spending, transaction_key) =>
+      wouldExceed(account, spending, transaction_key === undefined ? null : spentOf.get(transaction_key)),
   }
 }

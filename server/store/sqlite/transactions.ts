@@ -148,10 +148,18 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     events.ofWait(row)
   }
 
+  const takeMore = ({ key, chain_id, from }: Row, spending: Spend[]): OverLimit | undefined => {
+    const taken = spendings.take({ chain_id, address: from }, spending, spentOf.get(key))
+    if ('outcome' in taken) return taken
+    setSpent.run(taken.spent, key)
+    return undefined
+  }
+
   /** Compare, set, and tell, in one: undefined when somebody was faster. */
-  const move = ({ key, revision, set, attempt, taken, refused }: Move): TransactionRow | undefined => {
+  const move = ({ key, revision, set, attempt, taken, refused, spending }: Move): TransactionRow | undefined => {
     const row = byKey.get(key)
     if (row?.revision !== revision) return undefined
+    if (spending && takeMore(row, spending)) return undefined
     const before = read(row)
     const { data, ...others } = set
     const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
@@ -191,13 +199,6 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       moved.push(...write(() => lot.map(move)))
     }
     return moved
-  }
-
-  const takeMore = ({ key, chain_id, from }: Row, spending: Spend[]): OverLimit | undefined => {
-    const taken = spendings.take({ chain_id, address: from }, spending, spentOf.get(key))
-    if ('outcome' in taken) return taken
-    setSpent.run(taken.spent, key)
-    return undefined
   }
 
   const giveBack = ({ key, chain_id, from }: Pick<Row, 'key' | 'chain_id' | 'from'>): void => {

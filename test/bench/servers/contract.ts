@@ -36,11 +36,12 @@ const { operations } = compileContract(document)
 const held = {
   relayer: { paused: false, policies: {} } as RelayerRow,
   signer: localSigner(Buffer.from(key.slice(2), 'hex')),
+  on_address: [],
 }
 const signs = signing({
   findSigner: async () => held,
   ...{ messageDigest, typedDataDigest, observer: {} },
-  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, hashTypedData: notMeasured },
+  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, checkFee: notMeasured, hashTypedData: notMeasured },
   ...{ spendingOf: notMeasured, overLimit: notMeasured, store: { spend: notMeasured, doing: notMeasured } },
 })
 const elapsed = () => performance.now()

@@ -1,0 +1,42 @@
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { createEvents, type StoreWorld } from './events.ts'
+import { columns, type Row, read } from './transaction-rows.ts'
+
+/** Accounts on a chain that began anew. */
+export function restarts(connection: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {
+  const { db, write } = connection
+  const writeEvent = createEvents(connection, world).ofTransaction
+  const holders = db.prepare<[number, string, number], { key: number; isUnfinished: 0 | 1 }>(`
+    SELECT key, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
+    WHERE chain_id = +? AND "from" = +? AND nonce >= 0 ORDER BY nonce LIMIT +?`)
+  // Where a transaction was on the former chain says nothing about a block of the same height on the new one.
+  const forget = db.prepare<[number]>(`
+    UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, revision = revision + 1 WHERE key = ?`)
+  // The reason of a withdrawal stays beside the new one.
+  const end = db.prepare<[string, number], Row>(`
+    UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
+      status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000)
+    WHERE key = ? RETURNING ${columns}`)
+  const restart = db.prepare<[number, string, number, string]>(`
+    INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce, genesis_hash = excluded.genesis_hash`)
+
+  return {
+    forgetNonces: async ({ chain_id, address }, reason, limit) =>
+      write(() => {
+        const rows = holders.all(chain_id, address, limit)
+        for (const { key, isUnfinished } of rows) {
+          forget.run(key)
+          if (isUnfinished === 1) writeEvent(read(end.get(reason, key) as Row))
+        }
+        return rows.length
+      }),
+    restartAccount: async ({ chain_id, address }, genesis_hash, next_nonce) =>
+      write(() => {
+        if (holders.get(chain_id, address, 1)) return false
+        restart.run(next_nonce, genesis_hash, chain_id, address)
+        return true
+      }),
+  }
+}
