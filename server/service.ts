@@ -17,6 +17,7 @@ import { createApp } from './http/app.ts'
 import { createAudit } from './http/audit.ts'
 import { createAuthentication } from './http/authentication.ts'
 import { type Contract, compileContract, readContract } from './http/contract.ts'
+import { createKeyConnections } from './http/key-connections.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
 import { type HttpTimes, listen } from './http/server.ts'
@@ -52,6 +53,8 @@ import { createLookup, createTargetCheck } from './webhooks/target.ts'
 import { createWorker, type WorkerParts } from './worker.ts'
 
 /** Of one process. No API key takes more than a quarter of each. */
+const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
+const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
@@ -252,6 +255,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
       ),
       audit,
       reference: readReference(),
+      bodyBytes: createShares(body_byte_limits),
+      countConnection: createKeyConnections(createShares(connection_limits)),
       logger,
     })
     const metrics_url = await observation.serve()

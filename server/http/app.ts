@@ -13,11 +13,13 @@ import { isBodyless, mediaTypeOf, readBytes, readJson } from './body.ts'
 import type { Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { toFailure } from './failure.ts'
+import type { CountConnection } from './key-connections.ts'
 import { encodeList, isLongList } from './long-list.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import { type Found, Routes } from './routes.ts'
 import { securityHeaders } from './security-headers.ts'
+import type { Shares } from './shares.ts'
 
 export interface AppParts {
   operations: Operation[]
@@ -26,6 +28,9 @@ export interface AppParts {
   rateLimit: RateLimit
   audit: Audit
   reference: Reference
+  /** Of the bytes of request bodies, from their arrival to the end of their answer. */
+  bodyBytes: Shares
+  countConnection: CountConnection
   logger: Logger
 }
 
@@ -43,7 +48,7 @@ const mediaTypeFor = (request: IncomingMessage, { mediaTypes }: Operation): stri
  * answer is held to the contract before it leaves.
  */
 export function createApp(parts: AppParts): RequestListener {
-  const { operations, handlers, authenticate, rateLimit, audit, reference, logger } = parts
+  const { operations, handlers, authenticate, rateLimit, audit, reference, bodyBytes, countConnection, logger } = parts
 
   const serving = (operation: Operation): Target['serve'] => {
     const handle = handlers[operation.id] as (request: unknown) => Promise<unknown>
@@ -64,12 +69,13 @@ export function createApp(parts: AppParts): RequestListener {
         const caller = exchange.caller as Caller
         const path = readPath(found)
         if (operation.limited) limits = rateLimit.take(caller)
+        if (operation.guarded) countConnection(request.socket, caller)
         if (operation.guarded) checkRoles(caller, operation)
         // An optional body that is absent is read as an empty object.
         const isAbsent = operation.bodyIsOptional && isBodyless(request)
         const mediaType = isAbsent ? operation.mediaTypes[0] : mediaTypeFor(request, operation)
         const query = operation.readQuery(queryOf(request))
-        const given = isAbsent ? {} : mediaType && readJson(await readBytes(request), operation.amounts)
+        const given = isAbsent ? {} : mediaType && readJson(await read(request, caller, onClose), operation.amounts)
         operation.checkRequest({ query, headers: request.headers, params: path, body: given }, mediaType)
         if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
         const header = operation.readHeader(request.headers)
@@ -90,6 +96,12 @@ export function createApp(parts: AppParts): RequestListener {
         if (deed) record.end(deed, status)
       }
     }
+  }
+
+  const read = (request: IncomingMessage, caller: Caller, onClose: (callback: () => void) => void): Promise<Buffer> => {
+    const held = bodyBytes.hold(caller, 0)
+    onClose(held.release)
+    return readBytes(request, held)
   }
 
   /** What was revoked meanwhile ends what it began. */

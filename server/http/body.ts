@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError, badRequest } from '../errors.ts'
+import type { Held } from './shares.ts'
 
 export const max_body_bytes = 1024 * 1024
 
@@ -97,27 +98,56 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1))
 }
 
-/** A body of at most 1 MiB. Rejects with ApiError (400, 413). */
-export function readBytes(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > max_body_bytes) return Promise.reject(tooLarge())
+/**
+ * Reads a body of at most 1 MiB. `bytes`: the share of it that the caller holds, which grows before a body does; a declared length counts
+ * as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
+ */
+export async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0)
+  if (declared > max_body_bytes) throw tooLarge()
+  bytes.add(declared)
+  const body = createCollector(declared)
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= max_body_bytes) {
-        chunks.push(chunk)
-        return
-      }
+    const stop = (error: unknown) => {
       request.removeAllListeners('data')
-      reject(tooLarge())
+      reject(error)
+    }
+    request.on('data', (chunk: Buffer) => {
+      if (body.length() + chunk.length > max_body_bytes) return stop(tooLarge())
+      try {
+        if (declared === 0) bytes.add(chunk.length)
+      } catch (error) {
+        return stop(error)
+      }
+      body.add(chunk)
     })
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)))
+    request.on('end', () => resolve(body.whole()))
     // Whoever hung up hears no answer; the failure only ends the work.
     request.on('error', () => reject(badRequest('/body', 'ended early')))
     // Every request closes in the end; an error made for nothing costs 10 us of stack trace.
     request.on('close', () => request.complete || reject(badRequest('/body', 'ended early')))
   })
+}
+
+/** Copies chunks into one buffer: a list of a million chunks of one byte would take 200 MB. A body in one chunk is not copied. */
+function createCollector(declared: number) {
+  let gathered: Buffer = Buffer.alloc(0)
+  let length = 0
+  return {
+    length: () => length,
+    add(chunk: Buffer) {
+      const needed = length + chunk.length
+      if (length === 0) gathered = chunk
+      else if (needed > gathered.length) {
+        const larger = Buffer.allocUnsafe(Math.max(needed, declared, Math.min(2 * gathered.length, max_body_bytes)))
+        gathered.copy(larger, 0, 0, length)
+        gathered = larger
+      }
+      if (length > 0) chunk.copy(gathered, length)
+      length = needed
+    },
+    whole: () => gathered.subarray(0, length),
+  }
 }
 
 const tooLarge = () =>

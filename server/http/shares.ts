@@ -42,11 +42,16 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
               'too_many_requests',
               'Too Many Requests',
               name,
-              `this API key holds its share (${each}) already`,
+              `one API key holds at most ${each} at once; try again when others end`,
             )
           }
           if (heldByAll + amount > limit) {
-            throw refusal('unavailable', 'Service Unavailable', name, `all ${limit} are in use; try again later`)
+            throw refusal(
+              'unavailable',
+              'Service Unavailable',
+              name,
+              `the service holds at most ${limit} at once; try again later`,
+            )
           }
           own += amount
           heldByAll += amount

@@ -9,6 +9,7 @@ import { createAuthentication } from '../../../server/http/authentication.ts'
 import { compileContract } from '../../../server/http/contract.ts'
 import { createRateLimit } from '../../../server/http/rate-limit.ts'
 import { listen } from '../../../server/http/server.ts'
+import { createShares } from '../../../server/http/shares.ts'
 import { localSigner } from '../../../server/keys/local.ts'
 import type { Handlers } from '../../../server/operation.ts'
 import { signing } from '../../../server/operations/signing.ts'
@@ -59,6 +60,8 @@ const app = createApp({
     pino(),
   ),
   reference: [],
+  bodyBytes: createShares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
+  countConnection() {},
   logger: pino(),
 })
 const { port } = await listen({
