@@ -1,0 +1,81 @@
+import type { Post } from '../../server/evm/post.ts'
+import type { ChainModel } from './chain.ts'
+import { lies, type Misbehavior, priceLies, troubles } from './misbehavior.ts'
+import { type Answer, answerHonestly, type Call } from './node.ts'
+
+export const misbehaviors: Record<string, Misbehavior> = { ...troubles, ...lies, ...priceLies }
+
+/** The nodes of one chain, each with its own manner. */
+export interface Nodes {
+  urls: string[]
+  /** Absent: honest. */
+  setManner(node: number, name: string | undefined): void
+  /** How the service reaches them. `isCut`: whether the process that asks is dead. */
+  openPost(isCut: () => boolean): (url: string) => Post
+}
+
+export interface NodesWorld {
+  chain: ChainModel
+  address(): string
+  /** Something happened. */
+  active(): void
+  /** Every raw transaction, before a node has it (`before`) and after. */
+  sending(raw: string, before: boolean): void
+}
+
+const max_body_bytes = 600
+
+export function createNodes(count: number, { chain, address, active, sending }: NodesWorld): Nodes {
+  const manners: (string | undefined)[] = Array.from({ length: count })
+  const urls = manners.map((_, node) => `http://127.0.0.1:9/node-${node}`)
+
+  const answer = (call: Call, { answer: lie }: Misbehavior): Answer => {
+    const honest = (other = call) => answerHonestly(chain, other)
+    return lie?.(call, honest, { chain, address: address() }) ?? honest()
+  }
+
+  async function exchange(node: number, body: string, timeout_ms: number) {
+    const manner = misbehaviors[manners[node] ?? ''] ?? {}
+    const parsed: Call | Call[] = JSON.parse(body)
+    const { request } = manner
+    if (request === 'unreachable') throw new Error('connect ECONNREFUSED')
+    if (request === 'hang') await new Promise((resolve) => setTimeout(resolve, timeout_ms))
+    if (request === 'hang') throw new Error('No answer in time')
+    const said = (status: number, text: string) => ({ status, retry_after_s: undefined, text })
+    if (request === 'http_500') return said(500, 'Internal Server Error')
+    if (request === 'body_limit' && body.length > max_body_bytes) return said(413, 'content length too large')
+    if (request === 'no_batches' && Array.isArray(parsed)) {
+      const error = { code: -32_600, message: 'batch requests are not supported' }
+      return said(200, JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+    }
+    const answers = [parsed].flat().map((call) => {
+      const isSend = call.method === 'eth_sendRawTransaction'
+      if (isSend) sending(`${call.params[0]}`, true)
+      const answered = { jsonrpc: '2.0', id: call.id, ...answer(call, manner) }
+      if (isSend) sending(`${call.params[0]}`, false)
+      return answered
+    })
+    return said(200, JSON.stringify(Array.isArray(parsed) ? answers : answers[0]))
+  }
+
+  return {
+    urls,
+    setManner(node, name) {
+      manners[node] = name
+    },
+    openPost: (isCut) => (url) => async (body, timeout_ms) => {
+      const refuseIfCut = () => {
+        if (isCut()) throw new Error('The process is dead')
+      }
+      refuseIfCut()
+      active()
+      // An answer never comes in the same turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve))
+      refuseIfCut()
+      const answered = await exchange(urls.indexOf(url), body, timeout_ms)
+      active()
+      refuseIfCut()
+      return answered
+    },
+  }
+}

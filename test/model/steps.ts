@@ -1,0 +1,97 @@
+import fc, { type Arbitrary } from 'fast-check'
+import { lies, priceLies, troubles } from './misbehavior.ts'
+
+/** What happens to the service in one step. Plain values, so that a counterexample can be read. */
+export type Step =
+  | { do: 'send'; count: number; tier: Tier; gas_price_gwei: number | null; valid_s: number | null }
+  | { do: 'replace'; which: number; gas_price_gwei: number | null }
+  | { do: 'cancel'; which: number }
+  | { do: 'cancel_all' | 'pause' | 'resume' | 'heal' | 'drain' | 'fund' | 'drop_pool' | 'honest' }
+  /** Somebody else uses the key, at the chain's next nonce or the one after it. */
+  | { do: 'foreign'; where: 'block' | 'pool'; ahead: number }
+  | { do: 'mine'; blocks: number; limit: number }
+  | { do: 'reorg'; depth: number; outcome: 'return' | 'drop' | 'rival' }
+  /** Every node. */
+  | { do: 'trouble'; name: string }
+  /** One node of several, or the only one. */
+  | { do: 'lie'; name: string }
+  | { do: 'base_fee'; gwei: number }
+  | { do: 'time'; s: number }
+  /** At once (0), or when that raw transaction is given to a node. */
+  | { do: 'crash'; send: number; before: boolean }
+
+export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
+
+export interface Scenario {
+  nodes: number
+  seed: number
+  steps: Step[]
+}
+
+/** Which kinds of misbehavior may occur. */
+export interface Allowed {
+  lies: boolean
+  price_lies: boolean
+  /** Reorganizations deeper than the confirmations. */
+  deep_reorgs: boolean
+  foreign: boolean
+}
+
+export const everything: Allowed = { lies: true, price_lies: true, deep_reorgs: true, foreign: true }
+
+export const confirmations = 3
+const max_depth = 6
+
+const tiers: Tier[] = ['safe_low', 'average', 'fast', 'fastest']
+const record = <T extends Step['do']>(name: T, rest: object = {}) =>
+  fc.record({ do: fc.constant(name), ...rest }) as unknown as Arbitrary<Step>
+const oneOf = <T>(...values: T[]) => fc.constantFrom(...values)
+const namesOf = (table: object) => fc.constantFrom(...Object.keys(table))
+
+const rarely = <T>(arbitrary: Arbitrary<T>) =>
+  fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
+
+/** Mostly sends, blocks and time: the rest disturbs them. */
+function stepOf(allowed: Allowed): Arbitrary<Step> {
+  const lieNames = { ...(allowed.lies && lies), ...(allowed.price_lies && priceLies) }
+  const price = rarely(oneOf(1, 30, 100, 2_000))
+  const depths = fc.integer({ min: 1, max: allowed.deep_reorgs ? max_depth : confirmations - 1 })
+  const outcome = oneOf('return', 'drop', ...(allowed.foreign ? ['rival'] : []))
+  const weighted: [number, Arbitrary<Step>][] = [
+    [
+      8,
+      record('send', {
+        count: fc.integer({ min: 1, max: 3 }),
+        tier: oneOf(...tiers),
+        gas_price_gwei: price,
+        valid_s: rarely(oneOf(30, 600)),
+      }),
+    ],
+    [10, record('mine', { blocks: fc.integer({ min: 1, max: 5 }), limit: oneOf(0, 1, 50, 50, 50) })],
+    [3, record('time', { s: oneOf(1, 60, 300, 3_600) })],
+    [2, record('replace', { which: fc.nat(9), gas_price_gwei: price })],
+    [2, record('cancel', { which: fc.nat(9) })],
+    [1, record('cancel_all')],
+    [1, record('pause')],
+    [2, record('resume')],
+    [1, record('heal')],
+    [1, record('drain')],
+    [2, record('fund')],
+    [2, record('drop_pool')],
+    [2, record('reorg', { depth: depths, outcome })],
+    [2, record('base_fee', { gwei: oneOf(1, 10, 20, 100) })],
+    [3, record('trouble', { name: namesOf(troubles) })],
+    [3, record('honest')],
+    [3, record('crash', { send: fc.integer({ min: 0, max: 3 }), before: fc.boolean() })],
+  ]
+  if (Object.keys(lieNames).length > 0) weighted.push([4, record('lie', { name: namesOf(lieNames) })])
+  if (allowed.foreign) weighted.push([2, record('foreign', { where: oneOf('block', 'pool'), ahead: oneOf(0, 0, 1) })])
+  return fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary })))
+}
+
+export const scenario = (allowed: Allowed, max_steps = 40): Arbitrary<Scenario> =>
+  fc.record({
+    nodes: oneOf(1, 3),
+    seed: fc.integer({ min: 1, max: 0x7fffffff }),
+    steps: fc.array(stepOf(allowed), { minLength: 12, maxLength: max_steps, size: 'max' }),
+  })

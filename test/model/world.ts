@@ -1,0 +1,248 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { Wallet } from 'ethers'
+import pino from 'pino'
+import { createRelayerClient, type RelayerClient, type RelayerPoliciesInput } from '../../client/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { startService } from '../../server/service.ts'
+import { compiledContract } from '../support/compiled-contract.ts'
+import { randomFrom } from '../support/random.ts'
+import { type ChainModel, createChainModel, parse, type SignedTransaction } from './chain.ts'
+import { installClock, type VirtualClock } from './clock.ts'
+import { createNodes, type Nodes } from './nodes.ts'
+
+export interface WorldOptions {
+  nodes: number
+  confirmations: number
+  policies: RelayerPoliciesInput
+  /** Of what the service draws at random. */
+  seed: number
+}
+
+/** Signed bytes as they were first given to a node. */
+export interface Sent {
+  transaction: SignedTransaction
+  at_ms: number
+}
+
+/** A service over a chain model, in virtual time. */
+export interface World {
+  chain: ChainModel
+  nodes: Nodes
+  clock: VirtualClock
+  relayer_id: string
+  /** Lower case. */
+  address: string
+  /** The relayer's key, as somebody else uses it. */
+  wallet: Wallet
+  /** All that the service gave to any node, by hash. */
+  sent: Map<string, Sent>
+  /**
+   * Makes a request. When the process dies meanwhile it is started again on the same data, and the request is made again:
+   * `ask` must be idempotent or look first.
+   */
+  ask<T>(ask: (client: RelayerClient) => Promise<T>): Promise<T>
+  /** Dies at once. `pass` and `ask` start it again. */
+  crash(): void
+  /** Dies when it gives the raw transaction of that number, counted from now, to a node: before or after the node has it. */
+  crashAt(send: number, before: boolean): void
+  /** Lets time pass. */
+  pass(ms: number, steps: number): Promise<void>
+  /** All bytes that the database has, sent or not. */
+  signed(): string[]
+  /** Bytes that a node was given before the database had them. */
+  undurable: SignedTransaction[]
+  /** How often the process died. */
+  crashes(): number
+  close(): Promise<void>
+}
+
+const start_ms = Date.UTC(2026, 0, 1)
+const api_key = 'model'.repeat(8)
+const balance = 10n ** 18n
+
+class Died extends Error {}
+
+export async function openWorld({ nodes: node_count, confirmations, policies, seed }: WorldOptions): Promise<World> {
+  const clock = installClock(start_ms)
+  const random = Math.random
+  Math.random = randomFrom(seed)
+  const chain = createChainModel()
+  const wallet = new Wallet(
+    `0x${(seed >>> 0).toString(16).padStart(8, '0').repeat(8)}`.replace(/^0x0+$/, `0x${'1'.repeat(64)}`),
+  )
+  const address = wallet.address.toLowerCase()
+  const sent = new Map<string, Sent>()
+  const undurable: SignedTransaction[] = []
+  let crashes = 0
+  let countdown: { left: number; before: boolean } | undefined
+
+  const nodes = createNodes(node_count, {
+    chain,
+    address: () => address,
+    active: clock.active,
+    sending(raw, before) {
+      if (countdown?.before === before) {
+        countdown.left -= 1
+        if (countdown.left === 0) {
+          crash()
+          if (before) throw new Died('before the node has it')
+        }
+      }
+      if (!before) return
+      const transaction = parse(raw)
+      if (!read(data_dir, (db) => hasRaw(db, raw))) undurable.push(transaction)
+      if (!sent.has(transaction.hash)) sent.set(transaction.hash, { transaction, at_ms: clock.elapsed() })
+    },
+  })
+
+  let data_dir = mkdtempSync(join(tmpdir(), 'relayer-model-'))
+  let process_ = await clock.during(launch(data_dir))
+
+  async function launch(folder: string) {
+    const life = { dead: false, left_behind: '' }
+    const config = readConfig({
+      ...{ PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '1000000' },
+    })
+    const service = await startService(config, {
+      ...{ now: clock.now, elapsed: clock.elapsed, contract: compiledContract() },
+      logger: pino({ level: 'silent' }),
+      openPost: nodes.openPost(() => life.dead),
+    })
+    const client = createRelayerClient({
+      baseUrl: service.url,
+      token: api_key,
+      async fetch(request) {
+        const response = await plainFetch(request)
+        // A dead process answers nobody.
+        if (life.dead) throw new Died('The process died')
+        return response
+      },
+    })
+    return { service, client, life }
+  }
+
+  /** What a `kill -9` leaves is what the files hold at this very moment; they are read in one turn of the event loop. */
+  function crash(): void {
+    countdown = undefined
+    if (process_.life.dead) return
+    process_.life.dead = true
+    crashes += 1
+    const folder = mkdtempSync(join(tmpdir(), 'relayer-model-'))
+    cpSync(data_dir, folder, { recursive: true, filter: (file) => !file.endsWith('-shm') })
+    process_.life.left_behind = folder
+  }
+
+  async function revive(): Promise<void> {
+    const { service, life } = process_
+    if (!life.dead) return
+    await clock.during(service.close())
+    rmSync(data_dir, { recursive: true, force: true })
+    data_dir = life.left_behind
+    process_ = await clock.during(launch(data_dir))
+  }
+
+  async function ask<T>(question: (client: RelayerClient) => Promise<T>): Promise<T> {
+    for (;;) {
+      await revive()
+      try {
+        return await clock.during(question(process_.client))
+      } catch (error) {
+        if (!process_.life.dead) throw error
+      }
+    }
+  }
+
+  const relayer_id = await ask((client) => prepare(client, wallet.privateKey, nodes.urls, confirmations, policies))
+  chain.setBalance(address, balance)
+  chain.mine()
+
+  return {
+    ...{ chain, nodes, clock, relayer_id, address, wallet, sent, undurable, ask, crash },
+    crashes: () => crashes,
+    crashAt(left, before) {
+      countdown = { left, before }
+    },
+    async pass(ms, steps) {
+      await revive()
+      for (let step = 0; step < steps; step += 1) {
+        await clock.advance(ms / steps, 1)
+        await revive()
+      }
+    },
+    signed: () => read(data_dir, allRaw),
+    async close() {
+      try {
+        await clock.during(process_.service.close())
+      } finally {
+        clock.restore()
+        Math.random = random
+        rmSync(data_dir, { recursive: true, force: true })
+        if (process_.life.left_behind !== '') rmSync(process_.life.left_behind, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+async function prepare(
+  client: RelayerClient,
+  key: string,
+  urls: string[],
+  confirmations: number,
+  policies: RelayerPoliciesInput,
+): Promise<string> {
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: urls, required_confirmations: confirmations, average_blocktime_ms: 2_000 },
+  })
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'plain', config: { key } } })
+  const { data } = await client.post('/api/v1/relayers', {
+    body: {
+      ...{ name: 'model', network: 'local', network_type: 'evm', paused: false, signer_id: signer.id, policies },
+    },
+  })
+  return data.id
+}
+
+/** What the database has, by a connection of its own. */
+function read<T>(data_dir: string, question: (db: Database.Database) => T): T {
+  const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
+  try {
+    return question(db)
+  } finally {
+    db.close()
+  }
+}
+
+const hasRaw = (db: Database.Database, raw: string): boolean =>
+  db.prepare('SELECT 1 FROM attempts WHERE hash = ? AND raw = ?').get(parse(raw).hash, bytesOf(raw)) !== undefined
+
+const allRaw = (db: Database.Database): string[] =>
+  db
+    .prepare<[], Buffer>('SELECT raw FROM attempts')
+    .pluck()
+    .all()
+    .map((raw) => `0x${raw.toString('hex')}`)
+
+const bytesOf = (raw: string) => Buffer.from(raw.slice(2), 'hex')
+
+/** By Node's own client, whose timers are not the virtual ones; a connection for each request. */
+function plainFetch(request: Request): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const headers = Object.fromEntries(request.headers)
+    const outgoing = http.request(request.url, { method: request.method, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.once('error', reject)
+      incoming.once('end', () => {
+        const fields = Object.entries(incoming.headers).map(([name, value]) => [name, `${value}`] as [string, string])
+        resolve(new Response(Buffer.concat(chunks), { status: incoming.statusCode ?? 500, headers: fields }))
+      })
+    })
+    outgoing.once('error', reject)
+    request.text().then((body) => outgoing.end(body), reject)
+  })
+}
