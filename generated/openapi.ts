@@ -647,7 +647,8 @@ export interface paths {
         put?: never;
         /**
          * Deliver again all that failed
-         * @description All deliveries of events since a time that have failed. A disabled notification refuses with 409.
+         * @description All deliveries of events since a time that have failed. More than 500 become pending in the background, in lots, also
+         *     after a restart of the service. A disabled notification refuses with 409.
          */
         post: operations["redeliverFailed"];
         delete?: never;

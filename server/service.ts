@@ -58,6 +58,8 @@ const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
+/** Between two lots of a change of many rows, for those who wait for the disk. */
+const bulk_rest_ms = 5
 /** EX_IOERR of sysexits.h. */
 const exit_code_io = 74
 
@@ -159,6 +161,18 @@ export async function startService(config: Config, world: World = {}): Promise<S
       send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
       scale: config.webhook_time_scale,
       wake: (notification_key) => deliveries.wake(notification_key),
+    })
+    const bulkLease = createLease(store, 'bulk changes')
+    const bulkChanges = createWorker({
+      async work() {
+        const isFound = await store.continueBulkChange()
+        deliveries.look()
+        return isFound ? bulk_rest_ms : undefined
+      },
+      find: async () => ((await store.hasBulkChange()) ? [0] : []),
+      claim: bulkLease.claim,
+      version: store.version,
+      logger,
     })
     const deliveryLease = createLease(store, 'deliverer')
     const deliveries = createWorker({
@@ -278,9 +292,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
         waiting.stop()
         await server.close()
         await observation.close()
-        await Promise.all([worker.stop(), deliveries.stop(), deliverer.stop(), retention.stop()])
+        await Promise.all([worker.stop(), deliveries.stop(), bulkChanges.stop(), deliverer.stop(), retention.stop()])
         lease.release()
         deliveryLease.release()
+        bulkLease.release()
         apiKeyUses.stop()
         audit.stop()
         retentionLease.release()

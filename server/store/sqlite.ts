@@ -1,6 +1,7 @@
 import { accounts } from './sqlite/accounts.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
 import { audit } from './sqlite/audit-list.ts'
+import { bulkChanges } from './sqlite/bulk-changes.ts'
 import { connect } from './sqlite/connection.ts'
 import { creations } from './sqlite/creations.ts'
 import { deliveries } from './sqlite/deliveries.ts'
@@ -46,7 +47,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...networks(connection),
     ...signers(connection),
     ...relayers(connection, world),
-    ...notifications(connection),
+    ...notifications(connection, world),
     ...apiKeys(connection),
     ...creations(connection, world),
     ...spendings(connection, world),
@@ -56,6 +57,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...restarts(connection, world),
     ...eventLog(connection),
     ...deliveries(connection, world),
+    ...bulkChanges(connection, world.now),
     ...measures(connection),
     ...retention(connection),
   }

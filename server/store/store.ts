@@ -215,8 +215,15 @@ export interface Store {
   listDeliveries(notification_key: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
   /** Pending again, from the beginning of the schedule. */
   redeliver(notification_key: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
+  /** How many are, or will be by `continueBulkChange`, pending again. */
   redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
   notificationHealth(notification_key: number): Promise<NotificationHealth>
+  /**
+   * Changes of many deliveries (redelivering, giving up, removing) do their first lot at once. This does the next lot of the
+   * oldest one that is not done; false when there is none.
+   */
+  continueBulkChange(): Promise<boolean>
+  hasBulkChange(): Promise<boolean>
 
   /**
    * Removes a few of the oldest from before a time, as the store writes times: of transactions what has ended, and of each relayer

@@ -96,3 +96,73 @@ CREATE TRIGGER transaction_removed AFTER DELETE ON transactions BEGIN
   WHERE relayer_key = old.relayer_key AND unfinished + confirmed + failed + canceled + expired = 0
     AND (level, block) IN (VALUES (0, old.sequence / 1000), (1, old.sequence / 1000000));
 END;
+
+-- The same for the deliveries to a notification. Their numbers are the keys, which all notifications share.
+CREATE TABLE delivery_blocks (
+  notification_key INTEGER NOT NULL,
+  level            INTEGER NOT NULL CHECK (level IN (0, 1)),
+  block            INTEGER NOT NULL,
+  oldest           TEXT NOT NULL,
+  newest           TEXT NOT NULL,
+  pending          INTEGER NOT NULL,
+  delivered        INTEGER NOT NULL,
+  failed           INTEGER NOT NULL,
+  PRIMARY KEY (notification_key, level, block)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO delivery_blocks
+SELECT notification_key, level, key / size, min(created_at), max(created_at),
+  sum(status = 'pending'), sum(status = 'delivered'), sum(status = 'failed')
+FROM deliveries, (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000)
+GROUP BY notification_key, level, key / size;
+
+CREATE TRIGGER delivery_inserted AFTER INSERT ON deliveries BEGIN
+  INSERT INTO delivery_blocks
+  SELECT new.notification_key, level, new.key / size, new.created_at, new.created_at,
+    new.status = 'pending', new.status = 'delivered', new.status = 'failed'
+  FROM (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000) WHERE true
+  ON CONFLICT DO UPDATE SET oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest),
+    pending = pending + excluded.pending, delivered = delivered + excluded.delivered, failed = failed + excluded.failed;
+END;
+
+CREATE TRIGGER delivery_changed AFTER UPDATE OF status ON deliveries WHEN new.status <> old.status BEGIN
+  UPDATE delivery_blocks SET
+    pending = pending + (new.status = 'pending') - (old.status = 'pending'),
+    delivered = delivered + (new.status = 'delivered') - (old.status = 'delivered'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed')
+  WHERE notification_key = new.notification_key AND level = 0 AND block = new.key / 1000;
+  UPDATE delivery_blocks SET
+    pending = pending + (new.status = 'pending') - (old.status = 'pending'),
+    delivered = delivered + (new.status = 'delivered') - (old.status = 'delivered'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed')
+  WHERE notification_key = new.notification_key AND level = 1 AND block = new.key / 1000000;
+END;
+
+CREATE TRIGGER delivery_removed AFTER DELETE ON deliveries BEGIN
+  UPDATE delivery_blocks SET
+    pending = pending - (old.status = 'pending'),
+    delivered = delivered - (old.status = 'delivered'),
+    failed = failed - (old.status = 'failed')
+  WHERE notification_key = old.notification_key AND level = 0 AND block = old.key / 1000;
+  UPDATE delivery_blocks SET
+    pending = pending - (old.status = 'pending'),
+    delivered = delivered - (old.status = 'delivered'),
+    failed = failed - (old.status = 'failed')
+  WHERE notification_key = old.notification_key AND level = 1 AND block = old.key / 1000000;
+  DELETE FROM delivery_blocks WHERE notification_key = old.notification_key AND pending + delivered + failed = 0
+    AND (level, block) IN (VALUES (0, old.key / 1000), (1, old.key / 1000000));
+END;
+
+-- A change of many deliveries, done in lots; each lot and how far it went are one database transaction, so that a process that
+-- ends in between loses and repeats nothing. `redeliver`: failed ones from `since` on are pending again. `give_up`: pending ones
+-- have failed, since their notification is disabled. `remove`: their notification was deleted. Deliveries with keys above `up_to`
+-- came later and are not meant.
+CREATE TABLE bulk_changes (
+  key              INTEGER PRIMARY KEY,
+  kind             TEXT NOT NULL CHECK (kind IN ('redeliver', 'give_up', 'remove')),
+  notification_key INTEGER NOT NULL,
+  since            TEXT NOT NULL,
+  done_to          INTEGER NOT NULL,
+  up_to            INTEGER NOT NULL,
+  UNIQUE (kind, notification_key)
+) STRICT;

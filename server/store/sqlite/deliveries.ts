@@ -1,6 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
+import { type BlockList, findPage } from './blocks.ts'
+import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
@@ -19,11 +22,20 @@ type Deliveries = Pick<
   | 'notificationHealth'
 >
 
+/** Attempts of a delivery that are shown, the last ones. */
+const max_shown_attempts = 100
+/** Deliveries whose attempts are read in one turn of the event loop. */
+const turn_rows = 100
+const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
+
+type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
+type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
 type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { key: number; next_at: number }
 
 /** The outbox, as the deliverer empties it and as the API shows it. */
 export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
   const { db, write } = connection
+  const bulk = createBulkChanges(connection, now)
   // Jumps from target to target in the index.
   const atWork = db
     .prepare<[], number>(`
@@ -71,28 +83,30 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     'UPDATE notifications SET failing_since = coalesce(failing_since, ?) WHERE key = ?',
   )
   const disable = db.prepare<[string, number]>('UPDATE notifications SET disabled_reason = ? WHERE key = ?')
-  const giveUp = db.prepare<[number]>(
-    `UPDATE deliveries SET status = 'failed' WHERE notification_key = ? AND status = 'pending'`,
-  )
   const columns = `deliveries.key, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
     deliveries.created_at, next_at`
-  const where = `notification_key = +$notification_key
-    AND ($states IS NULL OR deliveries.status IN (SELECT value FROM json_each($states)))`
-  const count = db.prepare<[object], number>(`SELECT COUNT(*) FROM deliveries WHERE ${where}`).pluck()
-  const select = db.prepare<[object], Row>(`
+  const select = db.prepare<[string], Row>(`
     SELECT ${columns} FROM deliveries JOIN events ON events.key = event_key
-    WHERE ${where} ORDER BY deliveries.key DESC LIMIT +$limit OFFSET +$offset`)
+    WHERE deliveries.key IN (SELECT value FROM json_each(?)) ORDER BY deliveries.key DESC`)
+  const blocks = db.prepare<[number, number, number, number], BlockRow>(`
+    SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
+    WHERE notification_key = +? AND level = +? AND block BETWEEN ? AND ? ORDER BY block DESC`)
+  const keys = db
+    .prepare<[object], number>(`
+      SELECT key FROM deliveries WHERE key BETWEEN $from AND $to AND notification_key = +$notification_key
+        AND status IN (SELECT value FROM json_each($states)) AND created_at >= +$since ORDER BY key DESC`)
+    .pluck()
+  const counts = db.prepare<[number], Counts>(`
+    SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
+    WHERE notification_key = ? AND level = 1`)
   const one = db.prepare<[number, string], Row>(`
     SELECT ${columns} FROM deliveries JOIN events ON events.key = event_key
     WHERE notification_key = ? AND deliveries.id = ?`)
   const attemptsOf = db.prepare<[number], DeliveryAttempt>(`
-    SELECT number, at, duration_ms, status, error, answer FROM delivery_attempts WHERE delivery_key = +? ORDER BY number`)
+    SELECT number, at, duration_ms, status, error, answer FROM delivery_attempts WHERE delivery_key = +? ORDER BY number DESC LIMIT ${max_shown_attempts}`)
   const again = db.prepare<[number, number]>(
     `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE key = ?`,
   )
-  const failedAgain = db.prepare<[number, number, string]>(`
-    UPDATE deliveries SET status = 'pending', failures = 0, next_at = ?
-    WHERE notification_key = ? AND status = 'failed' AND created_at >= ?`)
   const health = db.prepare<
     [number],
     Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
@@ -101,10 +115,20 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   const show = ({ key, next_at, ...row }: Row): Delivery => ({
     ...row,
     next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
-    attempts: attemptsOf.all(key).slice(-100),
+    attempts: attemptsOf.all(key).reverse(),
   })
-  const counted = (notification_key: number, state: Delivery['status']) =>
-    count.get({ notification_key, states: JSON.stringify([state]) }) as number
+
+  /** Those in one of the states that were made at the time, or later; `since` as the store writes times. */
+  const listOf = (notification_key: number, states: Delivery['status'][], since = ''): BlockList => ({
+    blocks: (level, from, to) =>
+      blocks.all(notification_key, level, from, to).map((row) => {
+        const sum = states.reduce((count, state) => count + row[state], 0)
+        const isCut = sum > 0 && row.oldest < since
+        return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
+      }),
+    numbers: (from, to) => keys.all({ notification_key, states: JSON.stringify(states), since, from, to }),
+  })
+
   const isDisabled = (notification_key: number) => target.get(notification_key)?.disabled_reason != null
 
   function settleOne({ delivery_key, notification_key, attempt, disable: reason, ...verdict }: Settlement): void {
@@ -115,7 +139,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     else fail.run(attempt.at, notification_key)
     if (reason === undefined) return
     disable.run(reason, notification_key)
-    giveUp.run(notification_key)
+    bulk.begin('give_up', notification_key)
   }
 
   return {
@@ -126,10 +150,15 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
     // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
     settleDelivery: inOneCommit(connection, settleOne),
-    listDeliveries: async (notification_key, { limit, offset }, status) => {
-      const values = { notification_key, states: status.length > 0 ? JSON.stringify(status) : null }
-      const total_items = count.get(values) as number
-      return { items: offset < total_items ? select.all({ ...values, limit, offset }).map(show) : [], total_items }
+    listDeliveries: async (notification_key, slice, status) => {
+      const found = await findPage(listOf(notification_key, status.length > 0 ? status : states), slice)
+      const rows = select.all(JSON.stringify(found.items))
+      const items: Delivery[] = []
+      for (const row of rows) {
+        if (items.length % turn_rows === turn_rows - 1) await turn()
+        items.push(show(row))
+      }
+      return { items, total_items: found.total_items }
     },
     redeliver: async (notification_key, id) =>
       write(() => {
@@ -139,19 +168,24 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
         again.run(now(), row.key)
         return show(one.get(notification_key, id) as Row)
       }),
-    redeliverFailed: async (notification_key, since) =>
-      write(() => {
-        if (isDisabled(notification_key)) return 'disabled'
-        return failedAgain.run(now(), notification_key, since).changes
-      }),
+    redeliverFailed: async (notification_key, since) => {
+      const begun = write(() =>
+        isDisabled(notification_key) ? undefined : bulk.begin('redeliver', notification_key, since),
+      )
+      if (begun === undefined) return 'disabled'
+      const { changed, isDone } = begun
+      if (isDone) return changed
+      return (
+        changed + (await findPage(listOf(notification_key, ['failed'], since), { offset: 0, limit: 0 })).total_items
+      )
+    },
     async notificationHealth(notification_key) {
       const known = health.get(notification_key) as NonNullable<ReturnType<typeof health.get>>
       const status = known.disabled_reason === null ? 'enabled' : 'disabled'
       return {
         ...known,
         status,
-        pending: counted(notification_key, 'pending'),
-        failed: counted(notification_key, 'failed'),
+        ...(counts.get(notification_key) as Counts),
       }
     },
   }

@@ -1,7 +1,9 @@
 import type { Notification } from '../../../generated/openapi.ts'
 import type { NotificationRow } from '../rows.ts'
 import type { Store } from '../store.ts'
+import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
+import type { StoreWorld } from './events.ts'
 import { lister } from './lists.ts'
 
 type Row = Omit<Notification, 'has_signing_key'> & { has_signing_key: 0 | 1 }
@@ -14,7 +16,7 @@ type Notifications = Pick<
   'createNotification' | 'getNotification' | 'listNotifications' | 'updateNotification' | 'deleteNotification'
 >
 
-export function notifications({ db, write, writeCached }: Connection): Notifications {
+export function notifications({ db, write, writeCached }: Connection, { now }: StoreWorld): Notifications {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE id = ?`)
   // The creator has at most as many as `createNotification` lets it have.
   const selectOf = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE created_by = +? ORDER BY key`)
@@ -39,10 +41,7 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
   const used = db.prepare('SELECT 1 FROM relayers WHERE notification_id = ?')
   const remove = db.prepare('DELETE FROM notifications WHERE id = ?')
 
-  const removeDeliveries = [
-    'DELETE FROM delivery_attempts WHERE delivery_key IN (SELECT key FROM deliveries WHERE notification_key = ?)',
-    'DELETE FROM deliveries WHERE notification_key = ?',
-  ].map((statement) => db.prepare<[number]>(statement))
+  const bulk = createBulkChanges({ db }, now)
 
   const get = (id: string) => {
     const row = select.get(id)
@@ -76,7 +75,7 @@ export function notifications({ db, write, writeCached }: Connection): Notificat
       writeCached(() => {
         if (isForeign(id, creator)) return 'missing'
         if (used.get(id)) return 'in_use'
-        for (const statement of removeDeliveries) statement.run(keyOf.get(id) ?? 0)
+        bulk.begin('remove', keyOf.get(id) ?? 0)
         return remove.run(id).changes === 1 ? 'deleted' : 'missing'
       }),
   }

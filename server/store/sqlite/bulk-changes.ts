@@ -1,0 +1,104 @@
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** Deliveries that one database transaction changes. */
+const max_lot = 500
+/** Deliveries that one removes: each has attempts with answers of some kilobytes. */
+const max_removed = 100
+
+type Kind = 'redeliver' | 'give_up' | 'remove'
+
+interface Change {
+  key: number
+  kind: Kind
+  notification_key: number
+  /** As the store writes times. */
+  since: string
+  /** Deliveries up to this key are done, those up to `up_to` are to be. */
+  done_to: number
+  up_to: number
+}
+
+export interface BulkChanges {
+  /**
+   * Changes the first lot of a notification's deliveries, and leaves the others to `continueBulkChange`. To be called inside a
+   * database transaction. A change of the same kind that is under way begins again. How many the first lot has changed, and
+   * whether that was all.
+   */
+  begin(kind: Kind, notification_key: number, since?: string): { changed: number; isDone: boolean }
+}
+
+/** Changes of as many deliveries as there may be: in lots, and after a restart from the lot on that was not committed. */
+export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => number) {
+  const insert = db.prepare<[object], Change>(`
+    INSERT INTO bulk_changes (kind, notification_key, since, done_to, up_to)
+    VALUES ($kind, $notification_key, $since, 0, (SELECT coalesce(max(key), 0) FROM deliveries))
+    ON CONFLICT DO UPDATE SET since = min(since, excluded.since), done_to = 0, up_to = excluded.up_to
+    RETURNING *`)
+  const oldest = db.prepare<[], Change>('SELECT * FROM bulk_changes ORDER BY key LIMIT 1')
+  const advance = db.prepare<[number, number]>('UPDATE bulk_changes SET done_to = ? WHERE key = ?')
+  const end = db.prepare<[number]>('DELETE FROM bulk_changes WHERE key = ?')
+  const state = db.prepare<[number], { disabled_reason: string | null }>(
+    'SELECT disabled_reason FROM notifications WHERE key = ?',
+  )
+  const inState = db.prepare<[object], { key: number; created_at: string }>(`
+    SELECT key, created_at FROM deliveries INDEXED BY deliveries_of
+    WHERE notification_key = +$notification_key AND status = +$status AND key > +$done_to AND key <= +$up_to
+    ORDER BY key LIMIT ${max_lot}`)
+  const any = db
+    .prepare<[number], number>(`SELECT key FROM deliveries WHERE notification_key = +? LIMIT ${max_removed}`)
+    .pluck()
+  const listed = 'IN (SELECT value FROM json_each(?))'
+  const again = db.prepare<[number, string]>(
+    `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE key ${listed}`,
+  )
+  const fail = db.prepare<[string]>(`UPDATE deliveries SET status = 'failed' WHERE key ${listed}`)
+  const removals = [
+    db.prepare<[string]>(`DELETE FROM delivery_attempts WHERE delivery_key ${listed}`),
+    db.prepare<[string]>(`DELETE FROM deliveries WHERE key ${listed}`),
+  ]
+
+  function lotOf({ kind, notification_key, since, done_to, up_to }: Change) {
+    const its = state.get(notification_key)
+    if (kind === 'remove') {
+      const keys = any.all(notification_key)
+      for (const removal of removals) removal.run(JSON.stringify(keys))
+      return { changed: keys.length, isDone: keys.length < max_removed, done_to }
+    }
+    // Whoever disabled or enabled the notification meanwhile has asked for something else.
+    const isMeant = its !== undefined && (kind === 'redeliver') === (its.disabled_reason === null)
+    if (!isMeant) return { changed: 0, isDone: true, done_to }
+    const status = kind === 'redeliver' ? 'failed' : 'pending'
+    const rows = inState.all({ notification_key, status, done_to, up_to })
+    const keys = rows.filter(({ created_at }) => created_at >= since).map(({ key }) => key)
+    if (kind === 'redeliver') again.run(now(), JSON.stringify(keys))
+    else fail.run(JSON.stringify(keys))
+    return { changed: keys.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.key ?? up_to }
+  }
+
+  function step(change: Change): { changed: number; isDone: boolean } {
+    const { changed, isDone, done_to } = lotOf(change)
+    if (isDone) end.run(change.key)
+    else advance.run(done_to, change.key)
+    return { changed, isDone }
+  }
+
+  return {
+    begin: (kind, notification_key, since = '') => step(insert.get({ kind, notification_key, since }) as Change),
+    /** The next lot of the oldest change; false when there is none. */
+    proceed(): boolean {
+      const change = oldest.get()
+      if (change) step(change)
+      return change !== undefined
+    },
+    isUnderWay: () => oldest.get() !== undefined,
+  } satisfies BulkChanges & Record<string, unknown>
+}
+
+export function bulkChanges(
+  connection: Connection,
+  now: () => number,
+): Pick<Store, 'continueBulkChange' | 'hasBulkChange'> {
+  const { proceed, isUnderWay } = createBulkChanges(connection, now)
+  return { continueBulkChange: async () => connection.write(proceed), hasBulkChange: async () => isUnderWay() }
+}
