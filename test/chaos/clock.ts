@@ -18,5 +18,5 @@ export async function clockMoves({ chain, clock }: Rig, account: Account, times:
     await until('the chain takes more', async () => (await account.latest()) > latest, chain.mine)
   }
   await account.finished(chain.mine)
-  return { score: await account.score(), faults: {}, seen: { times } }
+  return { score: await account.score(), money: await account.money(), faults: {}, seen: { times } }
 }

@@ -30,5 +30,5 @@ export async function drops({ chain }: Rig, account: Account, times: number): Pr
     await chain.mine()
   }
   await account.finished(chain.mine)
-  return { score: await account.score(), faults: {}, seen: { dropped } }
+  return { score: await account.score(), money: await account.money(), faults: {}, seen: { dropped } }
 }

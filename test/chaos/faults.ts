@@ -32,7 +32,7 @@ async function faultOf({ chain, addAccount }: Rig, kind: FaultKind, count: numbe
     await until(`${wanted} faults of kind ${kind}`, async () => hits() >= wanted || (await account.latest()) === count)
     await proxy.setFault(undefined)
     await account.finished()
-    return { score: await account.score(), faults: {}, seen: { [kind]: hits() } }
+    return { score: await account.score(), money: await account.money(), faults: {}, seen: { [kind]: hits() } }
   } finally {
     await proxy.stop()
   }

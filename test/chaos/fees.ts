@@ -46,6 +46,7 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
   const bumps = fees.flatMap(bumpsOf)
   return {
     score: await account.score(),
+    money: await account.money(),
     faults: {
       too_small_bumps: bumps.filter(([before, after]) => !isEnough(before, after)).length,
       above_cap: capped ? fees.flat().filter(({ most }) => most > cap).length : 0,

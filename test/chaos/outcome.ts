@@ -1,8 +1,12 @@
 import { clean, type Score } from '../support/ledger.ts'
+import { type Money, wrongInMoney } from '../support/money.ts'
 
 /** What came of one part of the chaos. */
 export interface Outcome {
   score: Score
+  money: Money
+  /** Where the score is not that of a clean run, what it must be: withdrawals that the part asks for. */
+  expected?: Partial<Score>
   /** What must not have happened. */
   faults: Record<string, number>
   /** What must have happened, or nothing was tested. */
@@ -10,12 +14,13 @@ export interface Outcome {
 }
 
 /** What is wrong with it, a line each. */
-export function wrongIn({ score, faults, seen }: Outcome): string[] {
-  const expected = clean(score.accepted)
+export function wrongIn({ score, money, expected: different, faults, seen }: Outcome): string[] {
+  const expected = { ...clean(score.accepted), ...different }
   return [
     ...(Object.keys(expected) as (keyof Score)[])
       .filter((name) => score[name] !== expected[name])
       .map((name) => `${name} is ${score[name]} and not ${expected[name]}`),
+    ...wrongInMoney(money),
     ...Object.entries(faults).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}`])),
     ...Object.entries(seen).flatMap(([name, count]) => (count > 0 ? [] : [`${name} has never happened`])),
   ]

@@ -29,6 +29,7 @@ export async function reorgs({ chain, database_file }: Rig, account: Account, ti
   const told = [...ledger.states.values()].map((states) => states.join(' '))
   return {
     score: await account.score(),
+    money: await account.money(),
     faults: { taken_back: takenBack(ledger) },
     seen: { returned: told.filter((states) => states.includes('mined submitted mined')).length },
   }

@@ -75,8 +75,8 @@ async function runPart(name: string, { options, run }: Part): Promise<boolean> {
   return sound
 }
 
-const scoreboard = ({ score, faults, seen }: Outcome) =>
-  Object.entries({ ...score, ...faults, ...seen })
+const scoreboard = ({ score, money, faults, seen }: Outcome) =>
+  Object.entries({ ...score, ...money, ...faults, ...seen })
     .map(([name, count]) => `${name} ${count}`)
     .join(', ')
 

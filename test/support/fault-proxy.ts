@@ -28,18 +28,26 @@ export interface FaultProxy {
   url: string
   /** One fault at a time; undefined ends it. Resolves when it is in force. */
   setFault(fault: Fault | undefined): Promise<void>
+  /** Answers calls in the node's place, one by one; undefined ends it. A fault goes first. */
+  setLiar(liar: Liar | undefined): void
   /** Since the start: `requests` (HTTP), each JSON-RPC method (calls), and each kind of fault (hits). */
   counts(): Record<string, number>
   stop(): Promise<void>
 }
 
-interface Call {
+/** The answer to a call; undefined: the node's own. `honest` asks the node, and lets it act on the call. */
+export type Liar = (
+  call: Call,
+  honest: (call?: Call) => Promise<Outcome>,
+) => Promise<Outcome | undefined> | Outcome | undefined
+
+export interface Call {
   id: unknown
   method: string
   params?: unknown[]
 }
 
-interface Outcome {
+export interface Outcome {
   result?: unknown
   error?: { code: number; message: string }
 }
@@ -157,6 +165,7 @@ const max_body_bytes = 16 * 1024 * 1024
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const counted: Record<string, number> = {}
   let fault: Fault | undefined
+  let liar: Liar | undefined
   let hitsLeft = 0
   let random = randomFrom(1)
   let reopening: NodeJS.Timeout | undefined
@@ -197,6 +206,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     for (const { method } of calls) count(method)
 
     const current = fault
+    if (!current && liar) {
+      const lied = await lieTo(liar, calls)
+      return send(response, JSON.stringify(Array.isArray(parsed) ? lied : lied[0]))
+    }
     if (!current || !calls.some(({ method }) => concerns(current, method)))
       return send(response, await post(target, body))
     const { kind, duration_ms = 200 } = current
@@ -212,6 +225,18 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     }
     refuse()
     reopening = setTimeout(open, duration_ms)
+  }
+
+  async function lieTo(current: Liar, calls: Call[]): Promise<unknown[]> {
+    const answers: unknown[] = []
+    for (const call of calls) {
+      const honest = async (other = call): Promise<Outcome> => {
+        const { result, error } = JSON.parse(await post(target, JSON.stringify({ jsonrpc: '2.0', ...other })))
+        return error === undefined ? { result } : { error }
+      }
+      answers.push({ jsonrpc: '2.0', id: call.id, ...((await current(call, honest)) ?? (await honest())) })
+    }
+    return answers
   }
 
   /** One request to the node for all that it is still asked. */
@@ -245,6 +270,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       const certain = kind === 'connection_refused' && probability >= 1 && !methods && times === undefined
       if (!certain) return open()
       if (server.listening) refuse()
+    },
+    setLiar(next) {
+      liar = next
     },
     counts: () => ({ ...counted }),
     async stop() {

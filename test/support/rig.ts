@@ -17,20 +17,25 @@ import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
+import { type Money, moneyOf } from './money.ts'
 import { until } from './until.ts'
 
 export interface RigOptions {
   chain?: AnvilOptions
   /** Required by the network. Default 1. */
   confirmations?: number
+  /** How many proxies the network's relayers reach the chain through. Default 1. */
+  proxies?: number
 }
 
 /** A chain, a fault proxy in front of it, and a service that reaches it through the proxy; outside of vitest too. */
 export interface Rig {
   chain: Anvil
+  /** The first of `proxies`. */
   proxy: FaultProxy
-  /** Added to the wall clock of the service. */
-  clock: { ahead_ms: number }
+  proxies: FaultProxy[]
+  /** `ahead_ms`: added to the wall clock of the service; `passed_ms`: to its wall clock and its monotonic one. */
+  clock: { ahead_ms: number; passed_ms: number }
   /** Of the service that runs now. */
   client(): RelayerClient
   database_file: string
@@ -53,8 +58,15 @@ export interface Account {
   latest(): Promise<number>
   /** Until nothing is unfinished; `between`: done after each look, for instance making a block. */
   finished(between?: () => unknown): Promise<void>
-  /** Once all is finished: what came of it. */
+  /** As `finished`, and answers whether it came to that in time instead of throwing. */
+  finishedWithin(patience_ms: number, between?: () => unknown): Promise<boolean>
+  /** Asks to cancel it. */
+  cancel(transaction_id: string): Promise<void>
+  /** Counts, for `money`, what waits now and does not say why, after giving it a moment to say so. */
+  noteSilence(): Promise<void>
+  /** Once all is finished: what came of it. `foreign`: hashes of what the test itself sent with the key. */
   score(foreign?: ReadonlySet<string>): Promise<Score>
+  money(foreign?: ReadonlySet<string>): Promise<Money>
 }
 
 const api_key = 'rig'.repeat(11)
@@ -62,12 +74,20 @@ const receiver = `0x${'5a'.repeat(20)}`
 const balance = 10n ** 24n
 const again_ms = 50
 const max_at_once = 500
+/** More than a look at the chain takes. */
+const silence_ms = 5_000
+const waiting: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
-export async function startRig({ chain: options = {}, confirmations = 1 }: RigOptions = {}): Promise<Rig> {
+export async function startRig({
+  chain: options = {},
+  confirmations = 1,
+  proxies: proxy_count = 1,
+}: RigOptions = {}): Promise<Rig> {
   const chain = await startAnvil(options)
-  const proxy = await startFaultProxy(chain.url)
+  const proxies = await Promise.all(Array.from({ length: proxy_count }, () => startFaultProxy(chain.url)))
+  const [proxy] = proxies as [FaultProxy]
   const data_dir = mkdtempSync(join(tmpdir(), 'relayer-rig-'))
-  const clock = { ahead_ms: 0 }
+  const clock = { ahead_ms: 0, passed_ms: 0 }
   let values = 0
   let service = await start()
   let client = connect()
@@ -75,7 +95,8 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
   function start() {
     const config = readConfig({ PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' })
     return startService(config, {
-      now: () => Date.now() + clock.ahead_ms,
+      now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
+      elapsed: () => performance.now() + clock.passed_ms,
       logger: pino({ level: 'silent' }),
       contract: compiledContract(),
     })
@@ -87,7 +108,7 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
 
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { rpc_urls: [proxy.url], required_confirmations: confirmations, average_blocktime_ms: 500 },
+    body: { rpc_urls: proxies.map(({ url }) => url), required_confirmations: confirmations, average_blocktime_ms: 500 },
   })
 
   /** Tries again under the same key when it is told that the chain cannot be reached. */
@@ -118,6 +139,7 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
   return {
     chain,
     proxy,
+    proxies,
     clock,
     client: () => client,
     database_file: join(data_dir, 'relayer.sqlite'),
@@ -143,7 +165,7 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
 
     async stop() {
       await service.close()
-      await proxy.stop()
+      await Promise.all(proxies.map((one) => one.stop()))
       await chain.stop()
       rmSync(data_dir, { recursive: true, force: true })
     },
@@ -152,7 +174,13 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
   function account(relayer_id: string, address: string): Account {
     const path = { relayer_id }
     const accepted: string[] = []
+    const withdrawn = new Set<string>()
+    let silent_waits = 0
 
+    const isFinished = async () => {
+      const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
+      return data.pending_transactions_count === 0
+    }
     const transactions = () =>
       Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path, query: { per_page: 1_000 } }))
 
@@ -170,15 +198,32 @@ export async function startRig({ chain: options = {}, confirmations = 1 }: RigOp
         return sent.sort((a, b) => Number(a.nonce) - Number(b.nonce))
       },
       latest: async () => Number(await chain.rpc<string>('eth_getTransactionCount', [address, 'latest'])),
-      finished: (between) =>
-        until(
-          'nothing is unfinished',
-          async () => {
-            const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
-            return data.pending_transactions_count === 0
-          },
-          between,
-        ),
+      finished: (between) => until('nothing is unfinished', isFinished, between),
+      async finishedWithin(patience_ms, between) {
+        const end = performance.now() + patience_ms
+        while (!(await isFinished())) {
+          if (performance.now() > end) return false
+          await between?.()
+          await pause(again_ms)
+        }
+        return true
+      },
+      async cancel(transaction_id) {
+        withdrawn.add(transaction_id)
+        const input = { path: { relayer_id, transaction_id } }
+        await client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', input)
+      },
+      async noteSilence() {
+        const end = performance.now() + silence_ms
+        const silent = async () =>
+          (await transactions()).filter(({ status, status_reason }) => waiting.has(status) && status_reason === null)
+        while ((await silent()).length > 0 && performance.now() < end) await pause(again_ms)
+        silent_waits += (await silent()).length
+      },
+      async money(foreign = new Set()) {
+        const rows = await transactions()
+        return moneyOf(chain, { address, rows, withdrawn, foreign, silent_waits })
+      },
       async score(foreign) {
         const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
         return scoreOf(await minedBy(chain, address), accepted, await transactions(), nonce.next_nonce, foreign)
