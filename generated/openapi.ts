@@ -1123,8 +1123,8 @@ export interface components {
         /** @description An amount in wei, a decimal string of at most 256 bits. */
         Amount: string;
         /**
-         * @description An amount in wei, at most 256 bits: a decimal string, or an integer, which is read without loss however large it
-         *     is.
+         * @description An amount in wei, at most 256 bits: a decimal string, or an integer of digits alone (not `1.0`, not `1e18`), which is
+         *     read without loss however large it is.
          */
         AmountInput: string | number;
         /**

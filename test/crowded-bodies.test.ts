@@ -13,7 +13,6 @@ test('a body of more values than any operation has a use for is refused, and com
     { message: values(10_001) },
     Object.fromEntries(values(10_001).map((value, index) => [index, value])),
     `{"message":[${'1,'.repeat(300_000)}1]}`,
-    `{"message":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
   ]
   for (const body of crowded) {
     const answer = await sign(body)

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError, badRequest } from '../errors.ts'
+import type { AmountPlaces } from './amount-places.ts'
+import { parseJson } from './json.ts'
 import type { Held } from './shares.ts'
 
 export const max_body_bytes = 1024 * 1024
@@ -36,66 +38,11 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
   return mediaType
 }
 
-/** Reads a JSON body. `amounts`: as for `parseJson`. Throws ApiError (400). */
-export function readJson(bytes: Buffer, amounts: ReadonlySet<string>): unknown {
+/** Reads a JSON body. `amounts`: where its amounts are. Throws ApiError (400). */
+export function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
   if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
   if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
-  if (bytes.length > max_values * 2 && isCrowded(bytes)) {
-    throw badRequest('/body', `must not hold more than ${max_values} values`)
-  }
   return parseJson(bytes.toString('utf8'), amounts)
-}
-
-/** More than any operation has a use for. A megabyte of tiny values takes the parser and the contract's checks 0.4 s. */
-const max_values = 10_000
-const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{')
-
-/** Whether there are too many values, told by what stands between them and around them: before they are parsed, 2 ms a megabyte. */
-function isCrowded(bytes: Buffer): boolean {
-  let isText = false
-  let values = 1
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]
-    if (byte === quote) isText = !isText
-    else if (isText && byte === backslash) at += 1
-    else if (!isText && (byte === comma || byte === bracket || byte === brace)) values += 1
-  }
-  return values > max_values
-}
-
-/** A run of 16 digits may be more than a number holds, an escaped surrogate may stand alone: only then is each value looked at. */
-const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
-
-/**
- * Parses JSON without losing a digit: a number that a property of `amounts` holds, and that JavaScript would round, comes as the
- * text it was written as, for the contract to judge. Text that is not Unicode (a lone surrogate) is refused: it has no UTF-8
- * to sign or keep.
- */
-export function parseJson(text: string, amounts: ReadonlySet<string>): unknown {
-  const careful = (key: string, value: unknown, context?: { source?: string }) => {
-    if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
-      throw badRequest('/body', 'must be well-formed Unicode')
-    }
-    const source = context?.source
-    return typeof value === 'number' && amounts.has(key) && String(value) !== source ? source : value
-  }
-  let value: unknown
-  try {
-    value = needsCare.test(text) ? JSON.parse(text, careful) : JSON.parse(text)
-  } catch (error) {
-    if (error instanceof ApiError) throw error
-    throw badRequest('/body', 'must be JSON')
-  }
-  if (isDeeper(value, max_depth)) throw badRequest('/body', `must not be nested more than ${max_depth} deep`)
-  return value
-}
-
-/** JSON.stringify and others recurse; the parser does not. */
-const max_depth = 64
-
-function isDeeper(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1))
 }
 
 /**

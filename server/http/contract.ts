@@ -7,8 +7,9 @@ import { SchemaPreprocessor } from 'express-openapi-validator/dist/middlewares/p
 import { ContentType } from 'express-openapi-validator/dist/middlewares/util.js'
 import { ApiError, type Detail } from '../errors.ts'
 import type { OperationId } from '../operation.ts'
+import type { AmountPlaces } from './amount-places.ts'
 import {
-  amountNames,
+  amountsByOperation,
   answerReferences,
   type ContractOperation,
   type Document,
@@ -47,8 +48,8 @@ export interface Operation {
   mediaTypes: string[]
   /** Whether its body may be absent, which is the same as an empty object. */
   bodyIsOptional: boolean
-  /** The names of the properties, anywhere in the contract, that hold an amount: their digits must not be lost. */
-  amounts: ReadonlySet<string>
+  /** Where its body has amounts. */
+  amounts: AmountPlaces | undefined
   readQuery: QueryReader
   /** The headers that the operation declares, under the contract's names. */
   readHeader(headers: Record<string, unknown>): Record<string, unknown>
@@ -86,7 +87,7 @@ export const readContract = (): unknown => JSON.parse(readFileSync(contractFile,
 
 /** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
 export function compileContract(document: unknown): Contract {
-  const amounts = new Set(amountNames(document))
+  const amounts = amountsByOperation(document as Document)
   const references = answerReferences(document as Document)
   const { requests, responses, apiDoc, apiDocRes } = createValidators(document)
   const answersOf = sharedAnswers(responses)
@@ -117,7 +118,7 @@ export function compileContract(document: unknown): Contract {
         limited: '429' in operation.responses,
         mediaTypes,
         bodyIsOptional,
-        amounts,
+        amounts: amounts.get(key),
         readQuery: queryReader(declared),
         readHeader: headerReader(declared),
         checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),

@@ -1,4 +1,5 @@
 import type { OperationId } from '../operation.ts'
+import { type AmountPlaces, amountPlaces } from './amount-places.ts'
 import type { Parameter } from './query.ts'
 
 // What the contract's document says of each operation.
@@ -18,14 +19,17 @@ export interface Document {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
-/** The properties whose schema is, or may be, an AmountInput. */
-export function* amountNames(node: unknown): Generator<string> {
-  if (typeof node !== 'object' || node === null) return
-  const { properties = {} } = node as { properties?: Record<string, unknown> }
-  for (const [name, schema] of Object.entries(properties)) {
-    if (JSON.stringify(schema).includes('"#/components/schemas/AmountInput"')) yield name
-  }
-  for (const child of Object.values(node)) yield* amountNames(child)
+/** Where each operation's body has amounts, by method and path. Before the validator puts copies in the places of references. */
+export function amountsByOperation({ paths, components }: Document): Map<string, AmountPlaces> {
+  return new Map(
+    Object.entries(paths).flatMap(([path, item]) =>
+      methods.flatMap((method) => {
+        const contents = Object.values(item[method]?.requestBody?.content ?? {}) as { schema: object }[]
+        const bodies = contents.map(({ schema }) => schema)
+        return bodies.length > 0 ? [[`${method} ${path}`, amountPlaces(bodies, components.schemas)] as const] : []
+      }),
+    ),
+  )
 }
 
 export const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>

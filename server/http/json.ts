@@ -1,0 +1,191 @@
+import { badRequest } from '../errors.ts'
+import type { AmountPlaces } from './amount-places.ts'
+import { shownName } from './shown-name.ts'
+
+/** More than any operation has a use for. A megabyte of tiny values takes the contract's checks 0.4 s. */
+const max_values = 10_000
+/** JSON.stringify and others recurse. */
+const max_depth = 64
+
+interface Reader {
+  text: string
+  /** Of the next character. */
+  at: number
+  values: number
+  /** Of the value that is read: names and indexes. */
+  trail: (string | number)[]
+}
+
+/**
+ * Parses JSON (RFC 8259) and loses nothing, which JSON.parse does: it takes the last of two members of one name, and rounds numbers.
+ * - A name that comes twice in an object is refused.
+ * - A number where the contract declares an amount must be an integer of digits alone; it is returned as the text of its digits.
+ * - Any other number must be exactly the one that is written: 1e3 and 0.1 are, 9007199254740993 and 255.00000000000000000001 are not.
+ * - Text must be well-formed Unicode: a lone surrogate has no UTF-8 to sign or to keep.
+ * `amounts`: where amounts are. Throws ApiError (400) with the place.
+ */
+export function parseJson(text: string, amounts: AmountPlaces | undefined): unknown {
+  const reader: Reader = { text, at: 0, values: 0, trail: [] }
+  const value = readValue(reader, amounts)
+  if (nextCharacter(reader) !== undefined) throw notJson(reader)
+  return value
+}
+
+function readValue(reader: Reader, amounts: AmountPlaces | undefined): unknown {
+  reader.values += 1
+  if (reader.values > max_values) throw badRequest('/body', `must not hold more than ${max_values} values`)
+  switch (nextCharacter(reader)) {
+    case '{':
+      return readObject(reader, amounts)
+    case '[':
+      return readArray(reader, amounts)
+    case '"':
+      return readString(reader)
+    case 't':
+      return readWord(reader, 'true', true)
+    case 'f':
+      return readWord(reader, 'false', false)
+    case 'n':
+      return readWord(reader, 'null', null)
+    default:
+      return readNumber(reader, amounts?.isAmount === true)
+  }
+}
+
+function readObject(reader: Reader, amounts: AmountPlaces | undefined): Record<string, unknown> {
+  const object: Record<string, unknown> = {}
+  enter(reader)
+  if (isNext(reader, '}')) return object
+  do {
+    if (nextCharacter(reader) !== '"') throw notJson(reader)
+    const name = readString(reader)
+    if (!isNext(reader, ':')) throw notJson(reader)
+    reader.trail.push(shownName(name))
+    if (Object.hasOwn(object, name)) throw badRequest(placeOf(reader), 'must not be given twice')
+    const value = readValue(reader, amounts?.properties.get(name))
+    // An assignment to __proto__ would set the prototype.
+    if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true })
+    else object[name] = value
+    reader.trail.pop()
+  } while (isNext(reader, ','))
+  if (!isNext(reader, '}')) throw notJson(reader)
+  return object
+}
+
+function readArray(reader: Reader, amounts: AmountPlaces | undefined): unknown[] {
+  const array: unknown[] = []
+  enter(reader)
+  if (isNext(reader, ']')) return array
+  do {
+    reader.trail.push(array.length)
+    array.push(readValue(reader, amounts?.items))
+    reader.trail.pop()
+  } while (isNext(reader, ','))
+  if (!isNext(reader, ']')) throw notJson(reader)
+  return array
+}
+
+/** Past the bracket that begins an object or an array. */
+function enter(reader: Reader): void {
+  if (reader.trail.length >= max_depth) throw badRequest('/body', `must not be nested more than ${max_depth} deep`)
+  reader.at += 1
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a string has none that is not escaped (RFC 8259, section 7).
+const plainString = /"[^"\\\u0000-\u001f]*"/y
+
+function readString(reader: Reader): string {
+  const { text, at } = reader
+  plainString.lastIndex = at
+  if (plainString.test(text)) {
+    reader.at = plainString.lastIndex
+    return text.slice(at + 1, reader.at - 1)
+  }
+  reader.at = endOfString(reader)
+  let value: string
+  try {
+    value = JSON.parse(text.slice(at, reader.at))
+  } catch {
+    throw notJson({ ...reader, at })
+  }
+  if (!value.isWellFormed()) throw badRequest(placeOf(reader), 'must be well-formed Unicode')
+  return value
+}
+
+/** Past the quote that ends it: the first before which the number of backslashes is even. */
+function endOfString(reader: Reader): number {
+  const { text, at } = reader
+  for (let quote = text.indexOf('"', at + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
+    let before = quote
+    while (text[before - 1] === '\\') before -= 1
+    if ((quote - before) % 2 === 0) return quote + 1
+  }
+  throw notJson({ ...reader, at: text.length })
+}
+
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+
+function readNumber(reader: Reader, isAmount: boolean): number | string {
+  number.lastIndex = reader.at
+  const [source] = number.exec(reader.text) ?? []
+  if (source === undefined) throw notJson(reader)
+  reader.at = number.lastIndex
+  if (isAmount) {
+    if (/^\d+$/.test(source)) return source
+    throw badRequest(
+      placeOf(reader),
+      'must be a decimal string or an integer of digits alone, for example "1000000000"',
+    )
+  }
+  const value = Number(source)
+  if (isExact(source, value)) return value
+  throw badRequest(placeOf(reader), 'cannot be read exactly; it must be a number that a double-precision value holds')
+}
+
+/** An integer of 15 digits always is. */
+const isExact = (source: string, value: number): boolean =>
+  /^-?\d{1,15}$/.test(source) || decimalOf(source) === decimalOf(String(value))
+
+/** One text for each decimal number: its digits without zeros at either end, and the exponent of ten behind them. */
+function decimalOf(source: string): string | undefined {
+  const [, sign = '', whole, fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source) ?? []
+  if (whole === undefined) return undefined
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  if (end === 0) return '0'
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
+}
+
+function readWord<T>(reader: Reader, word: string, value: T): T {
+  if (!reader.text.startsWith(word, reader.at)) throw notJson(reader)
+  reader.at += word.length
+  return value
+}
+
+const space = /[ \t\n\r]*/y
+
+/** The first that is no space, which is not passed; undefined at the end. */
+function nextCharacter(reader: Reader): string | undefined {
+  const { text } = reader
+  const code = text.charCodeAt(reader.at)
+  if (code <= 0x20) {
+    space.lastIndex = reader.at
+    space.test(text)
+    reader.at = space.lastIndex
+  }
+  return text[reader.at]
+}
+
+/** Passes the character when it is the next one. */
+function isNext(reader: Reader, character: string): boolean {
+  if (nextCharacter(reader) !== character) return false
+  reader.at += 1
+  return true
+}
+
+const placeOf = ({ trail }: Reader): string => ['/body', ...trail].join('/').slice(0, 1_000)
+
+const notJson = ({ text, at }: Reader) =>
+  badRequest('/body', `must be JSON; ${at < text.length ? 'an unexpected character is' : 'it ends'} at position ${at}`)
