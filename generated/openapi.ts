@@ -141,8 +141,10 @@ export interface paths {
          *     exactly once, or ends `failed`, `canceled` or `expired` where you can see it. What can be refused is refused before
          *     a nonce is taken: a policy (403), too little balance or a call that reverts (400), an unreachable chain (503).
          *
-         *     Prices that are absent come from the `speed` tier. Prices that are given are where it starts: a transaction that
-         *     is not mined in time is sent again at the same nonce for at least 10 % more, up to the policy `gas_price_cap`.
+         *     Prices that are absent come from the `speed` tier. Prices that are given are the first prices. A
+         *     transaction that a node has and that is not mined in time is signed again at the same nonce for at least 10 % more, as
+         *     time and blocks pass, up to the policies `gas_price_cap` and `max_fee_multiple`. A transaction that no node has taken
+         *     is signed again at the market's price, which may be lower. A transaction that waits says why in `status_reason`.
          *
          *     **Idempotency-Key**: send one, and send it again when you did not hear the answer. The same key with the same body
          *     gives the first answer again, with another body 422. A key holds for the caller and the relayer for at least 24 hours,
@@ -264,9 +266,9 @@ export interface paths {
         get: operations["getTransaction"];
         /**
          * Replace a transaction
-         * @description Puts another transaction at the same nonce, under the same id. Prices that are given are taken as they are, but
-         *     must be at least 10 % above what a node has already; prices that are absent are chosen so. Which of the two is
-         *     mined is the chain's to say; this one then shows it. A transaction that is mined, ended or being canceled is
+         * @description Puts another transaction at the same nonce, under the same id. Where a node has taken a version
+         *     of the transaction, prices that are given must be at least 10 % above it, and prices that are absent are chosen so. Where
+         *     no node has taken any, the prices may be lower. Either version may be mined; the transaction then shows that one. A transaction that is mined, ended or being canceled is
          *     refused with 409.
          */
         put: operations["replaceTransaction"];
@@ -1220,6 +1222,11 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Why it ended so, why it was withdrawn, or (after "Waits: ") why it makes no progress. Where an earlier nonce of the
+             *     relayer is blocked, it names that transaction and its reason. For people: `waiting_for` of the event
+             *     `transaction_waiting` is the code.
+             */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
@@ -1248,6 +1255,11 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Why it ended so, why it was withdrawn, or (after "Waits: ") why it makes no progress. Where an earlier nonce of the
+             *     relayer is blocked, it names that transaction and its reason. For people: `waiting_for` of the event
+             *     `transaction_waiting` is the code.
+             */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
@@ -1389,6 +1401,18 @@ export interface components {
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
             /** @description For people, with what is being done. */
             explanation: string;
+            /**
+             * @description The relayer's transaction with the lowest nonce in no block, while it waits: all transactions behind it wait for it.
+             *     Null while nothing blocks.
+             */
+            blocking: components["schemas"]["Blocking"] | null;
+        };
+        Blocking: {
+            transaction_id: components["schemas"]["Id"];
+            nonce: number;
+            waiting_for: components["schemas"]["WaitingFor"];
+            /** @description The transaction's `status_reason`. */
+            reason: string | null;
         };
         /** @enum {string} */
         NotificationType: "webhook";
@@ -2582,6 +2606,7 @@ export type RpcRequest = components['schemas']['RpcRequest'];
 export type RpcAnswer = components['schemas']['RpcAnswer'];
 export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type NonceState = components['schemas']['NonceState'];
+export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];

@@ -6,13 +6,14 @@ const now = 1_800_000_000_000
 const hour_ms = 3_600_000
 
 const nowhere = { block_number: null, block_hash: null }
-const wanted = { intent: 'send', nonce: 5, resign: false, valid_until: undefined, reprice_at: now + 60_000 } as const
+const common = { intent: 'send', resign: false, valid_until: undefined, tier: 'average' } as const
+const wanted = { ...common, nonce: 5, reprice_at: now + 60_000 }
 /** With a node, not to be priced for another minute, its nonce the next one. */
 const flying: Tracked = { ...wanted, ...nowhere, status: 'submitted' }
 const pending: Tracked = { ...flying, status: 'pending', reprice_at: 0 }
 /** In block 100. */
 const mined: Tracked = { ...flying, status: 'mined', block_number: 100, block_hash: '0xb100' }
-const quiet = { receipt: undefined, reorganized: false, payable: true, paused: false }
+const quiet = { receipt: undefined, reorganized: false, payable: true, paused: false, blocks: 2, end: 100 }
 /** The newest block is 101 and three are asked for, so what is in block 100 lacks one. */
 const calm: Sight = { ...quiet, now, head: 101, latest: 5, confirmations: 3 }
 const seen: Seen = { hash: '0xa1', block_number: 100, block_hash: '0xb100', succeeded: true, purpose: 'send' }
@@ -37,6 +38,8 @@ describe('to be sent', () => {
     ['pending behind other nonces is signed too', { ...pending, nonce: 9 }, {}, sign('send', false)],
     ['pending with another intent is signed as a cancel', { ...pending, intent: 'cancel' }, {}, sign('cancel', false)],
     ['sent is broadcast', { ...flying, status: 'sent' }, {}, { do: 'broadcast' }],
+    ['sent beyond what the nodes have room for rests', { ...flying, status: 'sent' }, { end: 5 }, rest],
+    ['due beyond it too', { ...flying, status: 'sent', reprice_at: 0 }, { end: 5 }, rest],
     ['submitted rests', flying, {}, rest],
     ['what is to be signed anew is', { ...flying, resign: true }, {}, sign('send', false)],
     ['a replaced one of status sent also', { ...flying, status: 'sent', resign: true }, {}, sign('send', false)],
@@ -59,7 +62,14 @@ describe('to pay more', () => {
     ['status sent pays more too', { ...due, status: 'sent' }, {}, sign('send', true)],
     ['a cancel pays more too', { ...due, intent: 'cancel' }, {}, sign('cancel', true)],
     ['behind a lower nonce it waits', { ...due, nonce: 6 }, {}, rest],
-    ['behind one, status sent is broadcast', { ...due, nonce: 6, status: 'sent' }, {}, { do: 'broadcast' }],
+    ['behind one, status sent is priced by the market', { ...due, nonce: 6, status: 'sent' }, {}, sign('send', true)],
+    ['the clock alone proves nothing: a block short', due, { blocks: 1 }, rest],
+    ['nor does it for an unpayable one', due, { payable: false, blocks: 1 }, rest],
+    ['a chain that stands still costs nothing', { ...due, reprice_at: 0 }, { blocks: 0 }, rest],
+    ['blocks alone prove nothing either', { ...flying, reprice_at: now + 1 }, { blocks: 1_000 }, rest],
+    ['the cheapest tier sees three blocks pass', { ...due, tier: 'safe_low' }, { blocks: 2 }, rest],
+    ['the fastest one', { ...due, tier: 'fastest' }, { blocks: 1 }, sign('send', true)],
+    ['status sent waits for no block', { ...due, status: 'sent' }, { blocks: 0 }, sign('send', true)],
     ['behind one, unpayable is priced', { ...due, nonce: 6 }, { payable: false }, sign('send', true)],
     ['unpayable is not priced early', flying, { payable: false }, rest],
     ['what is wanted anew comes before', { ...due, resign: true }, {}, sign('send', false)],
@@ -145,6 +155,7 @@ const anyTransaction: fc.Arbitrary<Tracked> = fc
     valid_until: fc.option(time, { nil: undefined }),
     block: fc.option(fc.tuple(small, blockHash), { nil: undefined }),
     reprice_at: time,
+    tier: fc.constantFrom('safe_low', 'average', 'fast', 'fastest'),
   })
   .map(({ block, ...rest }) => ({ ...rest, block_number: block?.[0] ?? null, block_hash: block?.[1] ?? null }))
 const anySeen: fc.Arbitrary<Seen> = fc.record({
@@ -162,6 +173,8 @@ const anySight: fc.Arbitrary<Sight> = fc.record({
   receipt: fc.oneof(fc.constant(undefined), fc.constant(null), anySeen),
   reorganized: fc.boolean(),
   payable: fc.boolean(),
+  blocks: fc.integer({ min: 0, max: 4 }),
+  end: small,
   paused: fc.boolean(),
 })
 

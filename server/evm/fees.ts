@@ -76,6 +76,39 @@ export function bump(last: Prices, wanted: Prices, cap: bigint | undefined): Pri
   }
 }
 
+/**
+ * Whether these prices are above `multiple` times what the market asks for the tier: in the worst case, or as a block with the
+ * base fee of now would charge them.
+ */
+export function isAbove(prices: Prices, market: Market, tier: Tier, multiple: bigint): boolean {
+  const asked = quote(market, tier, prices.kind === 'legacy')
+  if (most(prices) > most(asked) * multiple) return true
+  if (prices.kind === 'legacy' || market.kind === 'legacy') return false
+  return market.base_fee + prices.max_priority_fee_per_gas > (market.base_fee + market.tips[tier]) * multiple
+}
+
+/** Whether each fee differs by less than a tenth: too little for another signature. */
+export function isNear(a: Prices, b: Prices): boolean {
+  if (a.kind === 'legacy' && b.kind === 'legacy') return isClose(a.gas_price, b.gas_price)
+  if (a.kind === 'legacy' || b.kind === 'legacy') return false
+  return (
+    isClose(a.max_fee_per_gas, b.max_fee_per_gas) && isClose(a.max_priority_fee_per_gas, b.max_priority_fee_per_gas)
+  )
+}
+
+/** Whether both fees are at least as high: a gas price is both at once. */
+export function isEnough(prices: Prices, least: Prices): boolean {
+  const [wanted, given] = [feesOf(least), feesOf(prices)]
+  return given.max_fee >= wanted.max_fee && given.tip >= wanted.tip
+}
+
+const feesOf = (prices: Prices) =>
+  prices.kind === 'legacy'
+    ? { max_fee: prices.gas_price, tip: prices.gas_price }
+    : { max_fee: prices.max_fee_per_gas, tip: prices.max_priority_fee_per_gas }
+
+const isClose = (a: bigint, b: bigint): boolean => (a > b ? a - b : b - a) * 10n <= greatest(a, b)
+
 const bump_percent = 110n
 
 const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent), 1n)

@@ -2,7 +2,7 @@ import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, RelayerRow } from '../store/rows.ts'
+import type { Deed, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountParts {
@@ -20,7 +20,7 @@ export interface AccountParts {
       }
     | undefined
   >
-  nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending'>>
+  nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
   /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
   heal(relayer: RelayerRow): Promise<void>
   /** Takes over a test chain that began anew. Throws ApiError (409) where it did not, or is no test chain. */
@@ -72,7 +72,7 @@ export function accounts(parts: AccountParts): Accounts {
       orNull(chain.pendingNonce(relayer.address)),
     ])
     const state = await parts.nonceState(relayer, latest ?? undefined)
-    return single({ ...state, chain_pending })
+    return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.key)) })
   }
 
   return {
@@ -132,6 +132,11 @@ export function accounts(parts: AccountParts): Accounts {
     },
   }
 }
+
+const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
+  row && row.waiting_for !== null && row.nonce !== null
+    ? { transaction_id: row.id, nonce: row.nonce, waiting_for: row.waiting_for, reason: row.status_reason }
+    : null
 
 const unavailable = (message: string) =>
   new ApiError('unavailable', 'Service Unavailable', [{ path: 'network', message: message.slice(0, 1_000) }])

@@ -4,6 +4,7 @@ import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Deed, RelayerRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
+import { behind } from './behind.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
@@ -88,23 +89,24 @@ export function transactions(parts: TransactionParts): Transactions {
       const filter: TransactionFilter = { status: query.status }
       if (query.created_after) filter.created_after = readTime(query.created_after, '/query/created_after')
       if (query.created_before) filter.created_before = readTime(query.created_before, '/query/created_before')
+      const first = await store.firstInLine(key)
       return page(
         query,
         (slice) => store.listTransactions(key, slice, filter),
-        (transaction) => transaction,
+        (transaction) => behind(transaction, first),
       )
     },
 
     async getTransaction({ path }) {
       const { key } = await find(path.relayer_id)
-      return single(show(await get(key, path.transaction_id)))
+      return single(behind(show(await get(key, path.transaction_id)), await store.firstInLine(key)))
     },
 
     async getTransactionByNonce({ path }) {
       const { key, chain_id, address } = await find(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
       if (row?.relayer_key !== key) throw notFound(`Transaction with nonce ${path.nonce} not found`)
-      return single(show(row))
+      return single(behind(show(row), await store.firstInLine(key)))
     },
 
     async replaceTransaction({ path, body, deed }) {

@@ -1,5 +1,6 @@
 import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './parts.ts'
+import { highestTaken, pricesOf, type Reach, type SendingParts } from './parts.ts'
+import { type Wait, waitColumns } from './wait-reason.ts'
 
 export interface Broadcast {
   row: TransactionRow
@@ -8,12 +9,23 @@ export interface Broadcast {
 
 export interface BroadcastResult {
   moves: Move[]
-  /** What can never be sent, and why. */
+  /** Transactions that can never be sent, and why. */
   hopeless: { row: TransactionRow; reason: string }[]
   /** Some node, or all, did not take some of it: try again later. */
   again: boolean
   /** A nonce was called used: look at the chain now. */
   look: boolean
+  /** The lowest nonce for which the node's pool had no room; undefined: it had room for all. */
+  full_at: number | undefined
+}
+
+/** What is known of the relayer while its bytes are handed over. */
+export interface BroadcastState {
+  /** The account's count: the nonce that a block takes next. */
+  next: number
+  cap: bigint | undefined
+  /** Every endpoint gets the bytes. */
+  everywhere: boolean
 }
 
 /** What a node's answer to signed bytes means for their transaction. */
@@ -29,80 +41,156 @@ const verdictOf: Record<string, Verdict> = {
   rejected: 'hopeless',
 }
 
-/** How soon a price is raised that a node finds too low to take another transaction's place. */
-const contested_ms = 5_000
-
-const not_taken = 'A node does not take it yet'
+/** How soon another price is tried for a version that a node finds too cheap, while it has an older one. */
+const reprice_soon_ms = 5_000
+const max_text_length = 900
 
 /** A batch's worth: a node that gets several batches at once may see later nonces first. */
 const max_at_once = 100
 
-type BroadcastParts = Pick<SendingParts, 'kindOf' | 'now'>
+type BroadcastParts = Pick<SendingParts, 'store' | 'fees' | 'kindOf' | 'now'>
 
-/** Hands signed, durable bytes to a node, in the order of their nonces. */
+/** Hands signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
-  { kindOf, now }: BroadcastParts,
+  parts: BroadcastParts,
   chain: Reach['chain'],
+  state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
-  const result: BroadcastResult = { moves: [], hopeless: [], again: false, look: false }
+  const result: BroadcastResult = { moves: [], hopeless: [], again: false, look: false, full_at: undefined }
   const errors: (Error | undefined)[] = []
   for (let from = 0; from < wanted.length; from += max_at_once) {
-    errors.push(...(await chain.send(wanted.slice(from, from + max_at_once).map(({ attempt }) => attempt.raw))))
+    const raws = wanted.slice(from, from + max_at_once).map(({ attempt }) => attempt.raw)
+    errors.push(...(await chain.send(raws, state.everywhere)))
   }
-  const sent_at = new Date(now()).toISOString()
-
-  for (const [index, { row, attempt }] of wanted.entries()) {
-    const error = errors[index]
-    const move = (set: Move['set'], taken: number[] = []) =>
-      result.moves.push({ key: row.key, revision: row.revision, set, taken })
-    // Why a transaction was withdrawn is told to the end, whatever becomes of the withdrawal meanwhile.
-    const told = (status_reason: string | null) => (row.intent === 'send' ? { status_reason } : {})
-    const taken = () => {
-      const numbers = attempt.taken_at ? [] : [attempt.number]
-      if (row.status === 'sent') move({ status: 'submitted', sent_at: row.sent_at ?? sent_at, ...told(null) }, numbers)
-      else if (row.status_reason?.startsWith(not_taken)) move(told(null), numbers)
-      else if (numbers.length > 0) move({}, numbers)
-    }
-    const wait = (reason: string) => {
-      result.again = true
-      if (row.intent === 'send' && row.status_reason !== reason) move({ status_reason: reason })
-    }
-
-    if (!error) {
-      taken()
-      continue
-    }
-    switch (verdictOf[kindOf(error) ?? ''] ?? 'later') {
-      case 'taken':
-        taken()
-        break
-      case 'used':
-        result.look = true
-        result.again = true
-        break
-      case 'contested':
-        // Said of any other bytes with our nonce, and by some nodes of our own: only our own hash can tell.
-        if (await chain.isKnown(attempt.hash).catch(() => false)) taken()
-        else {
-          result.again = true
-          // Not at once: against somebody else's transaction the price would climb by a tenth with every look.
-          const reprice_at = Math.min(row.reprice_at, now() + contested_ms)
-          move({ reprice_at, ...told('A node has another transaction with this nonce; a higher price is tried') })
-        }
-        break
-      case 'cheap':
-        result.again = true
-        if (row.status === 'sent') move({ reprice_at: 0, ...told('Waits: the price is below what the chain asks') })
-        break
-      case 'hopeless':
-        result.hopeless.push({ row, reason: `A node refused it: ${error.message}`.slice(0, 1_000) })
-        break
-      case 'later':
-        if (kindOf(error) === 'unreachable') result.again = true
-        else wait(`${not_taken}: ${error.message}`.slice(0, 1_000))
-        break
-    }
-  }
+  for (const [index, one] of wanted.entries()) await judge(parts, chain, state, one, errors[index], result)
   return result
+}
+
+/** Adds to the result what an answer means. */
+async function judge(
+  parts: BroadcastParts,
+  chain: Reach['chain'],
+  state: BroadcastState,
+  { row, attempt }: Broadcast,
+  error: Error | undefined,
+  result: BroadcastResult,
+): Promise<void> {
+  const kind = error && (parts.kindOf(error) ?? 'unknown')
+  const told = (error?.message ?? '').slice(0, max_text_length)
+  const verdict = kind === undefined ? 'taken' : (verdictOf[kind] ?? 'later')
+  if (verdict !== 'taken') result.again = true
+  switch (verdict) {
+    case 'taken':
+      result.moves.push(...takenMoves(parts, row, attempt.taken_at ? [] : [attempt.number]))
+      break
+    case 'used':
+      result.look = true
+      break
+    case 'contested':
+      result.moves.push(...(await contestedMoves(parts, chain, row, attempt, told)))
+      break
+    case 'cheap': {
+      const price = pricesOf(row)
+      const isCapped = state.cap !== undefined && price !== undefined && parts.fees.most(price) >= state.cap
+      const wait: Wait = isCapped
+        ? {
+            waiting_for: 'price_cap',
+            text: `the policy gas_price_cap (${state.cap}) is below the chain's price: ${told}`,
+          }
+        : { waiting_for: 'base_fee', text: `its price is below the chain's price: ${told}` }
+      const set = { reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, parts.now() + reprice_soon_ms) }
+      result.moves.push(...waitMoves(row, attempt, wait, told, state.next, set))
+      break
+    }
+    case 'hopeless':
+      // A withdrawal cannot be withdrawn again: it waits, and is handed over less and less often.
+      if (row.intent === 'send') result.hopeless.push({ row, reason: `A node refused it: ${told}` })
+      else result.moves.push(...waitMoves(row, attempt, refusal(told), told, state.next))
+      break
+    case 'later':
+      if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
+      result.moves.push(...waitMoves(row, attempt, laterWait(kind, told), told, state.next))
+      break
+  }
+}
+
+const refusal = (told: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${told}` })
+
+function laterWait(kind: string | undefined, told: string): Wait {
+  if (kind === 'unreachable') return { waiting_for: 'unreachable', text: told }
+  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance does not suffice: ${told}` }
+  return refusal(told)
+}
+
+/** Reasons that do not hold any more when a node takes the bytes; what a policy leaves no room for is for pricing to say. */
+const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
+
+function takenMoves({ now }: BroadcastParts, row: TransactionRow, taken: number[]): Move[] {
+  const { key, revision } = row
+  const isNew = row.status === 'sent'
+  const sent_at = row.sent_at ?? new Date(now()).toISOString()
+  const set: Move['set'] = {
+    ...(isNew && { status: 'submitted', sent_at }),
+    ...((isNew || endsWhenTaken.has(row.waiting_for)) && waitColumns(row, null)),
+  }
+  return taken.length > 0 || Object.keys(set).length > 0 ? [{ key, revision, set, taken }] : []
+}
+
+/**
+ * "Replacement underpriced" is said of any bytes that a node has with our nonce: only the hashes of all that we signed tell
+ * whether they are ours. Own bytes that a node has must be outbid by 10 %; where these bytes are not enough, they are signed
+ * anew at once. Another's are not outbid: nothing signed by us proves that it is there.
+ */
+async function contestedMoves(
+  parts: BroadcastParts,
+  chain: Reach['chain'],
+  row: TransactionRow,
+  attempt: Broadcast['attempt'],
+  told: string,
+): Promise<Move[]> {
+  const { store, fees } = parts
+  const own = (await store.attempts(row.key)).filter(({ nonce }) => nonce === row.nonce)
+  const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
+  const known = own.filter((_, index) => isKnown[index])
+  const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
+  if (known.some(({ number }) => number === attempt.number)) return takenMoves(parts, row, taken)
+
+  const highest = highestTaken(
+    own.map((one) => ({ ...one, taken_at: known.includes(one) ? (one.taken_at ?? 'now') : one.taken_at })),
+    row.nonce,
+  )
+  if (highest === undefined) {
+    const text = `a node has another transaction with nonce ${row.nonce}, which this service does not know: ${told}`
+    return waitMoves(row, attempt, { waiting_for: 'contested_nonce', text }, told, row.nonce as number)
+  }
+  const least = fees.bump(highest, highest, undefined)
+  const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
+  const isEnough = least !== undefined && signed !== undefined && fees.isEnough(signed, least)
+  const [move] = takenMoves(parts, row, taken)
+  const wait = isEnough ? waitColumns(row, refusal(told)) : {}
+  const { key, revision } = row
+  return [{ key, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) } }]
+}
+
+/**
+ * Says why a transaction waits, when that is news: another reason, or other figures where it is the next. Of those behind it an
+ * outage is not written down: they wait for the next.
+ */
+function waitMoves(
+  row: TransactionRow,
+  attempt: Broadcast['attempt'],
+  wait: Wait,
+  told: string,
+  next: number,
+  set: Move['set'] = {},
+): Move[] {
+  const { key, revision, nonce } = row
+  const columns = waitColumns(row, wait)
+  const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || row.status_reason === columns.status_reason)
+  const isOutage = wait.waiting_for === 'unreachable'
+  const isTold = !isSame && (nonce === next || !isOutage)
+  if (!isTold) return Object.keys(set).length > 0 ? [{ key, revision, set }] : []
+  const refused = isOutage ? {} : { refused: { number: attempt.number, refusal: told } }
+  return [{ key, revision, set: { ...set, ...columns }, ...refused }]
 }

@@ -25,8 +25,23 @@ export interface Memory {
   handed: Set<number>
   /** How often in a row a node has answered from a time before. */
   lags: number
+  /** By transaction that is with a node: in how many blocks it was not. */
+  left_out: Map<number, LeftOut>
+  /** How many nonces beyond the chain's the nodes are thought to have room for. */
+  window: number
+  /** The window as of the last block that mined something; it grows when nothing was refused since. */
+  was_full: boolean
+  /** How often in a row the chain was looked at again at once, without a new block in between. */
+  hurried: number
   /** By transaction: when to look again for what used its nonce. */
   trace_at: Map<number, number>
+}
+
+interface LeftOut {
+  /** Of the bytes that were signed last. */
+  hash: string | null
+  payable: boolean
+  blocks: number
 }
 
 export interface Head {
@@ -37,6 +52,8 @@ export interface Head {
 
 export const first_retry_ms = 500
 export const max_retry_ms = 10_000
+/** How many nonces beyond the chain's may be with the nodes at most; what is accepted beyond waits, unsigned, in order. */
+export const max_window = 600
 const max_patience = 64
 const min_look_ms = 100
 const max_look_ms = 3_000
@@ -57,6 +74,10 @@ export const newMemory = (): Memory => ({
   handed: new Set(),
   lags: 0,
   trace_at: new Map(),
+  left_out: new Map(),
+  window: max_window,
+  was_full: false,
+  hurried: 0,
 })
 
 /** A fifth of a block's time: a block is seen soon, and a wait costs few calls. */
@@ -79,9 +100,13 @@ export async function takeIn(
   memory.lags = isBehind ? memory.lags + 1 : 0
   if (isBehind && memory.lags < max_lags) return false
 
+  if (before?.hash !== head.hash) memory.hurried = 0
   if (before && latest > memory.latest) {
     memory.idle_blocks = 0
     memory.patience = 1
+    memory.retry_at = 0
+    memory.retry_ms = first_retry_ms
+    widen(memory)
   } else if (before && head.number > before.number) {
     memory.idle_blocks += 1
   }
@@ -90,6 +115,44 @@ export async function takeIn(
   memory.lags = 0
   memory.recheck ||= reorganized || isBehind
   return true
+}
+
+/** The node's pool had no room for this nonce: no more is handed over than it holds. */
+export function narrow(memory: Memory, full_at: number): void {
+  memory.window = Math.min(Math.max(full_at - memory.latest, 1), memory.window)
+  memory.was_full = true
+}
+
+/** Something was mined: a quarter more is tried, unless the last try was refused. */
+function widen(memory: Memory): void {
+  if (!memory.was_full) memory.window = Math.min(memory.window + Math.ceil(memory.window / 4), max_window)
+  memory.was_full = false
+}
+
+/**
+ * Counts, at a new block, in how many blocks what is with a node could have been and was not: as the next of its account, or,
+ * while its price is below the base fee, in any place.
+ */
+export function countLeftOut(
+  memory: Memory,
+  rows: { row: { key: number; hash: string | null }; nonce: number; payable: boolean }[],
+) {
+  const counted = new Map<number, LeftOut>()
+  for (const { row, nonce, payable } of rows) {
+    const { key, hash } = row
+    if (payable && nonce !== memory.latest) continue
+    const before = memory.left_out.get(key)
+    const isSame = before?.hash === hash && before.payable === payable
+    counted.set(key, { hash, payable, blocks: isSame ? before.blocks + 1 : 0 })
+  }
+  memory.left_out = counted
+}
+
+/** Looks at the chain again at once; without a new block in between, later each time. */
+export function lookSoon(memory: Memory, elapsed_ms: number): void {
+  const wait_ms = Math.min(min_look_ms * 2 ** (memory.hurried - 1), max_look_ms)
+  memory.look_at = Math.min(memory.look_at, memory.hurried === 0 ? 0 : elapsed_ms + wait_ms)
+  memory.hurried = Math.min(memory.hurried + 1, max_patience)
 }
 
 /** Whether all is to be handed over again now; the next time comes later each time, until something is mined. */

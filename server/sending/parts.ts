@@ -1,6 +1,6 @@
 import type { Network } from '../../generated/openapi.ts'
 import type { Observer } from '../observer.ts'
-import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Attempt, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -24,6 +24,9 @@ export interface Fees {
   most(prices: Prices): bigint
   nextPrice(prices: Prices, market: Market): bigint
   isPayable(prices: Prices, market: Market): boolean
+  isAbove(prices: Prices, market: Market, tier: Tier, multiple: bigint): boolean
+  isNear(a: Prices, b: Prices): boolean
+  isEnough(prices: Prices, least: Prices): boolean
 }
 
 export interface Receipt {
@@ -48,7 +51,7 @@ export interface Chain {
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
   estimateGas(call: CallRequest): Promise<number>
-  send(raws: Uint8Array[]): Promise<(Error | undefined)[]>
+  send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
   isKnown(hash: string): Promise<boolean>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   revertReason(call: CallRequest, block_number: number): Promise<string | undefined>
@@ -140,3 +143,17 @@ export const priceColumns = (prices: Prices) => ({
 })
 
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
+
+/**
+ * The highest prices of all that a node has for this transaction at its nonce: a replacement must pay 10 % more. Undefined when
+ * no node is known to have any: then nothing is replaced, and any price will do.
+ */
+export function highestTaken(
+  attempts: Pick<Attempt, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],
+  nonce: number | null,
+): Prices | undefined {
+  const taken = attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce)
+  return taken.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (mostOf(a) < mostOf(b) ? 1 : -1))[0]
+}
+
+const mostOf = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)

@@ -4,7 +4,7 @@ import type { Wanted } from './admission.ts'
 import { capOf } from './fee-policies.ts'
 import type { Fees, Market, Prices, Tier } from './parts.ts'
 
-/** Prices that a node takes in the place of what it has: given ones must be enough, others are raised. */
+/** Prices that a node takes in the place of `before`, which it has: given ones must be enough, others are raised. */
 export function atLeast(
   fees: Fees,
   before: Prices,
@@ -16,24 +16,20 @@ export function atLeast(
 ): Prices {
   const least = fees.bump(before, before, undefined)
   if (given) {
-    if (least && !isEnough(prices, least)) {
-      throw badRequest('/body', 'must pay at least 10 % more for both fees than what was signed last')
+    if (least && !fees.isEnough(prices, least)) {
+      throw badRequest('/body', `must pay at least 10 % more for both fees than what a node has: ${shown(least)}`)
     }
     return prices
   }
   const raised = fees.bump(before, fees.quote(market, tier, before.kind === 'legacy'), capOf(relayer))
-  if (!raised) throw badRequest('/body', 'cannot pay 10 % more than what was signed last: the policy gas_price_cap')
+  if (!raised) throw badRequest('/body', 'cannot pay 10 % more than what a node has: the policy gas_price_cap')
   return raised
 }
 
-/** A gas price is both fees at once. */
-const feesOf = (prices: Prices): [bigint, bigint] =>
-  prices.kind === 'legacy'
-    ? [prices.gas_price, prices.gas_price]
-    : [prices.max_fee_per_gas, prices.max_priority_fee_per_gas]
-
-const isEnough = (prices: Prices, least: Prices): boolean =>
-  feesOf(least).every((fee, index) => (feesOf(prices)[index] as bigint) >= fee)
+const shown = (least: Prices): string =>
+  least.kind === 'legacy'
+    ? `gas_price ${least.gas_price}`
+    : `max_fee_per_gas ${least.max_fee_per_gas}, max_priority_fee_per_gas ${least.max_priority_fee_per_gas}`
 
 export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Wanted): boolean =>
   gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null

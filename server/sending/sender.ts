@@ -1,15 +1,26 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Move, TransactionRow } from '../store/rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
-import { first_retry_ms, isStalled, lookInterval_ms, type Memory, max_retry_ms, newMemory, takeIn } from './memory.ts'
+import { capOf } from './fee-policies.ts'
+import {
+  countLeftOut,
+  first_retry_ms,
+  isStalled,
+  lookInterval_ms,
+  lookSoon,
+  type Memory,
+  max_retry_ms,
+  narrow,
+  newMemory,
+  takeIn,
+} from './memory.ts'
 import type { Nonces } from './nonces.ts'
-import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts } from './parts.ts'
+import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts, tierOf } from './parts.ts'
 import { createSettling } from './settle.ts'
-import { createSigning, type SignedMove } from './signing.ts'
+import { createSigning, type Signed } from './signing.ts'
 import { decide, type Sight, type Step, type Tracked } from './state.ts'
+import { type LaneState, laneWait, waitColumns } from './wait-reason.ts'
 
-/** How many nonces beyond the chain's may be with the nodes: what is accepted beyond waits, unsigned, in order. */
-const max_in_flight = 600
 const max_rows = 2_000
 const sign_at_once = 100
 const move_at_once = 100
@@ -65,6 +76,7 @@ export function createSender(parts: SenderParts): Sender {
       if (parts.kindOf(error) === undefined) throw error
       const wrong = parts.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(held.relayer, wrong)
+      await noteWait({ held, reach, memory }, wrong === undefined ? { unreachable: messageOf(error) } : {})
       memory.failure_ms = Math.min(memory.failure_ms * 2, max_retry_ms)
       memory.look_at = elapsed() + memory.failure_ms * (0.75 + Math.random() / 2)
     }
@@ -81,14 +93,16 @@ export function createSender(parts: SenderParts): Sender {
 
     const seen = await reach.chain.look(relayer.address)
     memory.look_at = elapsed() + lookInterval_ms(reach) * (0.9 + Math.random() / 5)
-    const isNew = memory.head?.hash !== seen.head.hash || memory.latest !== seen.latest
+    const isNewBlock = memory.head?.hash !== seen.head.hash
+    const isNew = isNewBlock || memory.latest !== seen.latest
     if (!(await takeIn(memory, reach.chain, seen))) return
     if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, reach.chain, seen.latest))) {
       memory.look_at = elapsed() + disabled_look_ms
+      await noteWait(lane, {})
       return
     }
     await sendNew(lane)
-    await reconcile(lane)
+    await reconcile(lane, isNewBlock)
     if (isNew) await noteBalance(lane)
   }
 
@@ -106,7 +120,7 @@ export function createSender(parts: SenderParts): Sender {
     while (!held.relayer.paused) {
       // What waits for certainty about its nonce comes first, and takes no room from what is behind it.
       const limit = sign_at_once + Math.min(memory.trace_at.size, max_rows)
-      const rows = await store.pending(held.relayer.key, memory.latest + max_in_flight, limit)
+      const rows = await store.pending(held.relayer.key, memory.latest + memory.window, limit)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
@@ -116,7 +130,7 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   /** What is signed or in a block: follows the chain, pays more where it is slow, hands over again what may be lost. */
-  async function reconcile(lane: Lane): Promise<void> {
+  async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
     const { held, reach, memory } = lane
     const { relayer } = held
     const reorganized = memory.recheck
@@ -126,19 +140,20 @@ export function createSender(parts: SenderParts): Sender {
     const flying = await store.flying(relayer.key, max_rows)
     const mined = await store.mined(relayer.key, reorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
+    const priced = flying.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
+    if (isNewBlock) countLeftOut(memory, priced)
 
-    const decided = [...mined, ...flying].map((row): Decided => {
-      return {
-        row,
-        step: decide(trackedOf(row), sightOf(lane, { reorganized, paused, payable: isPayable(row, market) })),
-      }
+    const known = { reorganized, paused }
+    const decided = [...mined.map((row) => ({ row, payable: true })), ...priced].map(({ row, payable }): Decided => {
+      const blocks = memory.left_out.get(row.key)?.blocks ?? 0
+      return { row, step: decide(trackedOf(row), sightOf(lane, { ...known, payable, blocks })) }
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
     const receipts = await settling.receipts(reach.chain, asked)
     const answered = asked.map((row, index): Decided => {
       return {
         row,
-        step: decide(trackedOf(row), sightOf(lane, { reorganized, paused, receipt: receipts[index] ?? null })),
+        step: decide(trackedOf(row), sightOf(lane, { ...known, receipt: receipts[index] ?? null })),
       }
     })
     await commit((await Promise.all(answered.map(({ row, step }) => settling.settle(reach.chain, row, step)))).flat())
@@ -154,17 +169,43 @@ export function createSender(parts: SenderParts): Sender {
     // Only now: what is not done because a node fails is to be done in the next round.
     memory.resend = false
     memory.recheck = false
+    await noteWait(lane, { paused, ...(market?.kind === 'eip1559' && { base_fee: market.base_fee }) })
     if (paused) return
+    const isInWindow = ({ nonce }: TransactionRow) =>
+      nonce !== null && nonce >= memory.latest && nonce < memory.latest + memory.window
     // Read again, because what has just lost its block is among them.
     const lost = everything
-      ? (await store.flying(relayer.key, max_rows)).filter(({ nonce }) => nonce !== null && nonce >= memory.latest)
+      ? (await store.flying(relayer.key, max_rows)).filter(isInWindow)
       : elapsed() >= memory.retry_at
         ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
         : []
     await handOverAgain(
       lane,
       lost.filter(({ key }) => !memory.handed.has(key)),
+      everything,
     )
+  }
+
+  /** Says why the first in line waits, where no answer to its own bytes has said it. */
+  async function noteWait({ held }: Lane, known: Partial<LaneState>): Promise<void> {
+    const row = await store.firstInLine(held.relayer.key)
+    if (!row) return
+    const relayer = (await store.getRelayerByKey(held.relayer.key)) ?? held.relayer
+    const prices = row.hash === null ? undefined : pricesOf(row)
+    const wait = laneWait(row, {
+      paused: relayer.paused,
+      ...(relayer.disabled_reason !== null && { disabled: relayer.disabled_reason }),
+      cap: capOf(relayer),
+      price: prices && fees.most(prices),
+      ...known,
+    })
+    const { key, revision, waiting_for, waits_told } = row
+    if (wait !== undefined && wait?.waiting_for !== waiting_for) {
+      await commit([{ key, revision, set: waitColumns(row, wait) }])
+    } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
+      // It has become the first in line: the store tells of it.
+      await commit([{ key, revision, set: {} }])
+    }
   }
 
   /** The steps that are neither signing nor the chain's. */
@@ -174,10 +215,10 @@ export function createSender(parts: SenderParts): Sender {
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
       await commit([{ key: row.key, revision: row.revision, set }])
       memory.resend = true
-      memory.look_at = 0
+      lookSoon(memory, elapsed())
     } else if (step.do === 'withdraw') {
       await store.withdraw(row.relayer_key, row.id, 'expire', 'valid_until has passed')
-      memory.look_at = 0
+      lookSoon(memory, elapsed())
       changed()
     } else if (step.do === 'trace') {
       if ((memory.trace_at.get(row.key) ?? 0) > elapsed()) return
@@ -185,14 +226,14 @@ export function createSender(parts: SenderParts): Sender {
       if (traced) memory.trace_at.delete(row.key)
       else
         memory.trace_at.set(row.key, elapsed() + Math.min(2_000 * 2 ** Math.min(memory.trace_at.size, 5), max_trace_ms))
-      memory.look_at = traced ? 0 : memory.look_at
+      if (traced) lookSoon(memory, elapsed())
       changed()
     }
   }
 
   /** Answers how many were signed and are durable now. */
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
-    const signed: (SignedMove | Move)[] = []
+    const signed: Signed[] = []
     for (const { row, step } of decided) {
       // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
       const held = await parts.findSigner(row.relayer_id)
@@ -200,33 +241,35 @@ export function createSender(parts: SenderParts): Sender {
       const made = step.do === 'sign' ? await sign(held, lane.reach, row, step.purpose, step.slow) : undefined
       if (made) signed.push(made)
     }
-    const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))
-    const durable = signed.flatMap((one, index): Broadcast[] => {
+    const rows = await commit(signed.map(({ move }) => move))
+    const durable = signed.flatMap(({ bytes }, index): Broadcast[] => {
       const row = rows[index]
       // Nothing goes out that is not on the disk: whoever lost the race has bytes that never were.
-      return row && 'move' in one && one.move.attempt ? [{ row, attempt: one.move.attempt }] : []
+      return row && bytes ? [{ row, attempt: bytes }] : []
     })
-    await handOver(lane, durable)
-    return durable.length
+    await handOver(lane, durable, false)
+    return signed.filter(({ isNew }, index) => isNew && rows[index]).length
   }
 
-  async function handOverAgain(lane: Lane, rows: TransactionRow[]): Promise<void> {
+  async function handOverAgain(lane: Lane, rows: TransactionRow[], everywhere: boolean): Promise<void> {
     const wanted: Broadcast[] = []
     for (const row of rows) {
       const attempt = (await store.attempts(row.key)).at(-1)
       if (attempt) wanted.push({ row, attempt })
     }
-    await handOver(lane, wanted)
+    await handOver(lane, wanted, everywhere)
   }
 
-  async function handOver({ held, reach, memory }: Lane, wanted: Broadcast[]): Promise<void> {
+  async function handOver({ held, reach, memory }: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
     if (wanted.length === 0) return
     for (const { row } of wanted) memory.handed.add(row.key)
-    const { moves, hopeless, again, look } = await broadcast(parts, reach.chain, wanted)
+    const state = { next: memory.latest, cap: capOf(held.relayer), everywhere }
+    const { moves, hopeless, again, look, full_at } = await broadcast(parts, reach.chain, state, wanted)
     await commit(moves)
+    if (full_at !== undefined) narrow(memory, full_at)
     for (const { row, reason } of hopeless) await store.withdraw(held.relayer.key, row.id, 'fail', reason)
     if (hopeless.length > 0) changed()
-    if (look || hopeless.length > 0) memory.look_at = 0
+    if (look || hopeless.length > 0) lookSoon(memory, elapsed())
     if (again) {
       memory.retry_at = elapsed() + memory.retry_ms
       memory.retry_ms = Math.min(memory.retry_ms * 2, max_retry_ms)
@@ -267,6 +310,8 @@ export function createSender(parts: SenderParts): Sender {
     reorganized: false,
     payable: true,
     paused: false,
+    blocks: 0,
+    end: memory.latest + memory.window,
     ...known,
   })
 
@@ -284,5 +329,8 @@ export function createSender(parts: SenderParts): Sender {
 const trackedOf = (row: TransactionRow): Tracked => ({
   ...row,
   nonce: row.nonce as number,
+  tier: tierOf(row),
   valid_until: row.valid_until === null ? undefined : Date.parse(row.valid_until),
 })
+
+const messageOf = (error: unknown): string => (error as Error).message.slice(0, 900)

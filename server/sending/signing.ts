@@ -1,8 +1,9 @@
-import type { WaitingFor } from '../../generated/openapi.ts'
 import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
-import { capOf, feeOf, feeSpending } from './fee-policies.ts'
+import type { Broadcast } from './broadcast.ts'
+import { capOf, feeOf, feeSpending, multipleOf } from './fee-policies.ts'
 import {
   type HeldRelayer,
+  highestTaken,
   type Prices,
   priceColumns,
   pricesOf,
@@ -10,25 +11,32 @@ import {
   type SendingParts,
   tierOf,
 } from './parts.ts'
+import { type Wait, waitColumns } from './wait-reason.ts'
 
 /** How long a tier waits for a block before it pays more. */
 const reprice_ms = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 } as const
 /** A withdrawal is urgent: the original may be mined at any moment. */
 const withdrawal_tier = 'fast'
-const at_cap_ms = 15_000
+const at_limit_ms = 15_000
 const self_transfer_gas = 21_000
 
-export interface SignedMove {
+/** The change of a row, and the bytes that may go out once it is committed. */
+export interface Signed {
   move: Move
-  raw: Uint8Array
+  bytes?: Broadcast['attempt']
+  /** The bytes are new, and not durable before the move is. */
+  isNew: boolean
 }
 
 type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
 
 /**
- * Signs a transaction: for the first time, as what is wanted now, or (`slow`) for more. Answers with the change that makes the
- * bytes durable; they go nowhere before it is committed. Without bytes where the price cap leaves no room: then it waits, and
- * there is nothing to change while it says so already.
+ * Signs a transaction: for the first time, as what is wanted now, or (`slow`) at another price.
+ *
+ * Pricing: bytes that a node has must be outbid by 10 % in both fees. Without any the market's price of now is paid, or the one
+ * that was given, whether that is more or less than before. What is signed for more because it is slow pays at most the policies
+ * `gas_price_cap` and `max_fee_multiple`; beyond them it waits, and says so. Where the price would be nearly the same nothing is
+ * signed. Undefined: nothing changes.
  */
 export function createSigning({ store, fees, seal, now, observer }: SigningParts) {
   return async function sign(
@@ -37,11 +45,17 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
-  ): Promise<SignedMove | Move | undefined> {
-    const last = row.revision === 0 ? undefined : (await store.attempts(row.key)).at(-1)
-    const prices = await priceOf(relayer, row, purpose, slow, last, market)
+  ): Promise<Signed | undefined> {
+    const attempts = row.revision === 0 ? [] : await store.attempts(row.key)
+    const last = attempts.at(-1)
     const wait_ms = reprice_ms[tierOf(row)]
-    if (!prices) return wait(row, waitAtCap(relayer, gasOf(row, purpose)))
+    const prices = await priceOf(relayer, row, purpose, slow, attempts, market)
+    if ('waiting_for' in prices) return waiting(row, prices)
+    if (slow && last && isAsGood(last, row, purpose, prices)) {
+      // What no node has is handed over again by its status; of what a node has an older version, this one is.
+      const move = { key: row.key, revision: row.revision, set: { reprice_at: now() + wait_ms } }
+      return { move, isNew: false, ...(row.status === 'submitted' && { bytes: last }) }
+    }
 
     const content =
       purpose === 'send'
@@ -55,7 +69,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     const spending = feeSpending(relayer, feeOf(fees, content.gas_limit, prices))
     if (spending.length > 0) {
       const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.key)
-      if (over) return wait(row, waitForBudget(relayer))
+      if (over) return waiting(row, waitForBudget(relayer))
     }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
     const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
@@ -64,7 +78,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     const number = (last?.number ?? 0) + 1
     const attempt = { number, purpose, nonce: row.nonce, hash, raw, ...priceColumns(prices) }
     return {
-      raw,
+      isNew: true,
+      bytes: attempt,
       move: {
         key: row.key,
         revision: row.revision,
@@ -72,7 +87,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
         ...(spending.length > 0 && { spending }),
         set: {
           status: row.status === 'pending' ? 'sent' : row.status,
-          status_reason: reasonOf(row, null),
+          ...waitColumns(row, null),
           hash,
           signature,
           resign: false,
@@ -83,58 +98,72 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     }
   }
 
-  function wait(row: TransactionRow, { waiting_for, reason }: Wait): Move | undefined {
-    const status_reason = reasonOf(row, reason)
-    const reprice_at = now() + at_cap_ms
-    const waits = row.status_reason === status_reason && row.reprice_at > now() && row.reprice_at <= reprice_at
-    return waits ? undefined : { key: row.key, revision: row.revision, set: { reprice_at, status_reason, waiting_for } }
-  }
-
   async function priceOf(
     relayer: RelayerRow,
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
-    last: Attempt | undefined,
+    attempts: Attempt[],
     market: Reach['market'],
-  ): Promise<Prices | undefined> {
+  ): Promise<Prices | Wait> {
     const cap = capOf(relayer, gasOf(row, purpose))
-    const given = pricesOf(row)
+    const taken = highestTaken(attempts, row.nonce)
     // What was priced when it was accepted, or given with a replacement, is signed as it is.
-    if (purpose === 'send' && !slow && given) return fees.limit(given, cap)
+    const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
     const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
-    const wanted = fees.quote(await market(), tier, relayer.policies.eip1559_pricing === false)
-    // What was signed at another nonce is no rival.
-    const before = last && row.hash !== null && pricesOf(last)
-    return before ? fees.bump(before, wanted, cap) : fees.limit(wanted, cap)
+    const wanted = given ?? fees.quote(await market(), tier, relayer.policies.eip1559_pricing === false)
+    if (!taken) return fees.limit(wanted, cap)
+    if (given && isReplacing(given, taken)) return fees.limit(given, cap)
+    const raised = fees.bump(taken, wanted, cap)
+    if (!raised) return waitAtCap(relayer, gasOf(row, purpose))
+    const multiple = multipleOf(relayer)
+    if (slow && fees.isAbove(raised, await market(), tier, multiple)) {
+      const text = `a higher price would be more than ${multiple} times the market's (policy max_fee_multiple)`
+      return { waiting_for: 'fee_multiple', text }
+    }
+    return raised
   }
-}
 
-/** Why a transaction was withdrawn is told to the end; that it waits is told beside it, as long as it waits. */
-function reasonOf({ intent, status_reason }: TransactionRow, waits: string | null): string | null {
-  const own = intent === 'send' ? null : status_reason?.replace(/(?:^|; )Waits: .*$/, '')
-  return [own, waits].filter(Boolean).join('; ').slice(0, 1_000) || null
-}
+  function isReplacing(given: Prices, taken: Prices): boolean {
+    const least = fees.bump(taken, taken, undefined)
+    return least !== undefined && fees.isEnough(given, least)
+  }
 
-interface Wait {
-  waiting_for: WaitingFor
-  reason: string
+  /** The row says that it waits; nothing changes while it says so already. */
+  function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
+    const columns = waitColumns(row, wait)
+    const reprice_at = now() + at_limit_ms
+    const isSaid = row.status_reason === columns.status_reason && row.waiting_for === columns.waiting_for
+    if (isSaid && row.reprice_at > now() && row.reprice_at <= reprice_at) return undefined
+    return { isNew: false, move: { key: row.key, revision: row.revision, set: { reprice_at, ...columns } } }
+  }
+
+  /** Whether bytes that no node is known to have can stand for what would be signed now. */
+  function isAsGood(last: Attempt, row: TransactionRow, purpose: 'send' | 'cancel', prices: Prices): boolean {
+    const signed = pricesOf(last)
+    if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
+      return false
+    }
+    return fees.isNear(signed, prices) && (row.status === 'sent' || fees.isEnough(signed, prices))
+  }
 }
 
 /** Which of the two policies that limit a price is the lower one. */
 function waitAtCap(relayer: RelayerRow, gas_limit: number): Wait {
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
   if (gas_price_cap !== undefined && capOf(relayer, gas_limit) === BigInt(gas_price_cap)) {
-    const reason = `Waits: the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`
-    return { waiting_for: 'price_cap', reason }
+    return {
+      waiting_for: 'price_cap',
+      text: `the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`,
+    }
   }
-  const reason = `Waits: the policy max_fee_per_transaction (${max_fee_per_transaction}) leaves no room for a higher price`
-  return { waiting_for: 'fee_budget', reason }
+  const text = `the policy max_fee_per_transaction (${max_fee_per_transaction}) leaves no room for a higher price`
+  return { waiting_for: 'fee_budget', text }
 }
 
 const waitForBudget = ({ policies }: RelayerRow): Wait => ({
   waiting_for: 'fee_budget',
-  reason: `Waits: the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
+  text: `the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
 })
 
 /** Before a node is asked what a transfer to the account itself costs. */

@@ -1,5 +1,6 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { Intent } from '../store/rows.ts'
+import type { Tier } from './parts.ts'
 
 /*
  * The life of a transaction.
@@ -9,9 +10,11 @@ import type { Intent } from '../store/rows.ts'
  *                                                     └── its block is gone ─────┘                        it reverted)
  *
  * - `pending`: it has its nonce and is on the disk. Nothing is signed.
- * - `sent`: its bytes are on the disk. Perhaps a node has them, perhaps not; sending them again changes nothing.
- * - `submitted`: a node has said that it has them. Too slow: signed anew at the same nonce for at least 10 % more. The older
- *   bytes stay valid, so whichever of them is mined decides.
+ * - `sent`: its bytes are on the disk. No node is known to have them; sending them again changes nothing. After the tier's time
+ *   they are priced anew, by the market alone: nothing has to be outbid.
+ * - `submitted`: a node has said that it has them. Too slow: signed anew at the same nonce for at least 10 % more, when the
+ *   tier's time has passed and new blocks came that could have held it. The older bytes stay valid, so whichever of them is
+ *   mined decides.
  * - `mined`: one of its byte strings is in a block that may still be replaced by another.
  * - `confirmed`, `failed`, `canceled`, `expired`: the end.
  *
@@ -37,6 +40,7 @@ export interface Tracked {
   block_number: number | null
   block_hash: string | null
   reprice_at: number
+  tier: Tier
 }
 
 /** What is known of the world when a decision is made. */
@@ -55,6 +59,13 @@ export interface Sight {
   reorganized: boolean
   /** Whether a block with today's base fee can take what was signed last. */
   payable: boolean
+  /**
+   * New blocks since what was signed last is as it is: payable and the next of its account, or not payable. Time alone proves
+   * nothing about a price: the clock may jump, the chain may stand still.
+   */
+  blocks: number
+  /** The first nonce for which the nodes are thought to have no room. */
+  end: number
   paused: boolean
 }
 
@@ -81,9 +92,12 @@ export type Step =
   | { do: 'end'; status: 'confirmed' | 'failed' | 'canceled' | 'expired'; seen: Seen }
   /** Its time has passed. */
   | { do: 'withdraw' }
-  /** Sign it: for the first time, as something else, or (`slow`) for more. */
+  /** Sign it: for the first time, as something else, or (`slow`) at another price, if the market asks one. */
   | { do: 'sign'; purpose: 'send' | 'cancel'; slow: boolean }
   | { do: 'broadcast' }
+
+/** How many blocks must have left out what could pay more; few, as the tier's time must have passed too. */
+const min_blocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
 const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 /** No schedule is longer: a date beyond was set before the clock went back. */
@@ -116,16 +130,20 @@ function settle({ intent, block_hash }: Tracked, { head, confirmations }: Sight,
   return { do: 'end', status: intent === 'send' ? 'canceled' : endOfIntent[intent], seen }
 }
 
-function toSend(transaction: Tracked, { now, latest, payable, paused }: Sight): Step {
-  const { status, intent, resign, nonce, valid_until, reprice_at } = transaction
+function toSend(transaction: Tracked, { now, latest, payable, blocks, end, paused }: Sight): Step {
+  const { status, intent, resign, nonce, valid_until, reprice_at, tier } = transaction
   if (intent === 'send' && valid_until !== undefined && valid_until <= now) return { do: 'withdraw' }
   if (paused) return { do: 'rest' }
   const purpose = intent === 'send' ? 'send' : 'cancel'
   if (status === 'pending' || resign) return { do: 'sign', purpose, slow: false }
   const due = reprice_at <= now || reprice_at > now + max_reprice_ms
+  if (status === 'sent') {
+    if (nonce >= end) return { do: 'rest' }
+    return due ? { do: 'sign', purpose, slow: true } : { do: 'broadcast' }
+  }
   // Behind a lower nonce it cannot be mined whatever it pays; a higher fee would be paid for nothing.
-  if (due && (nonce === latest || !payable)) return { do: 'sign', purpose, slow: true }
-  return status === 'sent' ? { do: 'broadcast' } : { do: 'rest' }
+  const isHeldUp = nonce === latest || !payable
+  return due && isHeldUp && blocks >= min_blocks[tier] ? { do: 'sign', purpose, slow: true } : { do: 'rest' }
 }
 
 export const isEnded = (status: TransactionStatus): boolean =>

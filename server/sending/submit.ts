@@ -4,7 +4,7 @@ import { ApiError, notFound } from '../errors.ts'
 import type { Deed, Move, RelayerRow, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import { admit, checkPause, type Wanted } from './admission.ts'
 import { checkFees, feeOf } from './fee-policies.ts'
-import { priceColumns, pricesOf, type SendingParts } from './parts.ts'
+import { highestTaken, priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote } from './preparation.ts'
 import { atLeast, isPriced } from './replacement.ts'
@@ -127,8 +127,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       for (;;) {
         const row = await findOpen(relayer, transaction_id)
         const tier = wanted.tier ?? row.speed?.tier ?? default_tier
-        const last = (await store.attempts(row.key)).at(-1)
-        const before = row.status === 'pending' ? undefined : last && pricesOf(last)
+        const before = highestTaken(await store.attempts(row.key), row.nonce)
         const replacing = before ? atLeast(fees, before, prices, isPriced(wanted), relayer, tier, market) : prices
         checkFees(fees, relayer, { gas_limit, prices: replacing, market })
         const spending = spendingOf(relayer, wanted, feeOf(fees, gas_limit, replacing))

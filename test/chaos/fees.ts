@@ -57,8 +57,14 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
 
 const isAtCap = (reason: string | null) => reason?.includes('gas_price_cap') ?? false
 
+/** Each with all that a node had before: only that has to be outbid. */
 const bumpsOf = (signed: SignedFees[]) =>
-  signed.slice(1).map((after, index) => [signed[index] ?? after, after] as const)
+  signed.flatMap((after, index) =>
+    signed
+      .slice(0, index)
+      .filter(({ taken }) => taken)
+      .map((before) => [before, after] as const),
+  )
 
 const isEnough = (before: SignedFees, after: SignedFees) =>
   after.most * 10n >= before.most * 11n && after.tip * 10n >= before.tip * 11n

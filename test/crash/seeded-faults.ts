@@ -40,9 +40,9 @@ export const seededFaults = {
   /** A node has the signed bytes before the database does. */
   'broadcast-before-commit': {
     file: 'server/sending/sender.ts',
-    text: `const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))`,
-    instead: `await lane.reach.chain.send(signed.flatMap((one) => ('move' in one ? [one.raw] : [])))
-    const rows = await commit(signed.map((one) => ('move' in one ? one.move : one)))`,
+    text: `const rows = await commit(signed.map(({ move }) => move))`,
+    instead: `await lane.reach.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
+    const rows = await commit(signed.map(({ move }) => move))`,
     caught_by: ['unrecorded', 'events'],
   },
   /** The event has a database transaction of its own, a little later. */

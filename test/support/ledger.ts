@@ -101,7 +101,7 @@ export function readLedger(database_file: string) {
     SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events
     WHERE event = 'transaction_update' ORDER BY key`)
   const attempts = all<Attempt>(`
-    SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas
+    SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas, taken_at IS NOT NULL AS taken
     FROM attempts JOIN transactions ON transactions.key = transaction_key ORDER BY transaction_key, number`)
   db.close()
   return {
@@ -124,18 +124,22 @@ interface Attempt {
   id: string
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
+  taken: 0 | 1
 }
 
 export interface SignedFees {
   most: bigint
   tip: bigint
+  /** Whether a node is known to have it. */
+  taken: boolean
 }
 
 const toStatus = ({ status }: { status: string }) => status
 
-const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas }: Attempt): SignedFees => ({
+const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas, taken }: Attempt): SignedFees => ({
   most: BigInt(max_fee_per_gas),
   tip: BigInt(max_priority_fee_per_gas),
+  taken: taken === 1,
 })
 
 const ends: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])

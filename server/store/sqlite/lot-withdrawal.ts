@@ -33,7 +33,8 @@ export function lotWithdrawal(
       revision = revision + 1
     WHERE key = $key RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
-    UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, revision = revision + 1
+    UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
+      revision = revision + 1
     WHERE key = $key`)
 
   function nextLot(relayer_key: number, below_nonce: number, limit: number): Candidate[] {

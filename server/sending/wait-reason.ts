@@ -1,0 +1,60 @@
+import type { WaitingFor } from '../../generated/openapi.ts'
+import type { TransactionRow } from '../store/rows.ts'
+
+/** Why a transaction makes no progress. `text` follows "Waits: " in its `status_reason`. */
+export interface Wait {
+  waiting_for: WaitingFor
+  text: string
+}
+
+const max_reason_length = 1_000
+
+/**
+ * The columns of a row that waits, or (null) that does not. The reason for which a transaction was withdrawn stays until the end;
+ * the reason to wait stands beside it.
+ */
+export function waitColumns(
+  { intent, status_reason }: Pick<TransactionRow, 'intent' | 'status_reason'>,
+  wait: Wait | null,
+): Pick<TransactionRow, 'status_reason' | 'waiting_for'> {
+  const own = intent === 'send' ? null : status_reason?.replace(/(?:^|; )Waits: .*$/s, '')
+  const reason = [own, wait && `Waits: ${wait.text}`].filter(Boolean).join('; ')
+  return { status_reason: reason.slice(0, max_reason_length) || null, waiting_for: wait?.waiting_for ?? null }
+}
+
+/** What is known of the lane of the first in line. */
+export interface LaneState {
+  /** Why nothing can be done for the relayer at all. */
+  unreachable?: string
+  disabled?: string
+  paused: boolean
+  /** Of the newest block; absent on a chain without one. */
+  base_fee?: bigint
+  cap: bigint | undefined
+  /** The most that its bytes pay for a unit of gas; absent while nothing is signed. */
+  price: bigint | undefined
+}
+
+/** Reasons that the state of the lane gives and takes back. */
+const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'paused'])
+
+/**
+ * Why the first in line waits, as far as no answer to its own bytes says it; null: a former reason does not hold any more;
+ * undefined: nothing changes.
+ */
+export function laneWait(
+  row: Pick<TransactionRow, 'status' | 'waiting_for'>,
+  { unreachable, disabled, paused, base_fee, cap, price }: LaneState,
+): Wait | null | undefined {
+  if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
+  if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
+  if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
+  const isWithNode = row.status === 'submitted'
+  if (isWithNode && base_fee !== undefined && price !== undefined && base_fee > price) {
+    return cap !== undefined && base_fee > cap
+      ? { waiting_for: 'price_cap', text: `the policy gas_price_cap (${cap}) is below the base fee (${base_fee})` }
+      : { waiting_for: 'base_fee', text: `the base fee (${base_fee}) is above its price (${price})` }
+  }
+  if (row.waiting_for === null) return undefined
+  return ofLane.has(row.waiting_for) || (row.waiting_for === 'base_fee' && isWithNode) ? null : undefined
+}
