@@ -17,7 +17,7 @@ test('the log tells once that a node goes away and comes back, and why a relayer
   const { data: demo } = await client.get(base, { path })
   await chain.setBalance(demo.address, 10n ** 18n)
   const lines = () => logged.map((line) => JSON.parse(line)).filter(({ msg }) => /^(rpc endpoint|relayer) /.test(msg))
-  const ask = () => client.get(`${base}/balance`, { path }).catch(() => undefined)
+  const ask = () => client.post(`${base}/nonce/heal`, { path }).catch(() => undefined)
 
   await ask()
   await proxy.setFault({ kind: 'http_502_html' })

@@ -39,8 +39,8 @@ export interface MinedTransaction {
 /** The calls of a chain that the service makes, and no others. All throw RpcError or RpcUnavailable. */
 export interface Chain {
   rpc: Rpc
-  /** The newest block, and how many transactions of the account are in the chain. */
-  look(address: string): Promise<{ head: Head; latest: number }>
+  /** The newest block. */
+  head(): Promise<Head>
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
   latestNonce(address: string): Promise<number>
@@ -71,13 +71,10 @@ export function createChain(rpc: Rpc): Chain {
 
   return {
     rpc,
-    async look(address) {
-      const [block, latest] = await Promise.all([
-        rpc('eth_getBlockByNumber', ['latest', false]) as Promise<Block | null>,
-        nonceAt(address, 'latest'),
-      ])
+    async head() {
+      const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
       if (!block) throw noAnswer('eth_getBlockByNumber')
-      return { head: { number: Number(block.number), hash: block.hash, parent_hash: block.parentHash }, latest }
+      return { number: Number(block.number), hash: block.hash, parent_hash: block.parentHash }
     },
     async blockHash(number) {
       return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash

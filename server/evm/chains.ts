@@ -5,6 +5,7 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { boundAnswers, max_caller_answer_bytes } from './caller-answers.ts'
 import { type Chain, createChain } from './chain.ts'
+import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
 import { createPost, type Post } from './post.ts'
@@ -13,7 +14,7 @@ import { urlScrubber } from './url-secrets.ts'
 
 /** A network as a relayer reaches it. */
 export interface Reach {
-  chain: Chain
+  chain: Chain & ChainWatch
   /**
    * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
    * failing calls of a caller do not delay the sender. Throws AnswerTooLarge too.
@@ -72,7 +73,13 @@ export function createChains(
       return { balance, latest }
     })
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
-    return { chain, callers, market: () => market(''), funds, blockGasLimit: () => gasLimit('') }
+    return {
+      chain: { ...chain, ...createChainWatch(chain, now) },
+      callers,
+      market: () => market(''),
+      funds,
+      blockGasLimit: () => gasLimit(''),
+    }
   }
 
   return {

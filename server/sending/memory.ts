@@ -84,6 +84,12 @@ export const newMemory = (): Memory => ({
 export const lookInterval_ms = ({ network }: Pick<Reach, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_look_ms), max_look_ms)
 
+/** On a grid of the clock, so that all relayers of a network look at the chain at the same moment: one look serves them all. */
+export function nextLookAt(reach: Pick<Reach, 'network'>, elapsed: number): number {
+  const interval_ms = lookInterval_ms(reach)
+  return Math.floor(elapsed / interval_ms + 1.5) * interval_ms
+}
+
 /**
  * Takes in what the chain looks like now, and whether the block that was the newest is in it no more. False when that is from
  * before what was seen already (nodes behind one address are not always level) and not to be acted on; should it stay so, it

@@ -47,7 +47,11 @@ export interface CallRequest {
 }
 
 export interface Chain {
-  look(address: string): Promise<{ head: { number: number; hash: string; parent_hash: string }; latest: number }>
+  /** The network's newest block, and the account's count; one look serves all relayers that ask within `max_age_ms`. */
+  look(
+    address: string,
+    max_age_ms: number,
+  ): Promise<{ head: { number: number; hash: string; parent_hash: string }; latest: number }>
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
   estimateGas(call: CallRequest): Promise<number>

@@ -12,6 +12,7 @@ import {
   max_retry_ms,
   narrow,
   newMemory,
+  nextLookAt,
   takeIn,
 } from './memory.ts'
 import type { Nonces } from './nonces.ts'
@@ -91,8 +92,8 @@ export function createSender(parts: SenderParts): Sender {
     if (memory.head !== undefined && !relayer.system_disabled) await sendNew(lane)
     if (elapsed() < memory.look_at) return
 
-    const seen = await reach.chain.look(relayer.address)
-    memory.look_at = elapsed() + lookInterval_ms(reach) * (0.9 + Math.random() / 5)
+    const seen = await reach.chain.look(relayer.address, lookInterval_ms(reach) / 2)
+    memory.look_at = nextLookAt(reach, elapsed())
     const isNewBlock = memory.head?.hash !== seen.head.hash
     const isNew = isNewBlock || memory.latest !== seen.latest
     if (!(await takeIn(memory, reach.chain, seen))) return
