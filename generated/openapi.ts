@@ -139,7 +139,8 @@ export interface paths {
          * Send a transaction
          * @description Accepts a transaction: when this answers 201 the transaction has its nonce, is on the disk, and reaches the chain
          *     exactly once, or ends `failed`, `canceled` or `expired` where you can see it. What can be refused is refused before
-         *     a nonce is taken: a policy (403), too little balance or a call that reverts (400), an unreachable chain (503).
+         *     a nonce is taken: a policy (403), too little balance or a call that reverts (400), an unreachable chain (503). The balance
+         *     must suffice for this transaction and for all that is accepted and unfinished. `warnings` names what may delay it.
          *
          *     Prices that are absent come from the `speed` tier. Prices that are given are the first prices. A
          *     transaction that a node has and that is not mined in time is signed again at the same nonce for at least 10 % more, as
@@ -1272,6 +1273,21 @@ export interface components {
                 percentile: number;
             } | null;
         };
+        /** @description The transaction, and what may delay it. */
+        AcceptedTransaction: components["schemas"]["TransactionFields"] & {
+            warnings: components["schemas"]["Warnings"];
+        };
+        /**
+         * @description What does not forbid the transaction. `price_below_base_fee`: no block takes it before the base fee falls;
+         *     `price_limited_by_cap`: the policy `gas_price_cap` allows less than its tier asks; `low_balance_after`: the balance may
+         *     fall below the policy `min_balance`; `long_queue`: 100 or more accepted transactions come before it.
+         */
+        Warnings: components["schemas"]["Warning"][];
+        Warning: {
+            /** @enum {string} */
+            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue";
+            message: string;
+        };
         /**
          * @description At most 130,848 bytes of hex, with or without 0x. Nodes take no transaction above 131,072 bytes in all, and the other fields
          *     and the signature need up to 224 of them.
@@ -1319,6 +1335,12 @@ export interface components {
             /** @description The value, and all of the gas at the highest price; before it is priced anew because it is slow. */
             max_cost: string | null;
             balance: components["schemas"]["Amount"] | null;
+            /**
+             * @description The most that the account's accepted, unfinished transactions can still cost. The balance must suffice for this and for
+             *     `max_cost`.
+             */
+            reserved: string | null;
+            warnings: components["schemas"]["Warnings"];
         };
         PendingCancellation: {
             queued_for_cancellation_transaction_ids: components["schemas"]["Id"][];
@@ -2122,6 +2144,21 @@ export interface components {
                 };
             };
         };
+        /** @description The transaction, which has its nonce. */
+        TransactionAccepted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["AcceptedTransaction"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description What would become of it. */
         DryRun: {
             headers: {
@@ -2594,6 +2631,9 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type Transaction = components['schemas']['Transaction'];
+export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
+export type Warnings = components['schemas']['Warnings'];
+export type Warning = components['schemas']['Warning'];
 export type CallDataInput = components['schemas']['CallDataInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type DryRun = components['schemas']['DryRun'];
@@ -2673,6 +2713,7 @@ export type ResponseHealth = components['responses']['Health'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResult = components['responses']['SignatureResult'];
 export type ResponseTransaction = components['responses']['Transaction'];
+export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
 export type ResponseDryRun = components['responses']['DryRun'];
 export type ResponsePendingCancellation = components['responses']['PendingCancellation'];
 export type ResponseSignedTransaction = components['responses']['SignedTransaction'];
@@ -2864,7 +2905,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["Transaction"];
+            201: components["responses"]["TransactionAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -4019,6 +4060,7 @@ export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValu
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
+export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];

@@ -4,12 +4,12 @@ import type { Prunable, Store } from './store/store.ts'
 
 export interface RetentionParts {
   store: Pick<Store, 'prune'>
+  /** The time, in milliseconds of the epoch; undefined while the clock may be ahead of it: then nothing is removed. */
+  readClock(): number | undefined
   /** How many days each is kept; 0: for ever. */
   days: Record<Prunable, number>
   /** Whether this process is the one that does it. */
   claim(): boolean
-  /** Milliseconds of the epoch. */
-  now(): number
   logger: Logger
 }
 
@@ -26,15 +26,17 @@ const sweep_ms = 3_600_000
 const rest_ms = 20
 
 /** Sweeps when it is made, and every hour from then on. */
-export function createRetention({ store, days, claim, now, logger }: RetentionParts): Retention {
+export function createRetention({ store, days, claim, readClock, logger }: RetentionParts): Retention {
   const stopping = new AbortController()
 
   async function sweep(): Promise<Record<Prunable, number>> {
     const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
+    const time = claim() ? readClock() : undefined
+    if (time === undefined) return removed
     // Deliveries before the events that they hold.
     for (const kind of Object.keys(removed) as Prunable[]) {
       if (days[kind] === 0) continue
-      const before = new Date(now() - days[kind] * day_ms).toISOString()
+      const before = new Date(time - days[kind] * day_ms).toISOString()
       let after: number | undefined = 0
       while (after !== undefined && !stopping.signal.aborted && claim()) {
         const pruned = await store.prune(kind, before, after)

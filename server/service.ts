@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Logger } from 'pino'
+import { createBelievedClock } from './believed-clock.ts'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
@@ -189,7 +190,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
 
     const retentionLease = createLease(store, 'retention')
     const retention = createRetention({
-      ...{ store, now, logger },
+      ...{ store, logger },
+      readClock: createBelievedClock({ store, now, elapsed, logger }).read,
       days: config.retention_days,
       claim: retentionLease.claim,
     })

@@ -29,6 +29,7 @@ async function start() {
 test('it says what a transaction would get, which is what it gets then, and takes nothing', async () => {
   const { client, add, dryRun, send } = await start()
   const relayer_id = await add()
+  let reserved = 0n
   for (const [nonce, body] of [{ speed: 'fast' as const }, { gas_price: '3000000000', value: '7' }].entries()) {
     const first = await dryRun(relayer_id, body)
     expect(await dryRun(relayer_id, body)).toEqual(first)
@@ -39,8 +40,9 @@ test('it says what a transaction would get, which is what it gets then, and take
     expect(sent.nonce).toBe(nonce)
     const max_cost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
     const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
-    const cost = { ...prices, gas_limit, max_cost: `${max_cost}`, balance: `${ether}` }
-    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost })
+    const cost = { ...prices, gas_limit, max_cost: `${max_cost}`, balance: `${ether}`, reserved: `${reserved}` }
+    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, warnings: [] })
+    reserved += max_cost
   }
   const path = { relayer_id }
   const list = await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path })
@@ -73,7 +75,7 @@ test('a chain that does not answer, a call that fails and a body that cannot be 
     max_priority_fee_per_gas: null,
   }
   const dead = await add({ custom_rpc_urls: ['http://127.0.0.1:1'] })
-  const unknown = { ...nothing, max_cost: null, balance: null }
+  const unknown = { ...nothing, max_cost: null, balance: null, reserved: null, warnings: [] }
   const unreachable = { status: 503, message: 'Service Unavailable', details: [{ path: 'network' }] }
   expect(await dryRun(dead, {})).toMatchObject({ accepted: false, refusals: [unreachable], ...unknown })
 

@@ -26,8 +26,14 @@ function count(service: Pick<TestService, 'data_dir'>, table: string, where = 't
 }
 
 /** A service whose days have passed at once; it sweeps when it starts. */
-const after = (days: number, { data_dir }: Pick<TestService, 'data_dir'>, settings: Record<string, string> = {}) =>
-  startTestService({ DATA_DIR: data_dir, ...settings }, { now: () => start + days * day_ms })
+const after = (days: number, service: Pick<TestService, 'data_dir'>, settings: Record<string, string> = {}) => {
+  const ms = start + days * day_ms
+  const db = new Database(fileOf(service))
+  // As if it had run all the time: a clock that is found far ahead is not believed.
+  db.prepare('INSERT OR REPLACE INTO believed_time (id, ms) VALUES (1, ?)').run(ms)
+  db.close()
+  return startTestService({ DATA_DIR: service.data_dir, ...settings }, { now: () => ms })
+}
 
 const swept = ({ logged }: TestService) => until('it has swept', () => logged.join('').includes('what was too old'))
 
@@ -118,6 +124,25 @@ test('by default transactions and idempotency keys are kept for ever, and keys m
   expect([count(service, 'transactions'), count(service, 'idempotency')]).toEqual([1_000, 300])
 })
 
+test('the key of an unfinished transaction outlives a short retention: a repetition sends nothing twice', async () => {
+  const before = await withTransactions(1_001)
+  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'submitted' })
+  const service = await after(60, before, { RETENTION_DAYS_IDEMPOTENCY: '1' })
+  await swept(service)
+  expect([count(service, 'idempotency'), count(service, 'idempotency', `idempotency_key = 'k401'`)]).toEqual([1, 1])
+})
+
+test('a clock that is found far ahead deletes nothing, and the log says so', async () => {
+  const before = await withTransactions(701)
+  const ahead = await startTestService(
+    { DATA_DIR: before.data_dir, ...old },
+    { now: () => start + 3_650 * day_ms, elapsed: () => 0 },
+  )
+  await until('it says so', () => ahead.logged.join('').includes('nothing is deleted by age'))
+  await ahead.close()
+  expect([count(ahead, 'transactions'), count(ahead, 'idempotency')]).toEqual([1_000, 1_000])
+})
+
 test('deliveries and events go after 30 days; what is to be delivered stays, and a stream goes on with what is kept', async () => {
   const receiver = await startReceiver(({ event }, response) => {
     if (event.sequence === 2) response.writeHead(500).end()
@@ -188,7 +213,7 @@ test('steps are small, only the one with the lease takes them, and a stop ends t
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
     claim: () => lease.is_ours,
-    now: () => start + 60 * day_ms,
+    readClock: () => start + 60 * day_ms,
     logger: pino({ level: 'silent' }),
   }
   const idle = createRetention(parts)

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
+import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { Deed, RelayerRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
@@ -17,7 +17,7 @@ export interface TransactionParts {
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
       deed: Deed,
-    ): Promise<{ transaction: Transaction; key: number }>
+    ): Promise<{ transaction: AcceptedTransaction; key: number }>
     replace(
       relayer_id: string,
       transaction_id: string,
@@ -79,7 +79,7 @@ export function transactions(parts: TransactionParts): Transactions {
       const { key: relayer_key } = await find(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
       await parts.waitUntil(read, query.wait, query.wait_seconds * 1_000)
-      return single(await read())
+      return single({ ...(await read()), warnings: accepted.transaction.warnings })
     },
 
     dryRunTransaction: async ({ path, body }) => single(await parts.dryRun(path.relayer_id, body)),

@@ -5,6 +5,7 @@ import { checkFees, feeOf } from './fee-policies.ts'
 import { priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, type Preparation } from './preparation.ts'
+import { warningsOf } from './warnings.ts'
 
 export interface DryRunParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'now'> {
   preparation: Preparation
@@ -44,6 +45,8 @@ export function createDryRun({ store, fees, findSigner, preparation, readWanted,
       ...(quote ? priceColumns(quote.prices) : no_prices),
       max_cost: quote ? quote.max_cost.toString() : null,
       balance: quote ? quote.balance.toString() : null,
+      reserved: quote ? quote.reserved.toString() : null,
+      warnings: quote ? warningsOf(fees, relayer, wanted, quote) : [],
     }
 
     function noting(error: unknown): undefined {

@@ -54,6 +54,7 @@ export interface Chain {
   ): Promise<{ head: { number: number; hash: string; parent_hash: string }; latest: number }>
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
+  latestNonce(address: string): Promise<number>
   estimateGas(call: CallRequest): Promise<number>
   send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
   isKnown(hash: string): Promise<boolean>

@@ -1,7 +1,8 @@
 import { ApiError, badRequest, refusedBy } from '../errors.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
 import { capOf } from './fee-policies.ts'
+import { createFundsReader, type Funds } from './funds.ts'
 import type { Nonces } from './nonces.ts'
 import type { Market, Prices, Reach, SendingParts, Tier } from './parts.ts'
 
@@ -19,19 +20,28 @@ export interface Quote {
   /** The value, and all of the gas at its highest price. */
   max_cost: bigint
   balance: bigint
-  /** The account's nonce on chain. */
+  /** What it, and all that is accepted and unfinished, may cost together: the balance, and what blocks took of it unseen. */
+  funds: bigint
+  /** The most that others can still cost: accepted, unfinished transactions of the account. */
+  reserved: bigint
+  /** The account's nonce on chain, and the one that its next transaction gets. */
   latest: number
+  next_nonce: number
 }
 
 export interface Preparation {
-  /** Asks the chain. Throws ApiError: 400 for what would fail, 503 for a chain that does not answer. */
-  quote(relayer: RelayerRow, wanted: Wanted): Promise<Quote>
+  /**
+   * Asks the chain. Throws ApiError: 400 for what would fail, 503 for a chain that does not answer. `replaced`: the transaction in
+   * whose place it comes.
+   */
+  quote(relayer: RelayerRow, wanted: Wanted, replaced?: TransactionRow): Promise<Quote>
 }
 
 type PreparationParts = Pick<SendingParts, 'store' | 'fees' | 'reach' | 'kindOf' | 'wrongChain'> & { nonces: Nonces }
 
 export function createPreparation(parts: PreparationParts): Preparation {
   const { store, fees, nonces } = parts
+  const readFunds = createFundsReader(store)
 
   async function reachOf(relayer: RelayerRow): Promise<Reach> {
     const reach = await parts.reach(relayer)
@@ -39,26 +49,41 @@ export function createPreparation(parts: PreparationParts): Preparation {
     return reach
   }
 
-  async function quote(relayer: RelayerRow, wanted: Wanted): Promise<Quote> {
+  async function quote(relayer: RelayerRow, wanted: Wanted, replaced?: TransactionRow): Promise<Quote> {
     const reach = await reachOf(relayer)
     try {
-      const [{ balance: remembered, latest }, market, gas_limit] = await Promise.all([
+      const before = await store.getAccount(relayer.chain_id, relayer.address)
+      const [known, market, gas_limit] = await Promise.all([
         reach.funds(relayer.address),
         reach.market(),
         wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
       ])
       // A relayer that was stopped goes on when its chain is the right one again.
-      if (!(await nonces.compare(relayer, reach.chain, latest))) throw disabled(await current(relayer))
+      if (!(await nonces.compare(relayer, reach.chain, known.latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
       const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
       const { min_balance = '0' } = relayer.policies
+      const remembered = await readFunds.byMemory(relayer, known, before)
+      const own = BigInt(replaced?.reserved ?? 0)
+      const suffices = ({ funds, account }: Funds) => funds >= max_cost + BigInt(account.reserved) - own
       // Who was given funds just now is not refused for what was remembered.
-      const suffices = remembered >= max_cost && remembered >= BigInt(min_balance)
-      const balance = suffices ? remembered : await reach.chain.balance(relayer.address)
+      const isEnough = suffices(remembered) && remembered.funds >= BigInt(min_balance)
+      const { balance, funds, account } = isEnough ? remembered : await readFunds.byChain(relayer, reach.chain)
+      const reserved = BigInt(account.reserved) - own
       if (balance < BigInt(min_balance)) {
         await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
       }
-      return { gas_limit, prices, market, max_cost, balance, latest }
+      return {
+        gas_limit,
+        prices,
+        market,
+        max_cost,
+        balance,
+        funds,
+        reserved,
+        latest: known.latest,
+        next_nonce: account.next_nonce,
+      }
     } catch (error) {
       const wrong = parts.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(relayer, wrong)
@@ -116,14 +141,19 @@ export function withMargin(estimate: number, block_gas: number | undefined): num
 }
 
 /** Throws ApiError (403 for the policy, 400) when the balance does not suffice. */
-export function checkFunds({ policies }: RelayerRow, { balance, max_cost }: Quote): void {
+export function checkFunds({ policies }: RelayerRow, quote: Quote): void {
+  const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
     const message = `The balance is ${balance}, and the policy asks for ${policies.min_balance}`
     throw refusedBy([{ path: 'policies/min_balance', message }])
   }
-  if (balance < max_cost) {
-    throw badRequest('/body/value', `costs up to ${max_cost} wei with gas, and the balance is ${balance}`)
-  }
+  if (funds < max_cost + reserved) throw tooLittle(quote, reserved)
+}
+
+/** The refusal of what the balance does not suffice for, beside all that is accepted. */
+export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiError {
+  const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
+  return badRequest('/body/value', `costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
 }
 
 /** What a failure of the chain's means for the caller. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
+import type { AcceptedTransaction, SendTransactionRequest } from '../../generated/openapi.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Deed, Move, RelayerRow, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
+import type { Deed, Move, RelayerRow, Replay, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import { admit, checkPause, type Wanted } from './admission.ts'
 import { checkFees, feeOf } from './fee-policies.ts'
 import { highestTaken, priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
-import { checkFunds, default_tier, type Preparation, type Quote } from './preparation.ts'
+import { checkFunds, default_tier, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { atLeast, isPriced } from './replacement.ts'
+import { warningsOf } from './warnings.ts'
 
 export interface SubmitParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
   preparation: Preparation
@@ -40,7 +41,7 @@ export interface Idempotency {
 }
 
 export interface Accepted {
-  transaction: Transaction
+  transaction: AcceptedTransaction
   key: number
 }
 
@@ -55,9 +56,13 @@ export function createSubmit(parts: SubmitParts): Submit {
   }
 
   /** All that is asked before the commit. While the chain answers the relayer may change: it is judged as it is at the end. */
-  async function prepare(before: RelayerRow, wanted: Wanted): Promise<{ relayer: RelayerRow; quote: Quote }> {
+  async function prepare(
+    before: RelayerRow,
+    wanted: Wanted,
+    replaced?: TransactionRow,
+  ): Promise<{ relayer: RelayerRow; quote: Quote }> {
     admit(before, wanted, now())
-    const quote = await preparation.quote(before, wanted)
+    const quote = await preparation.quote(before, wanted, replaced)
     const relayer = await find(before.id)
     admit(relayer, wanted, now())
     checkFees(fees, relayer, quote)
@@ -106,10 +111,13 @@ export function createSubmit(parts: SubmitParts): Submit {
           intent: 'send',
           status_reason: null,
           nonce_floor: quote.latest,
+          funds: quote.funds.toString(),
+          warnings: warningsOf(fees, relayer, wanted, quote),
           ...(once && { idempotency: once }),
           ...(spending.length > 0 && { spending }),
         }),
       )
+      if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
       wake(relayer.key)
       parts.changed()
       return accepted(creation, relayer.id)
@@ -118,9 +126,9 @@ export function createSubmit(parts: SubmitParts): Submit {
     async replace(relayer_id, transaction_id, body, deed) {
       const found = await find(relayer_id)
       checkPause(found)
-      await findOpen(found, transaction_id)
+      const replaced = await findOpen(found, transaction_id)
       const wanted = readWanted(body)
-      const { relayer, quote } = await prepare(found, wanted)
+      const { relayer, quote } = await prepare(found, wanted, replaced)
       const { prices, market, gas_limit } = quote
 
       // The sender may move the row meanwhile; what it moved is read again.
@@ -161,10 +169,7 @@ const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
 export const stateOf = ({ status, intent }: TransactionRow): string =>
   intent !== 'send' && (status === 'pending' || status === 'sent' || status === 'submitted') ? 'being canceled' : status
 
-function accepted(
-  creation: Awaited<ReturnType<SendingParts['store']['createTransaction']>>,
-  relayer_id: string,
-): Accepted {
+function accepted(creation: Replay, relayer_id: string): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
       throw new ApiError('unprocessable', 'Unprocessable Content', [

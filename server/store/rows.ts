@@ -1,4 +1,5 @@
 import type {
+  AcceptedTransaction,
   ApiKey,
   Delivery,
   DeliveryAttempt,
@@ -8,6 +9,7 @@ import type {
   Transaction,
   TransactionStatus,
   WaitingFor,
+  Warning,
 } from '../../generated/openapi.ts'
 
 export interface Slice {
@@ -164,6 +166,8 @@ export interface TransactionRow extends Omit<Transaction, 'data'> {
   waiting_for: WaitingFor | null
   /** The reasons to wait that an event told of: each is told once. */
   waits_told: WaitingFor[]
+  /** The most wei that it can still cost; null once it is in a block or has ended. */
+  reserved: string | null
   /** When it is to be priced anew, in milliseconds of the epoch. */
   reprice_at: number
   revision: number
@@ -199,6 +203,10 @@ export type NewTransaction = Pick<
   idempotency?: { caller: string; key: string; body_hash: string }
   /** What limits per day count of it; absent: nothing. */
   spending?: Spend[]
+  /** What it, and all that is accepted and unfinished, may cost together, in wei; absent: whatever it costs. */
+  funds?: string
+  /** Told in the answer, and in each repetition of it; absent: none. */
+  warnings?: Warning[]
 }
 
 export interface Account {
@@ -223,14 +231,19 @@ export interface OverLimit {
   left: string
 }
 
+/** The answer to a repeated request; no funds are looked at. */
+export type Replay = Exclude<Creation, { outcome: 'too_little' }>
+
 export type Creation =
-  | { outcome: 'created' | 'replayed'; transaction: Transaction; key: number }
+  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; key: number }
   /** The key was used with another body. */
   | { outcome: 'mismatch' }
   /** The nonce that was asked for is taken. */
   | { outcome: 'held' }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
+  /** What is accepted already leaves too little of the funds. */
+  | { outcome: 'too_little'; reserved: string }
   | OverLimit
 
 /** What was signed once: durable before a node sees it. */

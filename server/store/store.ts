@@ -29,6 +29,7 @@ import type {
   OverLimit,
   RelayerObstacle,
   RelayerRow,
+  Replay,
   Settlement,
   SignerRow,
   Slice,
@@ -133,7 +134,7 @@ export interface Store {
   /** In one database transaction: the idempotency row, what it spends, the next nonce, the row, its event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
   /** The first answer to an idempotency key; undefined for a new one. */
-  replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Creation | undefined>
+  replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Replay | undefined>
   /**
    * Compare-and-set, each with its event: undefined where the revision was another. The event `transaction_waiting` is written for
    * the first in line whose `waiting_for` no event told of yet. Small moves share one database transaction; those of large
@@ -180,7 +181,16 @@ export interface Store {
   relayersAtWork(): Promise<number[]>
   getRelayerByKey(key: number): Promise<RelayerRow | undefined>
 
-  getAccount(chain_id: number, address: string): Promise<{ next_nonce: number; genesis_hash: string | null }>
+  /**
+   * `reserved`: the most wei that its accepted, unfinished transactions can still cost. `released`: all that was ever taken out of
+   * it, because transactions were mined or withdrawn.
+   */
+  getAccount(
+    chain_id: number,
+    address: string,
+  ): Promise<{ next_nonce: number; genesis_hash: string | null; reserved: string; released: string }>
+  /** The part of `reserved` that is of nonces below a node's count: in a block already, where the rows do not show it yet. */
+  reservedBelow(account: Account, latest: number): Promise<string>
   /** Follows a chain that is ahead; never goes back. */
   raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
@@ -231,6 +241,12 @@ export interface Store {
    * `after`: 0, and then what the call before answered as `next`.
    */
   prune(kind: Prunable, before: string, after: number): Promise<Pruned>
+  /**
+   * When the wall clock was last believed, in milliseconds of the epoch. Before anybody has said so, the time of the newest row;
+   * undefined for an empty store.
+   */
+  believedTime(): number | undefined
+  believeTime(ms: number): void
 
   /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean

@@ -1,10 +1,11 @@
-import type { Transaction } from '../../../generated/openapi.ts'
-import type { Creation, NewTransaction } from '../rows.ts'
+import type { AcceptedTransaction } from '../../../generated/openapi.ts'
+import type { Creation, NewTransaction, Replay } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
 import { nonceCounter } from './nonce-counter.ts'
+import { createReservations, reservedOf } from './reservations.ts'
 import { createSpending } from './spending.ts'
 import { bytesOf, columns, type Row, read, shownOf } from './transaction-rows.ts'
 
@@ -13,6 +14,7 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const { db } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
   const spendings = createSpending(connection, world.now)
+  const reservations = createReservations(db)
 
   const { nextNonce, setNonce } = nonceCounter(db)
   const byNonce = db.prepare<[number, string, number]>(
@@ -24,10 +26,10 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const insert = db.prepare<[object], Row>(`
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent, spent)
+      valid_until, intent, spent, reserved)
     VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent, $spent)
+      $valid_until, $intent, $spent, $reserved)
     RETURNING ${columns}`)
   const insertData = db.prepare<[number, string]>('INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?)')
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
@@ -38,7 +40,14 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
   const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
 
-  const create = ({ idempotency, nonce_floor, spending, ...wanted }: NewTransaction): Creation => {
+  const create = ({
+    idempotency,
+    nonce_floor,
+    spending,
+    funds,
+    warnings = [],
+    ...wanted
+  }: NewTransaction): Creation => {
     const { relayer_key, chain_id, from } = wanted
     const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
@@ -46,18 +55,25 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
     const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
     if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
-    const taken = spending ? spendings.take({ chain_id, address: from }, spending) : { spent: null }
+    const account = { chain_id, address: from }
+    const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
+    const others = reservations.sumOf(account)
+    if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(others) > BigInt(funds)) {
+      return { outcome: 'too_little', reserved: others }
+    }
+    const taken = spending ? spendings.take(account, spending) : { spent: null }
     if ('outcome' in taken) return taken
     if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
     const sequence = (lastSequence.get(relayer_key) as number) + 1
     const created_at = new Date(world.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
     const { data } = wanted
-    const values = { ...wanted, ...taken, sequence, nonce, speed, created_at, data_bytes: bytesOf(data) }
+    const values = { ...wanted, ...taken, reserved, sequence, nonce, speed, created_at, data_bytes: bytesOf(data) }
     const row = { ...read(insert.get(values) as Row), data }
+    reservations.change(account, null, reserved)
     if (data !== null) insertData.run(row.key, data)
     writeEvent(row)
-    const transaction = shownOf(row)
+    const transaction = { ...shownOf(row), warnings }
     if (idempotency) {
       insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
     }
@@ -79,7 +95,10 @@ interface KnownAnswer {
   transaction_key: number
 }
 
-function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Creation {
+function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
-  return { outcome: 'replayed', transaction: JSON.parse(answer) as Transaction, key: transaction_key }
+  const transaction: AcceptedTransaction = JSON.parse(answer)
+  // Answers from before there were warnings have none.
+  transaction.warnings ??= []
+  return { outcome: 'replayed', transaction, key: transaction_key }
 }

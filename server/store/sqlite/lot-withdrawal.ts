@@ -2,10 +2,14 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Events } from './events.ts'
 import { nonceCounter } from './nonce-counter.ts'
+import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
 /** What is decided from. */
-type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'data_bytes'> & {
+type Candidate = Pick<
+  Row,
+  'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved' | 'data_bytes'
+> & {
   nonce: number
   attempts: number
 }
@@ -21,15 +25,16 @@ export function lotWithdrawal(
   giveBack: (row: Pick<Row, 'key' | 'chain_id' | 'from'>) => void,
 ): Pick<Store, 'withdrawLot'> {
   const { nextNonce, setNonce } = nonceCounter(db)
+  const reservations = createReservations(db)
   const candidates = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((unfinished) =>
     db.prepare<[number, number, number], Candidate>(`
-      SELECT key, id, chain_id, "from", nonce, status, intent, hash,
+      SELECT key, id, chain_id, "from", nonce, status, intent, hash, reserved,
         (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts,
         data_bytes
       FROM transactions WHERE relayer_key = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
   )
   const end = db.prepare<[object], Row>(`
-    UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason,
+    UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
       revision = revision + 1
     WHERE key = $key RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
@@ -67,6 +72,7 @@ export function lotWithdrawal(
             if (neverSigned && attempts === 0) giveBack(row)
             if (neverSigned && nextNonce.get(chain_id, from) === nonce + 1) {
               setNonce.run(chain_id, from, nonce)
+              reservations.change({ chain_id, address: from }, row.reserved, null)
               writeEvent(read(end.get({ key, intent, reason, status: endOf[intent] }) as Row))
             } else mark.run({ key, intent, reason })
           })

@@ -1,18 +1,20 @@
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
 /** Accounts on a chain that began anew. */
 export function restarts(connection: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {
   const { db, write } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
-  const holders = db.prepare<[number, string, number], { key: number; isUnfinished: 0 | 1 }>(`
-    SELECT key, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
+  const reservations = createReservations(db)
+  const holders = db.prepare<[number, string, number], { key: number; reserved: string | null; isUnfinished: 0 | 1 }>(`
+    SELECT key, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= 0 ORDER BY nonce LIMIT +?`)
   // Where a transaction was on the former chain says nothing about a block of the same height on the new one.
   const forget = db.prepare<[number]>(`
-    UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, revision = revision + 1 WHERE key = ?`)
+    UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE key = ?`)
   // The reason of a withdrawal stays beside the new one.
   const end = db.prepare<[string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
@@ -26,8 +28,9 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
     forgetNonces: async ({ chain_id, address }, reason, limit) =>
       write(() => {
         const rows = holders.all(chain_id, address, limit)
-        for (const { key, isUnfinished } of rows) {
+        for (const { key, reserved, isUnfinished } of rows) {
           forget.run(key)
+          reservations.change({ chain_id, address }, reserved, null)
           if (isUnfinished === 1) writeEvent(read(end.get(reason, key) as Row))
         }
         return rows.length

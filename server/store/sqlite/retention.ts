@@ -20,7 +20,7 @@ interface AgedTransaction extends Aged {
 }
 
 /** Removes what is old, a few rows at a time, from its old end on: keys and sequences are given in the order of creation. */
-export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
+export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'believedTime' | 'believeTime'> {
   const remove = (table: string, column: string) => {
     const statement = db.prepare<[string]>(`DELETE FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?))`)
     return (keys: number[]) => void statement.run(JSON.stringify(keys))
@@ -77,8 +77,8 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
     }
   }
 
-  const known = db.prepare<[number], Aged>(`
-    SELECT transaction_key AS key, transactions.created_at AS at
+  const known = db.prepare<[number], Aged & { status: TransactionStatus }>(`
+    SELECT transaction_key AS key, transactions.created_at AS at, status
     FROM idempotency INDEXED BY idempotency_by_transaction JOIN transactions ON transactions.key = transaction_key
     WHERE transaction_key > +? ORDER BY transaction_key LIMIT ${max_rows}`)
   const delivered = db.prepare<[number], Aged & { status: string }>(
@@ -97,7 +97,8 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
     idempotency: byKey(
       (after) => known.all(after),
       max_rows,
-      () => true,
+      // While its transaction is unfinished, a caller may still repeat the request.
+      ({ status }) => ended.has(status),
       [remove('idempotency', 'transaction_key')],
     ),
     deliveries: byKey(
@@ -114,5 +115,22 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune'> {
     ),
   }
 
-  return { prune: async (kind, before, after) => write(() => prunes[kind](before, after)) }
+  const believed = db.prepare<[], number>('SELECT ms FROM believed_time').pluck()
+  const believe = db.prepare<[number]>(`
+    INSERT INTO believed_time (id, ms) VALUES (1, ?) ON CONFLICT DO UPDATE SET ms = excluded.ms`)
+  const newest = db
+    .prepare<[], string | null>(`
+      SELECT max(at) FROM (
+        SELECT * FROM (SELECT created_at AS at FROM transactions ORDER BY key DESC LIMIT 1)
+        UNION ALL SELECT * FROM (SELECT created_at AS at FROM events ORDER BY key DESC LIMIT 1))`)
+    .pluck()
+
+  return {
+    prune: async (kind, before, after) => write(() => prunes[kind](before, after)),
+    believedTime() {
+      const at = newest.get()
+      return believed.get() ?? (at == null ? undefined : Date.parse(at))
+    },
+    believeTime: (ms) => write(() => void believe.run(ms)),
+  }
 }

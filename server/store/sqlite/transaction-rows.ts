@@ -16,7 +16,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed`
 
 export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, block_number,
-  block_hash, waiting_for, waits_told, reprice_at, revision, data_bytes`
+  block_hash, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes`
 
 /** Of the transaction that the statement is about. */
 export const dataColumn = '(SELECT data FROM transaction_data WHERE transaction_key = transactions.key) AS data'

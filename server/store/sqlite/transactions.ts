@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
+import { createReservations, reservedOf } from './reservations.ts'
 import { createSpending } from './spending.ts'
 import { bytesOf, columns, encode, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
 
@@ -38,6 +39,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const { db, write, record } = connection
   const events = createEvents(connection, world)
   const spendings = createSpending(connection, world.now)
+  const reservations = createReservations(db)
   const timestamp = () => new Date(world.now()).toISOString()
 
   const { nextNonce, setNonce } = nonceCounter(db)
@@ -64,6 +66,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, valid_until = $valid_until, intent = $intent, resign = $resign,
       block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
+      reserved = $reserved,
       reprice_at = $reprice_at, revision = $revision
     WHERE key = $key`)
   const insertAttempt = db.prepare<[object]>(`
@@ -169,7 +172,9 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       if (data === null) removeData.run(key)
       else if (data !== dataOf.get(key)) setData.run(key, data)
     }
+    after.reserved = reservedOf(after)
     update.run(encode(after))
+    reservations.change({ chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
     if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
     if (attempt) {
       insertAttempt.run({ ...attempt, transaction_key: key, created_at: timestamp() })

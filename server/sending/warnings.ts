@@ -1,0 +1,39 @@
+import type { Warning } from '../../generated/openapi.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { Wanted } from './admission.ts'
+import type { Fees } from './parts.ts'
+import { default_tier, type Quote } from './preparation.ts'
+import { isPriced } from './replacement.ts'
+
+/** From so many transactions ahead on, a transaction is said to wait in a long queue. */
+const long_queue = 100
+
+/** What does not forbid a transaction, and may keep it from being mined soon, or the next ones from being accepted. */
+export function warningsOf(
+  fees: Pick<Fees, 'most' | 'quote'>,
+  { policies }: Pick<RelayerRow, 'policies'>,
+  wanted: Wanted,
+  { prices, market, max_cost, reserved, funds, latest, next_nonce }: Quote,
+): Warning[] {
+  const warnings: Warning[] = []
+  const warn = (code: Warning['code'], message: string) => warnings.push({ code, message })
+
+  const price = fees.most(prices)
+  if (market.kind === 'eip1559' && price < market.base_fee) {
+    const message = `The base fee is ${market.base_fee} now: no block takes it for ${price} before the base fee falls`
+    warn('price_below_base_fee', message)
+  }
+  const { gas_price_cap, min_balance } = policies
+  const asked = fees.most(fees.quote(market, wanted.tier ?? default_tier, policies.eip1559_pricing === false))
+  if (gas_price_cap !== undefined && !isPriced(wanted) && asked > BigInt(gas_price_cap)) {
+    warn('price_limited_by_cap', `Its tier asks ${asked}, and the policy gas_price_cap allows ${gas_price_cap}`)
+  }
+  const left = funds - reserved - max_cost
+  if (min_balance !== undefined && left < BigInt(min_balance)) {
+    const message = `The balance may fall to ${left}; below ${min_balance} the policy min_balance refuses transactions`
+    warn('low_balance_after', message)
+  }
+  const ahead = next_nonce - latest
+  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions come before it`)
+  return warnings
+}

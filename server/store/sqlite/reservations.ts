@@ -1,0 +1,59 @@
+import type Database from 'better-sqlite3'
+import type { Account, TransactionRow } from '../rows.ts'
+
+type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
+
+const transfer_gas = 21_000
+/** More are never between what a node counts and what was seen of it. */
+const max_unseen = 1_000
+
+/** What accepted, unfinished transactions can still cost, summed by account. */
+export interface Reservations {
+  /** To be called inside the database transaction that changes a row, with its column before and after. */
+  change(account: Account, before: string | null, after: string | null): void
+  sumOf(account: Account): string
+  /** Of those with a nonce below `latest`: they are in a block already, and their rows do not show it yet. */
+  unseenBelow(account: Account, latest: number): string
+}
+
+export function createReservations(db: Database.Database): Reservations {
+  const select = db.prepare<[number, string], { reserved: string; released: string }>(
+    'SELECT reserved, released FROM accounts WHERE chain_id = ? AND address = ?',
+  )
+  const set = db.prepare<[number, string, string, string]>(`
+    INSERT INTO accounts (chain_id, address, next_nonce, reserved, released) VALUES (?, ?, 0, ?, ?)
+    ON CONFLICT DO UPDATE SET reserved = excluded.reserved, released = excluded.released`)
+  const selectUnseen = db
+    .prepare<[number, string, number, number], string>(`
+      SELECT reserved FROM transactions
+      WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND nonce < +? AND reserved IS NOT NULL`)
+    .pluck()
+
+  const sumsOf = ({ chain_id, address }: Account) => select.get(chain_id, address) ?? { reserved: '0', released: '0' }
+
+  return {
+    sumOf: (account) => sumsOf(account).reserved,
+    change(account, before, after) {
+      if (before === after) return
+      const { reserved, released } = sumsOf(account)
+      const added = BigInt(after ?? 0) - BigInt(before ?? 0)
+      const sum = BigInt(reserved) + added
+      if (sum < 0n) throw new Error('More is released than was reserved')
+      const gone = added < 0n ? BigInt(released) - added : released
+      set.run(account.chain_id, account.address, `${sum}`, `${gone}`)
+    },
+    unseenBelow: ({ chain_id, address }, latest) =>
+      selectUnseen
+        .all(chain_id, address, latest - max_unseen, latest)
+        .reduce((sum, reserved) => sum + BigInt(reserved), 0n)
+        .toString(),
+  }
+}
+
+/** The most wei that a transaction can still cost; null once it is in a block or has ended. */
+export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
+  const isOpen = status === 'pending' || status === 'sent' || status === 'submitted'
+  if (!isOpen || block_hash !== null) return null
+  const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
+  return (BigInt(row.value) + BigInt(row.gas_limit ?? transfer_gas) * BigInt(price)).toString()
+}
