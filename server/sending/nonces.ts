@@ -115,7 +115,7 @@ export function createNonces({ store, makeId, now }: Pick<SendingParts, 'store' 
       for (const row of holders) {
         if (row.block_hash === null || row.status === 'submitted') continue
         const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === row.hash)
-        if (attempt) await chain.send([attempt.raw])
+        if (attempt) await chain.send([await store.rawOf(row.key, attempt.number)])
       }
     },
 

@@ -1,6 +1,6 @@
 import type { Network } from '../../generated/openapi.ts'
 import type { Observer } from '../observer.ts'
-import type { Attempt, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { AttemptRow, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -154,7 +154,7 @@ export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.t
  * no node is known to have any: then nothing is replaced, and any price will do.
  */
 export function highestTaken(
-  attempts: Pick<Attempt, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],
+  attempts: Pick<AttemptRow, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],
   nonce: number | null,
 ): Prices | undefined {
   const taken = attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce)

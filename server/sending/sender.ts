@@ -25,6 +25,10 @@ import { type LaneState, laneWait, waitColumns } from './wait-reason.ts'
 const max_rows = 2_000
 const sign_at_once = 100
 const move_at_once = 100
+/** Of data that is signed, or handed over, together. */
+const max_lot_bytes = 1_000_000
+/** How long signing holds up others at a time. */
+const turn_ms = 10
 const disabled_look_ms = 5_000
 const max_trace_ms = 60_000
 
@@ -234,8 +238,19 @@ export function createSender(parts: SenderParts): Sender {
 
   /** Answers how many were signed and are durable now. */
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
+    let signed = 0
+    for (const lot of lotsOf(decided, ({ row }) => row.data_bytes)) signed += await signLot(lane, lot)
+    return signed
+  }
+
+  async function signLot(lane: Lane, decided: Decided[]): Promise<number> {
     const signed: Signed[] = []
+    let began = performance.now()
     for (const { row, step } of decided) {
+      if (performance.now() - began > turn_ms) {
+        await turn()
+        began = performance.now()
+      }
       // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
       const held = await parts.findSigner(row.relayer_id)
       if (!held || held.relayer.paused) break
@@ -253,12 +268,14 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   async function handOverAgain(lane: Lane, rows: TransactionRow[], everywhere: boolean): Promise<void> {
-    const wanted: Broadcast[] = []
-    for (const row of rows) {
-      const attempt = (await store.attempts(row.key)).at(-1)
-      if (attempt) wanted.push({ row, attempt })
+    for (const lot of lotsOf(rows, ({ data_bytes }) => data_bytes)) {
+      const wanted: Broadcast[] = []
+      for (const row of lot) {
+        const attempt = (await store.attempts(row.key)).at(-1)
+        if (attempt) wanted.push({ row, attempt: { ...attempt, raw: await store.rawOf(row.key, attempt.number) } })
+      }
+      await handOver(lane, wanted, everywhere)
     }
-    await handOver(lane, wanted, everywhere)
   }
 
   async function handOver({ held, reach, memory }: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
@@ -325,6 +342,21 @@ export function createSender(parts: SenderParts): Sender {
       memory.resend ||= resend
     },
   }
+}
+
+/** In their order, and so that what one lot holds in memory is bounded. */
+function lotsOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
+  const lots: T[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const item of items) {
+    if (bytes >= max_lot_bytes) {
+      lots.push([])
+      bytes = 0
+    }
+    lots.at(-1)?.push(item)
+    bytes += bytesOf(item)
+  }
+  return lots
 }
 
 const trackedOf = (row: TransactionRow): Tracked => ({

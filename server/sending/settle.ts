@@ -1,4 +1,4 @@
-import type { Attempt, Move, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
 import type { Reach, SendingParts } from './parts.ts'
 import type { Seen, Step } from './state.ts'
 
@@ -73,8 +73,8 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
   /** What a row has of the bytes that are in the block; nothing when it has all of it: they are what was signed for it last. */
   async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
     if (row.hash === seen.hash && !row.resign) return {}
-    const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as Attempt
-    const { content, signature } = readSigned(attempt.raw)
+    const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as AttemptRow
+    const { content, signature } = readSigned(await store.rawOf(row.key, attempt.number))
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 
@@ -86,7 +86,7 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
   }
 }
 
-const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Attempt) => ({
+const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
   gas_price,
   max_fee_per_gas,
   max_priority_fee_per_gas,

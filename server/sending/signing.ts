@@ -1,4 +1,4 @@
-import type { Attempt, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Broadcast } from './broadcast.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from './fee-policies.ts'
 import {
@@ -54,7 +54,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     if (slow && last && isAsGood(last, row, purpose, prices)) {
       // What no node has is handed over again by its status; of what a node has an older version, this one is.
       const move = { key: row.key, revision: row.revision, set: { reprice_at: now() + wait_ms } }
-      return { move, isNew: false, ...(row.status === 'submitted' && { bytes: last }) }
+      if (row.status !== 'submitted') return { move, isNew: false }
+      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.key, last.number) } }
     }
 
     const content =
@@ -103,7 +104,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
-    attempts: Attempt[],
+    attempts: AttemptRow[],
     market: Reach['market'],
   ): Promise<Prices | Wait> {
     const cap = capOf(relayer, gasOf(row, purpose))
@@ -139,7 +140,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
   }
 
   /** Whether bytes that no node is known to have can stand for what would be signed now. */
-  function isAsGood(last: Attempt, row: TransactionRow, purpose: 'send' | 'cancel', prices: Prices): boolean {
+  function isAsGood(last: AttemptRow, row: TransactionRow, purpose: 'send' | 'cancel', prices: Prices): boolean {
     const signed = pricesOf(last)
     if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
       return false

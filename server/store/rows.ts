@@ -117,7 +117,6 @@ export interface Target {
 export interface DueDelivery {
   key: number
   event_id: string
-  body: string
   /** Attempts made in all, and failures of the present schedule. */
   attempts: number
   failures: number
@@ -247,14 +246,18 @@ export type Creation =
   | OverLimit
 
 /** What was signed once: durable before a node sees it. */
-export interface Attempt {
+export interface Attempt extends AttemptRow {
+  raw: Uint8Array
+}
+
+/** An attempt without its bytes, which may be many. */
+export interface AttemptRow {
   /** From 1. */
   number: number
   purpose: 'send' | 'cancel'
   /** The nonce that it was signed with; null in old rows. */
   nonce: number | null
   hash: string
-  raw: Uint8Array
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null

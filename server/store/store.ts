@@ -11,7 +11,7 @@ import type {
 import type {
   Account,
   ApiKeyRow,
-  Attempt,
+  AttemptRow,
   AuditEntry,
   AuditFilter,
   Creation,
@@ -176,7 +176,9 @@ export interface Store {
   countUnfinished(relayer_key: number): Promise<number>
   lastConfirmedAt(relayer_key: number): Promise<string | null>
   /** What was signed for a transaction, the oldest first. */
-  attempts(transaction_key: number): Promise<Attempt[]>
+  attempts(transaction_key: number): Promise<AttemptRow[]>
+  /** The bytes of an attempt; empty when there is none. */
+  rawOf(transaction_key: number, number: number): Promise<Uint8Array>
   /** The keys of the relayers that have unfinished transactions. */
   relayersAtWork(): Promise<number[]>
   getRelayerByKey(key: number): Promise<RelayerRow | undefined>
@@ -206,7 +208,7 @@ export interface Store {
   /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */
   isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
 
-  /** The events of a relayer after a sequence number, in order. */
+  /** Events of a relayer after a sequence number, in order: at least one if there are any, at most `limit`, and few large ones. */
   events(relayer_key: number, after: number, limit: number): Promise<EventRow[]>
   lastEvent(relayer_key: number): Promise<number>
   /** Tells of a balance below the policy once, until it is above it again. */
@@ -218,6 +220,8 @@ export interface Store {
   targetKey(notification_id: string, creator?: string): Promise<number | undefined>
   /** Due, by age, and none before an earlier one of the same subject. */
   dueDeliveries(notification_key: number, now: number, limit: number): Promise<DueDelivery[]>
+  /** What a delivery carries; undefined when it was deleted. */
+  bodyOf(delivery_key: number): Promise<string | undefined>
   /** When the next delivery is due, in milliseconds of the epoch. */
   nextDueAt(notification_key: number): Promise<number | undefined>
   /** Writes down an attempt and what follows from it. */

@@ -69,7 +69,9 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
 
   async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
     try {
-      const { attempt, result } = await perform(target, delivery.event_id, delivery.body, delivery.attempts + 1)
+      const body = await store.bodyOf(delivery.key)
+      if (body === undefined) return
+      const { attempt, result } = await perform(target, delivery.event_id, body, delivery.attempts + 1)
       const { failing_since, url } = (await store.getTarget(target.key)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
       const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)

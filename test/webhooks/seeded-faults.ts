@@ -13,9 +13,8 @@ export const seededFaults = {
   /** Each attempt makes the body anew. */
   'body-made-anew': {
     file: 'server/webhooks/deliverer.ts',
-    text: 'delivery.event_id, delivery.body,',
-    instead:
-      'delivery.event_id, JSON.stringify({ ...JSON.parse(delivery.body), timestamp: new Date(now()).toISOString() }),',
+    text: 'delivery.event_id, body,',
+    instead: 'delivery.event_id, JSON.stringify({ ...JSON.parse(body), timestamp: new Date(now()).toISOString() }),',
     caught_by: ['altered'],
   },
   /** What comes later does not wait for what failed before it. */

@@ -14,6 +14,7 @@ type Deliveries = Pick<
   | 'getTarget'
   | 'targetKey'
   | 'dueDeliveries'
+  | 'bodyOf'
   | 'nextDueAt'
   | 'settleDelivery'
   | 'listDeliveries'
@@ -57,7 +58,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     )
     .pluck()
   const due = db.prepare<[number, number, number], DueDelivery>(`
-    SELECT deliveries.key, events.id AS event_id, events.body, failures,
+    SELECT deliveries.key, events.id AS event_id, failures,
       (SELECT COUNT(*) FROM delivery_attempts WHERE delivery_key = deliveries.key) AS attempts
     FROM deliveries INDEXED BY deliveries_due JOIN events ON events.key = event_key
     WHERE notification_key = +? AND deliveries.status = 'pending' AND next_at <= +?
@@ -66,6 +67,11 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
         WHERE earlier.status = 'pending' AND earlier.notification_key = deliveries.notification_key
           AND earlier.subject = deliveries.subject AND earlier.key < deliveries.key)
     ORDER BY next_at, deliveries.key LIMIT +?`)
+  const bodyOf = db
+    .prepare<[number], string>(
+      'SELECT body FROM deliveries JOIN events ON events.key = event_key WHERE deliveries.key = ?',
+    )
+    .pluck()
   const nextDue = db
     .prepare<[number], number | null>(
       `SELECT min(next_at) FROM deliveries WHERE notification_key = +? AND status = 'pending'`,
@@ -147,6 +153,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     getTarget: async (key) => target.get(key),
     targetKey: async (id, creator) => keyOf.get(id, creator ?? null),
     dueDeliveries: async (key, time, limit) => due.all(key, time, limit),
+    bodyOf: async (key) => bodyOf.get(key),
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
     // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
     settleDelivery: inOneCommit(connection, settleOne),

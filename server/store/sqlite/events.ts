@@ -101,6 +101,9 @@ export function createEvents(
   }
 }
 
+/** Of events that are read at once: an event may hold 128 KB of data as hex. */
+const max_characters = 500_000
+
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
   const select = db.prepare<[number, number, number], EventRow>(`
     SELECT sequence, event, body FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
@@ -108,7 +111,16 @@ export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = +?')
     .pluck()
   return {
-    events: async (relayer_key, after, limit) => select.all(relayer_key, after, limit),
+    async events(relayer_key, after, limit) {
+      const events: EventRow[] = []
+      let characters = 0
+      for (const event of select.iterate(relayer_key, after, limit)) {
+        events.push(event)
+        characters += event.body.length
+        if (characters >= max_characters) break
+      }
+      return events
+    },
     lastEvent: async (relayer_key) => last.get(relayer_key) as number,
   }
 }

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import type { Attempt, AuditEntry, Move, OverLimit, Spend, TransactionRow } from '../rows.ts'
+import type { Attempt, AttemptRow, AuditEntry, Move, OverLimit, Spend, TransactionRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { inSteps } from './in-steps.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
@@ -28,6 +29,7 @@ type Transactions = Pick<
   | 'countUnfinished'
   | 'lastConfirmedAt'
   | 'attempts'
+  | 'rawOf'
   | 'move'
   | 'replaceTransaction'
   | 'withdraw'
@@ -80,18 +82,22 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const setRefusal = db.prepare<[string, number, number]>(
     'UPDATE attempts SET refusal = ? WHERE transaction_key = ? AND number = ?',
   )
-  const selectAttempts = db.prepare<[number], Attempt>(`
-    SELECT number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, refusal
+  const rawOf = db
+    .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_key = ? AND number = ?')
+    .pluck()
+  const selectAttempts = db.prepare<[number], AttemptRow>(`
+    SELECT number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, refusal
     FROM attempts WHERE transaction_key = +? ORDER BY number`)
-  const selectPending = db.prepare<[number, number, number], Row>(`
+  const selectPending = db.prepare<[number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status = 'pending' AND nonce < +? ORDER BY nonce LIMIT +?`)
-  const selectFlying = db.prepare<[number, number], Row>(`
+    WHERE relayer_key = +? AND status = 'pending' AND nonce > +? AND nonce < +? ORDER BY nonce LIMIT +?`)
+  const selectFlying = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status IN ('sent', 'submitted') ORDER BY nonce LIMIT +?`)
-  const selectMined = db.prepare<[number, number, number], Row>(`
+    WHERE relayer_key = +? AND status IN ('sent', 'submitted') AND nonce > +? ORDER BY nonce LIMIT +?`)
+  const selectMined = db.prepare<[number, number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status = 'mined' AND block_number <= +? ORDER BY block_number LIMIT +?`)
+    WHERE relayer_key = +? AND status = 'mined' AND (block_number, key) > (+?, +?) AND block_number <= +?
+    ORDER BY block_number, key LIMIT +?`)
   const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
@@ -134,7 +140,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
 
   /** The unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
   const first = (relayer_key: number): TransactionRow | undefined => {
-    const rows = [selectFlying.get(relayer_key, 1), selectPending.get(relayer_key, Number.MAX_SAFE_INTEGER, 1)]
+    const rows = [selectFlying.get(relayer_key, -1, 1), selectPending.get(relayer_key, -1, Number.MAX_SAFE_INTEGER, 1)]
     const [row] = rows.filter((one) => one !== undefined).sort((a, b) => (a.nonce as number) - (b.nonce as number))
     return row && read(row)
   }
@@ -230,16 +236,27 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         const set = { nonce, status: 'pending', status_reason, hash: null, signature: null } as const
         if (move({ key, revision, set })) setNonce.run(chain_id, from, nonce + 1)
       }),
-    pending: async (relayer_key, below, limit) => selectPending.all(relayer_key, below, limit).map(read),
+    pending: (relayer_key, below, limit) =>
+      inSteps(limit, (after, size) => selectPending.all(relayer_key, after?.nonce ?? -1, below, size).map(read)),
     firstInLine: async (relayer_key) => first(relayer_key),
-    flying: async (relayer_key, limit) => selectFlying.all(relayer_key, limit).map(read),
-    mined: async (relayer_key, up_to_block, limit) => selectMined.all(relayer_key, up_to_block, limit).map(read),
-    holders: async (chain_id, address, from, to, limit) =>
-      selectHolders.all(chain_id, address, from, to, limit).map(read),
+    flying: (relayer_key, limit) =>
+      inSteps(limit, (after, size) => selectFlying.all(relayer_key, after?.nonce ?? -1, size).map(read)),
+    mined: (relayer_key, up_to_block, limit) =>
+      inSteps(limit, (after, size) => {
+        const { block_number = -1, key = 0 } = after ?? {}
+        return selectMined.all(relayer_key, block_number ?? -1, key, up_to_block, size).map(read)
+      }),
+    holders: (chain_id, address, from, to, limit) =>
+      inSteps(limit, (after, size) =>
+        selectHolders
+          .all(chain_id, address, after === undefined ? from : (after.nonce as number) + 1, to, size)
+          .map(read),
+      ),
     isSettledFrom: async (chain_id, address, nonce) => settled.get(chain_id, address, nonce) !== undefined,
     countUnfinished: async (relayer_key) => countUnfinished.get(relayer_key) as number,
     lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
     attempts: async (key) => selectAttempts.all(key),
+    rawOf: async (key, number) => rawOf.get(key, number) ?? new Uint8Array(),
     move: moveInLots,
     replaceTransaction: async (wanted, spending) =>
       write(() => {
