@@ -73,11 +73,18 @@ export const lies = {
   count_zero: count(() => 0n),
   no_receipts: { answer: ({ method }) => (method === 'eth_getTransactionReceipt' ? result(null) : undefined) },
   forged_listing: { answer: forgedListing },
-  // The attacker of the payment that was signed eight times: a nonce that is called used, by a transaction that nobody signed.
+  // The attacker of the payment that was signed eight times: its nonce is used, by something that nobody signed.
   thief: {
     answer(call, honest, world) {
-      if (call.method === 'eth_getTransactionReceipt') return result(null)
-      if (call.method === 'eth_getTransactionByHash') return result(null)
+      const { method } = call
+      if (method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash') return result(null)
+      return forgedListing(call, honest, world)
+    },
+  },
+  thief_that_counts_ahead: {
+    answer(call, honest, world) {
+      const { method } = call
+      if (method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash') return result(null)
       return forgedListing(call, honest, world) ?? count((nonce) => nonce + 1n).answer?.(call, honest, world)
     },
   },

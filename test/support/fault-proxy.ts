@@ -30,6 +30,8 @@ export interface FaultProxy {
   setFault(fault: Fault | undefined): Promise<void>
   /** Answers calls in the node's place, one by one; undefined ends it. A fault goes first. */
   setLiar(liar: Liar | undefined): void
+  /** Requests with longer bodies are answered 413; undefined ends it. */
+  setBodyLimit(bytes: number | undefined): void
   /** Since the start: `requests` (HTTP), each JSON-RPC method (calls), and each kind of fault (hits). */
   counts(): Record<string, number>
   stop(): Promise<void>
@@ -166,6 +168,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const counted: Record<string, number> = {}
   let fault: Fault | undefined
   let liar: Liar | undefined
+  let body_limit_bytes = Number.POSITIVE_INFINITY
   let hitsLeft = 0
   let random = randomFrom(1)
   let reopening: NodeJS.Timeout | undefined
@@ -200,6 +203,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await read(request)
+    if (body.length > body_limit_bytes) {
+      count('body_limit')
+      return void response.writeHead(413, { 'Content-Type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>')
+    }
     const parsed: Call | Call[] = JSON.parse(body)
     const calls = [parsed].flat()
     count('requests')
@@ -273,6 +280,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     },
     setLiar(next) {
       liar = next
+    },
+    setBodyLimit(bytes) {
+      body_limit_bytes = bytes ?? Number.POSITIVE_INFINITY
     },
     counts: () => ({ ...counted }),
     async stop() {

@@ -62,6 +62,8 @@ export interface Account {
   finishedWithin(patience_ms: number, between?: () => unknown): Promise<boolean>
   /** Asks to cancel it. */
   cancel(transaction_id: string): Promise<void>
+  /** The test has asked to withdraw these by other means. */
+  noteWithdrawn(transaction_ids: string[]): void
   /** Counts, for `money`, what waits now and does not say why, after giving it a moment to say so. */
   noteSilence(): Promise<void>
   /** Once all is finished: what came of it. `foreign`: hashes of what the test itself sent with the key. */
@@ -212,6 +214,9 @@ export async function startRig({
         withdrawn.add(transaction_id)
         const input = { path: { relayer_id, transaction_id } }
         await client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', input)
+      },
+      noteWithdrawn(transaction_ids) {
+        for (const id of transaction_ids) withdrawn.add(id)
       },
       async noteSilence() {
         const end = performance.now() + silence_ms

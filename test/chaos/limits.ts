@@ -1,0 +1,157 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import { RelayerError } from '../../client/index.ts'
+import { readLedger } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { until } from '../support/until.ts'
+import { answering, holding, refusing } from './liars.ts'
+import type { Outcome } from './outcome.ts'
+import { blocks, recover } from './pace.ts'
+
+const measured_ms = 5_000
+/** For one relayer that waits on a network with blocks of half a second. */
+const max_calls_per_s = 60
+const max_sends_each = 3
+const max_block_ms = 100
+
+/** Every node refuses, as if for good, whatever is sent; the withdrawal too. */
+export async function refusedWithdrawal(rig: Rig, account: Account): Promise<Outcome> {
+  rig.proxy.setLiar(refusing('exceeds block gas limit'))
+  // What every node refuses fails, and its nonce is used up by a self-transfer: by the rules, as if it had been asked for.
+  account.noteWithdrawn((await account.send(2)).map(({ id }) => id))
+  await blocks(rig, 4)
+  const calls_per_s = await callRate(rig)
+  await account.noteSilence()
+  await recover(rig, account)
+  const { withdrawn } = await account.score()
+  const faults = { too_many_calls: calls_per_s > max_calls_per_s ? calls_per_s : 0 }
+  return outcomeOf(account, faults, { calls_per_s }, { withdrawn })
+}
+
+/** Batches above the node's limit for bodies are refused with 413. */
+export async function bodyLimit(rig: Rig, account: Account): Promise<Outcome> {
+  rig.proxy.setBodyLimit(10_000)
+  await account.send(150)
+  await account.finishedWithin(30_000, rig.chain.mine)
+  const { body_limit = 0 } = rig.proxy.counts()
+  const { unfinished } = await account.score()
+  await recover(rig, account)
+  return outcomeOf(account, { unfinished_under_the_limit: unfinished }, { body_limit })
+}
+
+/** The fee history is null, or something else than one. */
+export async function feeHistory(rig: Rig, account: Account): Promise<Outcome> {
+  let refused = 0
+  for (const answer of [null, {}, { baseFeePerGas: 'x', reward: 7 }, []]) {
+    await account.send(3)
+    rig.proxy.setLiar(answering('eth_feeHistory', answer))
+    await pause(measured_ms / 2)
+    try {
+      await account.send(1)
+    } catch (error) {
+      if (!(error instanceof RelayerError)) throw error
+      refused += 1
+    }
+    if (!(await account.finishedWithin(10_000, rig.chain.mine))) await account.noteSilence()
+  }
+  const { unfinished } = await account.score()
+  await recover(rig, account)
+  return outcomeOf(account, { refused, unfinished_meanwhile: unfinished })
+}
+
+/** Nodes that are not level: a transaction in a block is not told to have left it. */
+export async function laggingNode(rig: Rig, account: Account, rounds: number): Promise<Outcome> {
+  await rig.chain.mine(10)
+  await rig.proxies[1]?.setFault({ kind: 'stale', blocks: 3 })
+  for (let round = 0; round < rounds; round += 1) {
+    await account.send(2)
+    await blocks(rig, 1)
+  }
+  await recover(rig, account)
+  const told = [...readLedger(rig.database_file).states.values()].map((states) => states.join(' '))
+  return outcomeOf(account, { taken_back: told.filter((states) => states.includes('mined submitted')).length })
+}
+
+/** The node holds as many transactions of an account, and refuses further ones. */
+export async function narrowPool(rig: Rig, account: Account, slots: number, count: number): Promise<Outcome> {
+  rig.proxy.setLiar(holding(rig.chain, account.address, slots))
+  await account.send(count)
+  await account.finishedWithin(60_000, rig.chain.mine)
+  const sends_each = Math.round((10 * (rig.proxy.counts().eth_sendRawTransaction ?? 0)) / count) / 10
+  await recover(rig, account)
+  return outcomeOf(account, { too_many_sends: sends_each > max_sends_each ? sends_each : 0 }, { sends_each })
+}
+
+/** The balance suffices for three transfers, and ten are asked for at once. */
+export async function overCommitted(rig: Rig, account: Account): Promise<Outcome> {
+  const { relayer_id } = account
+  const quote = await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', {
+    path: { relayer_id },
+    body: { to: `0x${'5a'.repeat(20)}`, value: '1000' },
+  })
+  await rig.chain.setBalance(account.address, BigInt(quote.data.max_cost ?? 0) * 3n + 10n ** 9n)
+  await pause(2_000)
+  let refused = 0
+  for (let time = 0; time < 10; time += 1) {
+    await account.send(1).catch((error: unknown) => {
+      if (!(error instanceof RelayerError)) throw error
+      refused += 1
+    })
+  }
+  await recover(rig, account)
+  const { accepted } = await account.score()
+  return outcomeOf(account, { over_committed: Math.max(0, accepted - 3) }, { refused })
+}
+
+/** As many unfinished transactions are canceled by one request: nobody else waits long for the event loop. */
+export async function bulkCancel(rig: Rig, account: Account, count: number): Promise<Outcome> {
+  const sent = await account.send(count)
+  const path = { relayer_id: account.relayer_id }
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  await rig.client().delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path })
+  delay.disable()
+  const longest_ms = Math.round(delay.max / 1e6)
+  account.noteWithdrawn(sent.map(({ id }) => id))
+  await until('all ended', () => account.finishedWithin(1_000, rig.chain.mine))
+  const { withdrawn } = await account.score()
+  const faults = { blocked_ms: longest_ms > max_block_ms ? longest_ms : 0 }
+  return outcomeOf(account, faults, { longest_ms, withdrawn }, { withdrawn })
+}
+
+/** As many relayers wait for a block: they look at the chain together. */
+export async function manyRelayers(rig: Rig, first: Account, count: number): Promise<Outcome> {
+  await first.send(1)
+  await pause(1_000)
+  const one = await callRate(rig)
+  const others = await Promise.all(Array.from({ length: count - 1 }, () => rig.addAccount()))
+  await Promise.all(others.map((account) => account.send(1)))
+  await pause(1_000)
+  const all = await callRate(rig)
+  await recover(rig, first)
+  for (const account of others) await account.finished(rig.chain.mine)
+  const times_as_many = Math.round((10 * all) / Math.max(1, one)) / 10
+  const faults = { too_many_calls: all > 2 * one + count ? all : 0 }
+  return outcomeOf(first, faults, { one_per_s: one, all_per_s: all, times_as_many })
+}
+
+/** Requests of HTTP and calls in them cost a node alike: the calls are counted. */
+async function callRate({ proxies }: Rig): Promise<number> {
+  const total = () =>
+    proxies.reduce((sum, proxy) => {
+      const { requests: _requests, ...calls } = proxy.counts()
+      return sum + Object.values(calls).reduce((all, count) => all + count, 0)
+    }, 0)
+  const before = total()
+  await pause(measured_ms)
+  return Math.round(((total() - before) * 1_000) / measured_ms)
+}
+
+async function outcomeOf(
+  account: Account,
+  faults: Record<string, number>,
+  seen: Record<string, number> = {},
+  expected: Outcome['expected'] = {},
+): Promise<Outcome> {
+  return { score: await account.score(), money: await account.money(), expected, faults, seen }
+}
