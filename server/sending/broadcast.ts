@@ -96,9 +96,9 @@ async function judge(
       const wait: Wait = isCapped
         ? {
             waiting_for: 'price_cap',
-            text: `the policy gas_price_cap (${state.cap}) is below the chain's price: ${told}`,
+            text: `the policy gas_price_cap (${state.cap}) is below the price that the chain asks: ${told}`,
           }
-        : { waiting_for: 'base_fee', text: `its price is below the chain's price: ${told}` }
+        : { waiting_for: 'base_fee', text: `its price is below the price that the chain asks: ${told}` }
       const set = { reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, parts.now() + reprice_soon_ms) }
       result.moves.push(...waitMoves(row, attempt, wait, told, state.next, set))
       break
