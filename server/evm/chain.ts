@@ -1,7 +1,7 @@
 import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
-import { revertReason } from './rpc-error.ts'
+import { isOutOfGas, out_of_gas, revertReason } from './rpc-error.ts'
 
 export interface Head {
   number: number
@@ -14,6 +14,8 @@ export interface Receipt {
   block_number: number
   block_hash: string
   succeeded: boolean
+  /** Absent where the node does not say. */
+  gas_used?: number
   /** Gas used at the price paid, and what a rollup adds for its data; absent where the node does not say. */
   fee?: bigint
 }
@@ -113,7 +115,8 @@ export function createChain(rpc: Rpc): Chain {
         await rpc('eth_call', [encodeCall(call), hex(Math.max(block_number - 1, 0))])
         return undefined
       } catch (error) {
-        return error instanceof RpcError ? (revertReason(error.error) ?? undefined) : undefined
+        if (!(error instanceof RpcError)) return undefined
+        return isOutOfGas(error.error) ? out_of_gas : revertReason(error.error)
       }
     },
     async findByNonce(address, nonce, head) {
@@ -176,6 +179,7 @@ const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
         block_hash: receipt.blockHash,
         succeeded: receipt.status !== '0x0',
         ...feeOf(receipt),
+        ...(isHex(receipt.gasUsed) && { gas_used: Number(receipt.gasUsed) }),
       }
     : undefined
 

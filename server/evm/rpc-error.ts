@@ -129,6 +129,13 @@ export function revertReason(data: unknown): string | undefined {
   return printable((found && decoded(found)) ?? told(strings) ?? (found && undecoded(found)) ?? '')
 }
 
+/** What `revertReason` of a chain says of an execution that ran out of gas. */
+export const out_of_gas = 'out of gas'
+
+/** Whether an execution ended because its gas limit was too low; a contract's own text may say the same, and does not count. */
+export const isOutOfGas = (error: RpcErrorObject): boolean =>
+  /out ?of ?gas/i.test(String(error.message ?? '')) && !/execution reverted/i.test(String(error.message ?? ''))
+
 // Wrapping proxies, Hardhat and MetaMask nest the node's error in `data`, others in `error` or `result`. Transaction
 // hashes stand there too, so only these keys are looked at. Data before message: the bytes are what the contract said.
 const keys = ['data', 'result', 'error', 'originalError', 'details', 'message'] as const

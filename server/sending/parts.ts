@@ -34,6 +34,8 @@ export interface Receipt {
   block_number: number
   block_hash: string
   succeeded: boolean
+  /** Absent where the node does not say. */
+  gas_used?: number
   /** What it has cost, in wei; absent where the node does not say. */
   fee?: bigint
 }

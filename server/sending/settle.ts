@@ -82,9 +82,18 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
     const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
     const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)
+    // The replay says it, or gives no other reason for a receipt in which all gas is used.
+    const { gas_limit } = row
+    const usedAll = gas_limit !== null && seen.gas_used !== undefined && seen.gas_used >= gas_limit
+    if (reason === out_of_gas || (reason === undefined && usedAll)) {
+      return `Out of gas: its gas limit (${gas_limit}) was too low`
+    }
     return `Reverted${reason ? `: ${reason}` : ''}`.slice(0, 1_000)
   }
 }
+
+/** How a replay says that the gas limit was too low. */
+const out_of_gas = 'out of gas'
 
 const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
   gas_price,

@@ -74,6 +74,7 @@ export interface Seen {
   block_number: number
   block_hash: string
   succeeded: boolean
+  gas_used?: number
   fee?: bigint
   /** Which of its byte strings it was. */
   purpose: 'send' | 'cancel'
