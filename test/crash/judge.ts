@@ -77,7 +77,7 @@ export function judge(evidence: Evidence): Verdict {
 /** The first event is what the first answer said, the last one what the list says, and between them is the whole way. */
 function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence): number {
   const told = Map.groupBy(events, ({ payload }) => payload.id)
-  const promised = new Map([...answers.values()].map((answer) => [answer.id, answer]))
+  const promised = new Map([...answers.values()].map((answer) => [answer.id, withoutWarnings(answer)]))
   const isWhole = (transaction: Transaction) => {
     const payloads = (told.get(transaction.id) ?? []).map(({ payload }) => payload)
     const states = payloads.map(({ status }) => status).join(' ')
@@ -86,6 +86,12 @@ function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence):
     return path.test(states) && isFramed
   }
   return listed.filter((transaction) => !isWhole(transaction)).length
+}
+
+/** Warnings are told with the answer only. */
+function withoutWarnings(answer: Transaction & { warnings?: unknown }): Transaction {
+  const { warnings: _, ...transaction } = answer
+  return transaction
 }
 
 function wrongSequences({ events }: StoreEvidence): number {
