@@ -1415,8 +1415,8 @@ export interface components {
             /** @description Nonces that the chain waits for and that no transaction holds, at most 100 of them. */
             gaps: number[];
             /**
-             * @description `in_step`; `chain_ahead`: the account was used elsewhere, and the store follows; `gap`: a nonce is missing and
-             *     is being filled by a transfer of nothing; `chain_restarted`: the chain is not the one that the nonces were
+             * @description `in_step`; `chain_ahead`: a node counts more nonces than this service gave: the account was used elsewhere, or the
+             *     node is wrong; `gap`: nonces that no transaction holds come before the next one, and they are closed; `chain_restarted`: the chain is not the one that the nonces were
              *     used on (a development chain that began anew), and sending has stopped; `unreachable`: no node answers.
              * @enum {string}
              */
@@ -1789,6 +1789,7 @@ export interface components {
                 max_amount?: components["schemas"]["Amount"];
                 max_amount_per_day?: components["schemas"]["Amount"];
             }[];
+            max_gap_fills_per_hour?: number;
             allow_messages?: boolean;
             allow_blind_typed_data?: boolean;
             allow_sign_transaction?: boolean;
@@ -1881,6 +1882,11 @@ export interface components {
                 /** @description Of all transactions of any 24 hours together. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[];
+            /**
+             * @description How many transfers of nothing to itself the relayer makes per hour to fill nonces that no transaction holds, below a
+             *     nonce that was signed. 10 when it is absent; 0: none.
+             */
+            max_gap_fills_per_hour?: number;
             /** @description Whether plain messages (EIP-191) are signed; they are when it is absent. */
             allow_messages?: boolean;
             /** @description Whether typed data is signed of which only the hashes are known; it is when this is absent. */
@@ -1912,6 +1918,7 @@ export interface components {
                 /** @description Of all transactions of any 24 hours together. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[] | null;
+            max_gap_fills_per_hour?: number | null;
             allow_messages?: boolean | null;
             allow_blind_typed_data?: boolean | null;
             allow_sign_transaction?: boolean | null;

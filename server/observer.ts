@@ -17,6 +17,8 @@ export interface Observer {
     waiting_for: WaitingFor
     reason: string | null
   }): void
+  /** An account's nonces needed care: the counter was raised or lowered, a nonce was filled, a node's count was refused. */
+  nonceNoticed?(event: string, fields: { relayer_id: string; [field: string]: unknown }): void
   /** What a transaction has cost its relayer, in wei. */
   paid?(chain_id: number, fee: bigint): void
   /** An attempt at a delivery came to this. */

@@ -7,10 +7,11 @@ import type { Observer } from './observer.ts'
  */
 export function createStateLog(
   logger: Logger,
-): Pick<Observer, 'endpointDown' | 'endpointUp' | 'relayerChanged' | 'waits'> {
+): Pick<Observer, 'endpointDown' | 'endpointUp' | 'nonceNoticed' | 'relayerChanged' | 'waits'> {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
+    nonceNoticed: (event, fields) => logger.warn(fields, event),
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')

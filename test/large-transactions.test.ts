@@ -46,7 +46,7 @@ async function openWithRelayer() {
       data,
     },
     ...{ gas_limit: 1, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null, speed: null },
-    ...{ valid_until: null, intent: 'send', status_reason: null, nonce_floor: 0 },
+    ...{ valid_until: null, intent: 'send', status_reason: null },
   })
   return { store, relayer, commits, wanted }
 }
@@ -54,7 +54,7 @@ async function openWithRelayer() {
 test('transactions with much data are read without it, and written in lots between which others have their turn', async () => {
   const { store, relayer, commits, wanted } = await openWithRelayer()
   await Promise.all(Array.from({ length: count }, (_, index) => store.createTransaction(wanted(`t${index}`))))
-  const rows = await store.pending(relayer.key, count, 1_000)
+  const rows = await store.pending(relayer.key, 0, count, 1_000)
   expect(rows.map(({ id, data_bytes }) => [id, data_bytes])).toEqual(
     Array.from({ length: count }, (_, index) => [`t${index}`, 128_000]),
   )

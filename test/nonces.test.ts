@@ -70,7 +70,7 @@ test('the key is used elsewhere while traffic flows: what loses its nonce gets a
   expect(await account.score(foreign)).toEqual(clean(15))
 })
 
-test('the store is ahead of the chain: cancels fill the gap, with the next transaction or by heal', async () => {
+test('the counter is ahead of the chain and nothing was signed: it is lowered, with the next transaction or by heal', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   await account.send(2)
@@ -82,15 +82,40 @@ test('the store is ahead of the chain: cancels fill the gap, with the next trans
   const sent = await account.send(2)
   expect(sent.map(({ nonce }) => nonce)).toEqual([5, 6])
   await account.finished(rig.chain.mine)
-  const filled = (await account.transactions()).filter(({ status }) => status === 'canceled')
-  expect(filled.map(({ nonce }) => nonce).sort()).toEqual([2, 3, 4])
+  expect((await account.transactions()).map(({ nonce }) => nonce)).toEqual([3, 2, 1, 0])
   expect(await account.score()).toEqual(clean(4))
 
   await rig.restart(() => edit(rig.database_file, widen))
-  expect(await heal(rig, account)).toMatchObject({ gaps: [], next_nonce: 10 })
-  await account.finished(rig.chain.mine)
-  expect(await nonceOf(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 10, chain_latest: 10 })
+  expect(await heal(rig, account)).toMatchObject({ gaps: [], next_nonce: 4, status: 'in_step' })
   expect(await account.score()).toEqual(clean(4))
+})
+
+test('a gap below a signed nonce takes later transactions first, and is filled as often as the policy allows', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ policies: { max_gap_fills_per_hour: 2 } })
+  const [first] = await account.send(1)
+  await until('it is with the node', async () => (await account.transactions())[0]?.status === 'submitted')
+  await rig.restart(() => {
+    const its = `WHERE id = '${first?.id}'`
+    // As if it had been signed after the counter was raised by 4 on a false answer.
+    edit(
+      rig.database_file,
+      `UPDATE transactions SET nonce = 4, resign = 1 ${its}`,
+      'UPDATE accounts SET next_nonce = 5',
+      'DELETE FROM attempts',
+    )
+    return rig.chain.dropAll()
+  })
+  await account.send(1)
+  await until('what may be filled is', async () => (await account.transactions()).length === 4)
+  await until('three are mined', async () => (await account.latest()) === 3, rig.chain.mine)
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', gaps: [3] })
+  // Whatever is sent next closes it.
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const rows = await account.transactions()
+  expect(rows.filter(({ status }) => status === 'canceled')).toHaveLength(2)
+  expect(await account.score()).toEqual(clean(3))
 })
 
 test('an older backup is put back: nothing is sent twice, and no nonce used again', async () => {

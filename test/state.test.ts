@@ -13,7 +13,15 @@ const flying: Tracked = { ...wanted, ...nowhere, status: 'submitted' }
 const pending: Tracked = { ...flying, status: 'pending', reprice_at: 0 }
 /** In block 100. */
 const mined: Tracked = { ...flying, status: 'mined', block_number: 100, block_hash: '0xb100' }
-const quiet = { receipt: undefined, reorganized: false, payable: true, paused: false, blocks: 2, end: 100 }
+const quiet = {
+  receipt: undefined,
+  replaced: undefined,
+  reorganized: false,
+  payable: true,
+  paused: false,
+  blocks: 2,
+  end: 100,
+}
 /** The newest block is 101 and three are asked for, so what is in block 100 lacks one. */
 const calm: Sight = { ...quiet, now, head: 101, latest: 5, confirmations: 3 }
 const seen: Seen = { hash: '0xa1', block_number: 100, block_hash: '0xb100', succeeded: true, purpose: 'send' }
@@ -108,8 +116,10 @@ describe('on the chain', () => {
     ['mined and deep is', mined, deep, { do: 'ask' }],
     ['mined after a reorganization is', mined, { ...taken, reorganized: true }, { do: 'ask' }],
     ['mined with its nonce open again is', mined, { latest: 5 }, { do: 'ask' }],
-    ['its block is gone', mined, { latest: 5, receipt: null }, { do: 'return' }],
-    ['its block is gone and its nonce used', mined, { ...deep, receipt: null }, { do: 'return' }],
+    ['its receipt is gone: the block is asked for', mined, { latest: 5, receipt: null }, { do: 'verify' }],
+    ['its block was replaced', mined, { latest: 5, receipt: null, replaced: true }, { do: 'return' }],
+    ['it was replaced and its nonce used', mined, { ...deep, receipt: null, replaced: true }, { do: 'return' }],
+    ['its block is still there: the node lags', mined, { ...deep, receipt: null, replaced: false }, rest],
     ['a transfer of nothing in a block', flying, { ...taken, receipt: transfer }, { do: 'note', seen: transfer }],
   ])
 })
@@ -171,6 +181,7 @@ const anySight: fc.Arbitrary<Sight> = fc.record({
   latest: small,
   confirmations: fc.integer({ min: 1, max: 6 }),
   receipt: fc.oneof(fc.constant(undefined), fc.constant(null), anySeen),
+  replaced: fc.option(fc.boolean(), { nil: undefined }),
   reorganized: fc.boolean(),
   payable: fc.boolean(),
   blocks: fc.integer({ min: 0, max: 4 }),

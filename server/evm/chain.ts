@@ -1,5 +1,6 @@
 import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
+import { findByNonce, type SignedRival } from './nonce-search.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 import { isOutOfGas, out_of_gas, revertReason } from './rpc-error.ts'
 
@@ -28,16 +29,6 @@ export interface CallRequest {
   gas?: number
 }
 
-/** A transaction as a block has it. */
-export interface MinedTransaction {
-  hash: string
-  block_number: number
-  block_hash: string
-  to: string | null
-  value: bigint
-  data: string
-}
-
 /** The calls of a chain that the service makes, and no others. All throw RpcError or RpcUnavailable. */
 export interface Chain {
   rpc: Rpc
@@ -58,9 +49,16 @@ export interface Chain {
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
   revertReason(call: CallRequest, block_number: number): Promise<string | undefined>
-  /** The transaction that used a nonce; undefined when the node's memory does not go back so far. */
-  findByNonce(address: string, nonce: number, head: number): Promise<MinedTransaction | undefined>
+  /** The transaction that used a nonce, proven by its signed bytes; undefined: not found, or not proven. */
+  findByNonce(
+    account: { chain_id: number; address: string },
+    nonce: number,
+    head: number,
+  ): Promise<SignedRival | undefined>
 }
+
+/** No account has sent so many: a greater count is a false answer. EIP-2681 allows nonces up to 2^64 - 2. */
+const max_nonce = 2n ** 48n
 
 export function createChain(rpc: Rpc): Chain {
   const quantity = async (method: string, params: unknown[]) => {
@@ -68,8 +66,11 @@ export function createChain(rpc: Rpc): Chain {
     if (!isHex(answer)) throw noAnswer(method)
     return BigInt(answer)
   }
-  const nonceAt = async (address: string, block: string) =>
-    Number(await quantity('eth_getTransactionCount', [address, block]))
+  const nonceAt = async (address: string, block: string) => {
+    const count = await quantity('eth_getTransactionCount', [address, block])
+    if (count > max_nonce) throw noAnswer('eth_getTransactionCount')
+    return Number(count)
+  }
 
   return {
     rpc,
@@ -119,32 +120,8 @@ export function createChain(rpc: Rpc): Chain {
         return isOutOfGas(error.error) ? out_of_gas : revertReason(error.error)
       }
     },
-    async findByNonce(address, nonce, head) {
-      try {
-        let [low, high] = [0, head]
-        while (low < high) {
-          const middle = Math.floor((low + high) / 2)
-          if ((await nonceAt(address, hex(middle))) > nonce) high = middle
-          else low = middle + 1
-        }
-        const block = (await rpc('eth_getBlockByNumber', [hex(low), true])) as BlockWithTransactions | null
-        const found = block?.transactions.find(
-          (transaction) => transaction.from.toLowerCase() === address && Number(transaction.nonce) === nonce,
-        )
-        if (!block || !found) return undefined
-        return {
-          hash: found.hash,
-          block_number: low,
-          block_hash: block.hash,
-          to: found.to?.toLowerCase() ?? null,
-          value: BigInt(found.value),
-          data: found.input,
-        }
-      } catch (error) {
-        if (error instanceof RpcError) return undefined
-        throw error
-      }
-    },
+    findByNonce: (account, nonce, head) =>
+      findByNonce(rpc, (address, block) => nonceAt(address, hex(block)), account, nonce, head),
   }
 }
 
@@ -153,11 +130,6 @@ interface Block {
   hash: string
   parentHash: string
   gasLimit?: string
-}
-
-interface BlockWithTransactions {
-  hash: string
-  transactions: { hash: string; from: string; to: string | null; nonce: string; value: string; input: string }[]
 }
 
 interface RawReceipt {

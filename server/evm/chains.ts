@@ -20,6 +20,8 @@ export interface Reach {
    * failing calls of a caller do not delay the sender. Throws AnswerTooLarge too.
    */
   callers: Chain
+  /** The network's endpoints, each asked alone. */
+  each: Chain[]
   network: Network
   /** Of the last two seconds. */
   market(): Promise<Market>
@@ -73,9 +75,11 @@ export function createChains(
       return { balance, latest }
     })
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
+    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     return {
       chain: { ...chain, ...createChainWatch(chain, now) },
       callers,
+      each,
       market: () => market(''),
       funds,
       blockGasLimit: () => gasLimit(''),

@@ -33,8 +33,10 @@ export interface Memory {
   was_full: boolean
   /** How often in a row the chain was looked at again at once, without a new block in between. */
   hurried: number
-  /** By transaction: when to look again for what used its nonce. */
-  trace_at: Map<number, number>
+  /** Nonces that were left open below a signed one. */
+  gaps: number
+  /** Since when nothing is unfinished, and what was confirmed is only watched. */
+  rest_since: number | undefined
 }
 
 interface LeftOut {
@@ -59,6 +61,9 @@ const min_look_ms = 100
 const max_look_ms = 3_000
 const default_blocktime_ms = 1_000
 const max_lags = 5
+const min_rest_look_ms = 1_000
+const max_rest_look_ms = 30_000
+const min_watch_ms = 600_000
 
 export const newMemory = (): Memory => ({
   head: undefined,
@@ -73,11 +78,12 @@ export const newMemory = (): Memory => ({
   recheck: true,
   handed: new Set(),
   lags: 0,
-  trace_at: new Map(),
   left_out: new Map(),
   window: max_window,
   was_full: false,
   hurried: 0,
+  gaps: 0,
+  rest_since: undefined,
 })
 
 /** A fifth of a block's time: a block is seen soon, and a wait costs few calls. */
@@ -89,6 +95,14 @@ export function nextLookAt(reach: Pick<Reach, 'network'>, elapsed: number): numb
   const interval_ms = lookInterval_ms(reach)
   return Math.floor(elapsed / interval_ms + 1.5) * interval_ms
 }
+
+/** What is confirmed is looked at once in two blocks. */
+export const restInterval_ms = ({ network }: Pick<Reach, 'network'>): number =>
+  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_look_ms), max_rest_look_ms)
+
+/** A chain that makes no blocks is not watched for ever. */
+export const watchLimit_ms = ({ network }: Pick<Reach, 'network'>, blocks: number): number =>
+  Math.max(4 * blocks * (network.average_blocktime_ms ?? default_blocktime_ms), min_watch_ms)
 
 /**
  * Takes in what the chain looks like now, and whether the block that was the newest is in it no more. False when that is from

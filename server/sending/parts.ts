@@ -62,8 +62,15 @@ export interface Chain {
   isKnown(hash: string): Promise<boolean>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   revertReason(call: CallRequest, block_number: number): Promise<string | undefined>
+}
+
+/** One endpoint of a network, asked alone. */
+export interface OneNode extends Pick<Chain, 'blockHash' | 'receipts'> {
+  head(): Promise<{ number: number }>
+  latestNonce(address: string): Promise<number>
+  /** Proven by its signed bytes. */
   findByNonce(
-    address: string,
+    account: { chain_id: number; address: string },
     nonce: number,
     head: number,
   ): Promise<
@@ -74,6 +81,8 @@ export interface Chain {
 
 export interface Reach {
   chain: Chain
+  /** The network's endpoints, for questions of which not one of them alone is to be believed. */
+  each: OneNode[]
   network: Network
   market(): Promise<Market>
   funds(address: string): Promise<{ balance: bigint; latest: number }>

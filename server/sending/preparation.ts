@@ -59,7 +59,7 @@ export function createPreparation(parts: PreparationParts): Preparation {
         wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
       ])
       // A relayer that was stopped goes on when its chain is the right one again.
-      if (!(await nonces.compare(relayer, reach.chain, known.latest))) throw disabled(await current(relayer))
+      if (!(await nonces.compare(relayer, reach, known.latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, wanted, market)
       const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
       const { min_balance = '0' } = relayer.policies

@@ -13,10 +13,13 @@ import {
   narrow,
   newMemory,
   nextLookAt,
+  restInterval_ms,
   takeIn,
+  watchLimit_ms,
 } from './memory.ts'
 import type { Nonces } from './nonces.ts'
 import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts, tierOf } from './parts.ts'
+import { createReorganized, watched_blocks } from './reorganized.ts'
 import { createSettling } from './settle.ts'
 import { createSigning, type Signed } from './signing.ts'
 import { decide, type Sight, type Step, type Tracked } from './state.ts'
@@ -30,7 +33,6 @@ const max_lot_bytes = 1_000_000
 /** How long signing holds up others at a time. */
 const turn_ms = 10
 const disabled_look_ms = 5_000
-const max_trace_ms = 60_000
 
 export interface SenderParts extends SendingParts {
   nonces: Nonces
@@ -63,19 +65,33 @@ export function createSender(parts: SenderParts): Sender {
   const memories = new Map<number, Memory>()
   const sign = createSigning(parts)
   const settling = createSettling(parts)
+  const reorganized = createReorganized(parts)
 
   async function work(relayer_key: number): Promise<number | undefined> {
     const relayer = await store.getRelayerByKey(relayer_key)
     const held = relayer && (await parts.findSigner(relayer.id))
     const reach = held && (await parts.reach(held.relayer))
-    if (!held || !reach || (await store.countUnfinished(relayer_key)) === 0) {
+    if (!held || !reach) {
       memories.delete(relayer_key)
       return undefined
     }
-    const memory = memories.get(relayer_key) ?? newMemory()
+    const isResting = (await store.countUnfinished(relayer_key)) === 0
+    const before = memories.get(relayer_key)
+    // After a rest everything is looked up anew, before anything is signed.
+    const memory = before && (isResting || before.rest_since === undefined) ? before : newMemory()
     memories.set(relayer_key, memory)
+    if (isResting) memory.rest_since ??= elapsed()
     try {
-      await round({ held, reach, memory })
+      if (!isResting) {
+        if (memory.head === undefined) await store.watch(relayer_key)
+        await round({ held, reach, memory })
+      } else if (await isWatched({ held, reach, memory })) {
+        await watchRound({ held, reach, memory })
+      } else {
+        memories.delete(relayer_key)
+        await store.unwatch(relayer_key)
+        return undefined
+      }
       memory.failure_ms = first_retry_ms
     } catch (error) {
       if (parts.kindOf(error) === undefined) throw error
@@ -96,19 +112,65 @@ export function createSender(parts: SenderParts): Sender {
     if (memory.head !== undefined && !relayer.system_disabled) await sendNew(lane)
     if (elapsed() < memory.look_at) return
 
+    const seen = await look(lane)
+    if (!seen) return
+    if (memory.recheck && (await reorganized.reopen(relayer, reach, memory.head?.number ?? 0))) memory.resend = true
+    // Before anything is signed at a nonce above a gap.
+    if (memory.resend || memory.recheck) await mend(lane)
+    await sendNew(lane)
+    await reconcile(lane, seen.isNewBlock)
+    if (seen.isNew) await noteBalance(lane)
+  }
+
+  /** Whether anything is new since the last look; undefined when what the chain shows is not to be acted on. */
+  async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {
+    const { reach, memory } = lane
+    const { relayer } = lane.held
     const seen = await reach.chain.look(relayer.address, lookInterval_ms(reach) / 2)
     memory.look_at = nextLookAt(reach, elapsed())
+    const latest = await nonces.believe(relayer, reach, seen.latest)
+    if (latest === undefined) {
+      if (relayer.system_disabled) memory.look_at = elapsed() + disabled_look_ms
+      await noteWait(lane, { counted: seen.latest })
+      return undefined
+    }
     const isNewBlock = memory.head?.hash !== seen.head.hash
-    const isNew = isNewBlock || memory.latest !== seen.latest
-    if (!(await takeIn(memory, reach.chain, seen))) return
-    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, reach.chain, seen.latest))) {
+    const isNew = isNewBlock || memory.latest !== latest
+    if (!(await takeIn(memory, reach.chain, { ...seen, latest }))) return undefined
+    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, reach.chain, latest))) {
       memory.look_at = elapsed() + disabled_look_ms
       await noteWait(lane, {})
-      return
+      return undefined
     }
-    await sendNew(lane)
-    await reconcile(lane, isNewBlock)
-    if (isNew) await noteBalance(lane)
+    return { isNew, isNewBlock }
+  }
+
+  /** Nothing is unfinished: whether a reorganization may still take back what was confirmed last. */
+  async function isWatched({ held, reach, memory }: Lane): Promise<boolean> {
+    if (elapsed() - (memory.rest_since ?? 0) > watchLimit_ms(reach, watched_blocks)) return false
+    const newest = await store.newestEnded(held.relayer.key)
+    if (!newest) return false
+    const until = newest.number + reach.network.required_confirmations + watched_blocks
+    return memory.head === undefined || memory.head.number < until
+  }
+
+  /** A cheap look: two calls, and one more where a block was replaced. */
+  async function watchRound(lane: Lane): Promise<void> {
+    const { held, reach, memory } = lane
+    if (elapsed() < memory.look_at) return
+    const seen = await look(lane)
+    memory.look_at = elapsed() + restInterval_ms(reach)
+    if (!seen || !memory.recheck) return
+    if (await reorganized.reopen(held.relayer, reach, memory.head?.number ?? 0)) {
+      Object.assign(memory, { resend: true, look_at: 0 })
+      changed()
+    } else {
+      memory.recheck = false
+    }
+  }
+
+  async function mend({ held, reach, memory }: Lane): Promise<void> {
+    memory.gaps = await nonces.mend(held.relayer, reach, memory.latest)
   }
 
   /** What is in a new block has been paid for. Only here is a low balance seen to recover: POST may read an older one. */
@@ -122,10 +184,12 @@ export function createSender(parts: SenderParts): Sender {
   /** Signs what was never signed, in the order of nonces, makes it durable, and hands it over. */
   async function sendNew(lane: Lane): Promise<void> {
     const { held, memory } = lane
+    if (nonces.isInDoubt(held.relayer.key)) return
+    // What is new may close a gap that was left open.
+    if (memory.gaps > 0) await mend(lane)
     while (!held.relayer.paused) {
-      // What waits for certainty about its nonce comes first, and takes no room from what is behind it.
-      const limit = sign_at_once + Math.min(memory.trace_at.size, max_rows)
-      const rows = await store.pending(held.relayer.key, memory.latest + memory.window, limit)
+      const below = memory.latest + memory.window
+      const rows = await store.pending(held.relayer.key, memory.latest, below, sign_at_once)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
@@ -138,29 +202,31 @@ export function createSender(parts: SenderParts): Sender {
   async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
     const { held, reach, memory } = lane
     const { relayer } = held
-    const reorganized = memory.recheck
+    const isReorganized = memory.recheck
     const head = memory.head?.number ?? 0
     const deep = head - reach.network.required_confirmations + 1
     const market = await marketOf(reach)
     const flying = await store.flying(relayer.key, max_rows)
-    const mined = await store.mined(relayer.key, reorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
+    const unsigned = await store.pending(relayer.key, 0, memory.latest, max_rows)
+    const mined = await store.mined(relayer.key, isReorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
     const priced = flying.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
     if (isNewBlock) countLeftOut(memory, priced)
 
-    const known = { reorganized, paused }
-    const decided = [...mined.map((row) => ({ row, payable: true })), ...priced].map(({ row, payable }): Decided => {
+    const known = { reorganized: isReorganized, paused }
+    const others = [...mined, ...unsigned].map((row) => ({ row, payable: true }))
+    const decided = [...others, ...priced].map(({ row, payable }): Decided => {
       const blocks = memory.left_out.get(row.key)?.blocks ?? 0
       return { row, step: decide(trackedOf(row), sightOf(lane, { ...known, payable, blocks })) }
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
     const receipts = await settling.receipts(reach.chain, asked)
-    const answered = asked.map((row, index): Decided => {
-      return {
-        row,
-        step: decide(trackedOf(row), sightOf(lane, { ...known, receipt: receipts[index] ?? null })),
-      }
-    })
+    const answered = await verified(
+      lane,
+      asked.map((row, index): Decided => {
+        return { row, step: decide(trackedOf(row), sightOf(lane, { ...known, receipt: receipts[index] ?? null })) }
+      }),
+    )
     await commit((await Promise.all(answered.map(({ row, step }) => settling.settle(reach.chain, row, step)))).flat())
     for (const { row, step } of [...decided, ...answered]) await carryOut(lane, row, step)
 
@@ -168,9 +234,9 @@ export function createSender(parts: SenderParts): Sender {
       lane,
       decided.filter(({ step }) => step.do === 'sign'),
     )
-    memory.resend = isStalled(memory) || memory.resend || reorganized
+    memory.resend = isStalled(memory) || memory.resend || isReorganized
     const everything = memory.resend
-    if (everything) await nonces.mend(relayer, reach.chain, memory.latest)
+    if (everything) await mend(lane)
     // Only now: what is not done because a node fails is to be done in the next round.
     memory.resend = false
     memory.recheck = false
@@ -213,6 +279,19 @@ export function createSender(parts: SenderParts): Sender {
     }
   }
 
+  /** Decides again about what has lost its receipt, by the block at its height. */
+  async function verified(lane: Lane, decided: Decided[]): Promise<Decided[]> {
+    const doubtful = decided.filter(({ step }) => step.do === 'verify').map(({ row }) => row)
+    if (doubtful.length === 0) return decided
+    const fates = await reorganized.fatesOf(lane.reach, doubtful)
+    const again = doubtful.map((row, index): Decided => {
+      const { receipt = null, isReplaced = false } = fates[index] ?? {}
+      const known = { receipt, replaced: isReplaced, paused: lane.held.relayer.paused }
+      return { row, step: decide(trackedOf(row), sightOf(lane, known)) }
+    })
+    return [...decided.filter(({ step }) => step.do !== 'verify'), ...again]
+  }
+
   /** The steps that are neither signing nor the chain's. */
   async function carryOut({ held, reach, memory }: Lane, row: TransactionRow, step: Step): Promise<void> {
     if (step.do === 'return') {
@@ -226,13 +305,10 @@ export function createSender(parts: SenderParts): Sender {
       lookSoon(memory, elapsed())
       changed()
     } else if (step.do === 'trace') {
-      if ((memory.trace_at.get(row.key) ?? 0) > elapsed()) return
-      const traced = await nonces.trace(held.relayer, reach, row, memory.head?.number ?? 0)
-      if (traced) memory.trace_at.delete(row.key)
-      else
-        memory.trace_at.set(row.key, elapsed() + Math.min(2_000 * 2 ** Math.min(memory.trace_at.size, 5), max_trace_ms))
-      if (traced) lookSoon(memory, elapsed())
-      changed()
+      nonces.trace(held.relayer, reach, row, () => {
+        lookSoon(memory, elapsed())
+        changed()
+      })
     }
   }
 
@@ -325,6 +401,7 @@ export function createSender(parts: SenderParts): Sender {
     latest: memory.latest,
     confirmations: reach.network.required_confirmations,
     receipt: undefined,
+    replaced: undefined,
     reorganized: false,
     payable: true,
     paused: false,

@@ -55,6 +55,8 @@ export interface Sight {
   confirmations: number
   /** Of any of its byte strings; null when there is none, undefined when nobody has asked. */
   receipt: Seen | null | undefined
+  /** Whether another block is at the height of the transaction's block; undefined when nobody has asked. */
+  replaced: boolean | undefined
   /** The chain is not what it was when we looked last. */
   reorganized: boolean
   /** Whether a block with today's base fee can take what was signed last. */
@@ -84,6 +86,8 @@ export type Step =
   | { do: 'rest' }
   /** Get the receipts of all that was signed for it, and decide again. */
   | { do: 'ask' }
+  /** It has no receipt any more: find out whether its block was replaced, and decide again. */
+  | { do: 'verify' }
   /** Something that we did not sign, or do not remember, has its nonce. */
   | { do: 'trace' }
   /** It is in this block. */
@@ -115,13 +119,16 @@ function onChain(transaction: Tracked, sight: Sight): Step | undefined {
   const { receipt, latest, head, confirmations } = sight
   if (receipt) return settle(transaction, sight, receipt)
   if (block_hash !== null && block_number !== null) {
-    if (receipt === null) return { do: 'return' }
+    // A node that lags has no receipt either: only the block at its height tells.
+    if (receipt === null) return sight.replaced === undefined ? { do: 'verify' } : returnOrRest(sight.replaced)
     const due = sight.reorganized || nonce >= latest || head - block_number + 1 >= confirmations
     return due ? { do: 'ask' } : { do: 'rest' }
   }
   if (nonce >= latest) return undefined
   return receipt === undefined && status !== 'pending' ? { do: 'ask' } : { do: 'trace' }
 }
+
+const returnOrRest = (replaced: boolean): Step => (replaced ? { do: 'return' } : { do: 'rest' })
 
 function settle({ intent, block_hash }: Tracked, { head, confirmations }: Sight, seen: Seen): Step {
   if (head - seen.block_number + 1 < confirmations) {

@@ -110,7 +110,6 @@ export function createSubmit(parts: SubmitParts): Submit {
           valid_until: wanted.valid_until,
           intent: 'send',
           status_reason: null,
-          nonce_floor: quote.latest,
           funds: quote.funds.toString(),
           warnings: warningsOf(fees, relayer, wanted, quote),
           ...(once && { idempotency: once }),

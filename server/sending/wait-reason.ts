@@ -27,6 +27,8 @@ export interface LaneState {
   /** Why nothing can be done for the relayer at all. */
   unreachable?: string
   disabled?: string
+  /** More transactions of the account than the service knows of, by a node; nothing proves it. */
+  counted?: number
   paused: boolean
   /** Of the newest block; absent on a chain without one. */
   base_fee?: bigint
@@ -44,10 +46,14 @@ const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'pau
  */
 export function laneWait(
   row: Pick<TransactionRow, 'status' | 'waiting_for'>,
-  { unreachable, disabled, paused, base_fee, cap, price }: LaneState,
+  { unreachable, disabled, counted, paused, base_fee, cap, price }: LaneState,
 ): Wait | null | undefined {
   if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
   if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
+  if (counted !== undefined) {
+    const text = `a node counts ${counted} transactions of this account, more than this service gave nonces; evidence is searched`
+    return { waiting_for: 'uncertain_nonce', text }
+  }
   if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
   const isWithNode = row.status === 'submitted'
   if (isWithNode && base_fee !== undefined && price !== undefined && base_fee > price) {

@@ -195,8 +195,6 @@ export type NewTransaction = Pick<
   | 'intent'
   | 'status_reason'
 > & {
-  /** The account's nonce on chain: the transaction gets none below it. */
-  nonce_floor: number
   /** To fill a gap; absent for the next one. */
   nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }

@@ -8,6 +8,7 @@ import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
 import { measures } from './sqlite/measures.ts'
 import { networks } from './sqlite/networks.ts'
+import { nonces } from './sqlite/nonces.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { relayers } from './sqlite/relayers.ts'
 import { restarts } from './sqlite/restarts.ts'
@@ -16,6 +17,7 @@ import { signers } from './sqlite/signers.ts'
 import { spendings } from './sqlite/spending.ts'
 import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactions } from './sqlite/transactions.ts'
+import { watches } from './sqlite/watches.ts'
 import type { Store } from './store.ts'
 
 export { StoreError } from './sqlite/connection.ts'
@@ -55,6 +57,8 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...transactionLists(connection),
     ...accounts(connection, world),
     ...restarts(connection, world),
+    ...nonces(connection),
+    ...watches(connection),
     ...eventLog(connection),
     ...deliveries(connection, world),
     ...bulkChanges(connection, world.now),

@@ -163,10 +163,19 @@ export interface Store {
    * begins; undefined at the end.
    */
   withdrawLot(deed: Deed, lot: WithdrawalLot): Promise<WithdrawnLot>
-  /** Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. */
-  renumber(key: number, revision: number, reason: string): Promise<void>
-  /** What was never signed, by nonce, below a nonce. */
-  pending(relayer_key: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  /**
+   * Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. Counts
+   * `spending` once more; where a limit leaves no room the transaction fails, and the answer says so. Undefined: the revision was
+   * another.
+   */
+  renumber(
+    key: number,
+    revision: number,
+    reason: string,
+    spending: Spend[],
+  ): Promise<TransactionRow | OverLimit | undefined>
+  /** What was never signed, by nonce, from a nonce to before another. */
+  pending(relayer_key: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
   /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
   firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
   /** What was signed and is in no block yet (`sent`, `submitted`), by nonce. */
@@ -179,7 +188,7 @@ export interface Store {
   attempts(transaction_key: number): Promise<AttemptRow[]>
   /** The bytes of an attempt; empty when there is none. */
   rawOf(transaction_key: number, number: number): Promise<Uint8Array>
-  /** The keys of the relayers that have unfinished transactions. */
+  /** The keys of the relayers that have unfinished transactions, and of those that are watched. */
   relayersAtWork(): Promise<number[]>
   getRelayerByKey(key: number): Promise<RelayerRow | undefined>
 
@@ -190,11 +199,23 @@ export interface Store {
   getAccount(
     chain_id: number,
     address: string,
-  ): Promise<{ next_nonce: number; genesis_hash: string | null; reserved: string; released: string }>
+  ): Promise<{
+    next_nonce: number
+    used_below: number
+    genesis_hash: string | null
+    reserved: string
+    released: string
+  }>
   /** The part of `reserved` that is of nonces below a node's count: in a block already, where the rows do not show it yet. */
   reservedBelow(account: Account, latest: number): Promise<string>
-  /** Follows a chain that is ahead; never goes back. */
-  raiseNonce(chain_id: number, address: string, nonce: number): Promise<void>
+  /** Follows a chain that is ahead. `isProven`: signed bytes prove it, and the counter is never lowered below it again. */
+  raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
+  /**
+   * Gives unsigned transactions (`pending`, without a hash) the lowest nonces at which nothing was signed, in their order, from
+   * `latest` on, and sets the counter to follow the highest nonce in use. Nothing at or below a nonce that is known to be in a
+   * block, or proven to be used, is given. `gaps`: unused nonces that are left below a signed one, at most 100.
+   */
+  compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /**
    * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is
@@ -203,6 +224,15 @@ export interface Store {
   forgetNonces(account: Account, reason: string, limit: number): Promise<number>
   /** The account begins anew on another chain. False, and nothing is changed, while a transaction holds a nonce. */
   restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
+  /** The relayer stays at work, also when nothing of it is unfinished, until `unwatch`. */
+  watch(relayer_key: number): Promise<void>
+  unwatch(relayer_key: number): Promise<void>
+  /** The highest block of the relayer's newest transactions that have ended in one. */
+  newestEnded(relayer_key: number): Promise<{ number: number; hash: string } | undefined>
+  /** Transactions that have ended in a block from this one on, of the 2,000 newest of each status. */
+  endedSince(relayer_key: number, block_number: number): Promise<TransactionRow[]>
+  /** The highest key of a transaction; later ones get higher keys. */
+  newestKey(): Promise<number>
   /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */

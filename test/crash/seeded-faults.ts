@@ -30,7 +30,7 @@ export const seededFaults = {
       return async (transaction: NewTransaction) => {
         if (transaction.nonce !== undefined) return commit(transaction)
         const account = transaction.chain_id + transaction.from
-        const nonce = nonces.get(account) ?? transaction.nonce_floor
+        const nonce = nonces.get(account) ?? 0
         nonces.set(account, nonce + 1)
         return commit({ ...transaction, nonce })
       }

@@ -40,20 +40,13 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
   const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
 
-  const create = ({
-    idempotency,
-    nonce_floor,
-    spending,
-    funds,
-    warnings = [],
-    ...wanted
-  }: NewTransaction): Creation => {
+  const create = ({ idempotency, spending, funds, warnings = [], ...wanted }: NewTransaction): Creation => {
     const { relayer_key, chain_id, from } = wanted
     const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
 
     if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
-    const nonce = wanted.nonce ?? Math.max(nextNonce.get(chain_id, from) ?? 0, nonce_floor)
+    const nonce = wanted.nonce ?? nextNonce.get(chain_id, from) ?? 0
     if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
     const account = { chain_id, address: from }
     const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })

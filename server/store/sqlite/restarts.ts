@@ -22,7 +22,8 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
     WHERE key = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`
     INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce, genesis_hash = excluded.genesis_hash`)
+    ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce, genesis_hash = excluded.genesis_hash,
+      used_below = 0`)
 
   return {
     forgetNonces: async ({ chain_id, address }, reason, limit) =>

@@ -90,7 +90,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     FROM attempts WHERE transaction_key = +? ORDER BY number`)
   const selectPending = db.prepare<[number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status = 'pending' AND nonce > +? AND nonce < +? ORDER BY nonce LIMIT +?`)
+    WHERE relayer_key = +? AND status = 'pending' AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
   const selectFlying = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE relayer_key = +? AND status IN ('sent', 'submitted') AND nonce > +? ORDER BY nonce LIMIT +?`)
@@ -138,9 +138,11 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       .pluck(),
   )
 
+  const watched = db.prepare<[], number>('SELECT relayer_key FROM watches').pluck()
+
   /** The unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
   const first = (relayer_key: number): TransactionRow | undefined => {
-    const rows = [selectFlying.get(relayer_key, -1, 1), selectPending.get(relayer_key, -1, Number.MAX_SAFE_INTEGER, 1)]
+    const rows = [selectFlying.get(relayer_key, -1, 1), selectPending.get(relayer_key, 0, Number.MAX_SAFE_INTEGER, 1)]
     const [row] = rows.filter((one) => one !== undefined).sort((a, b) => (a.nonce as number) - (b.nonce as number))
     return row && read(row)
   }
@@ -229,15 +231,28 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       return row && readWhole(row)
     },
     dataOf: async (key) => dataOf.get(key) ?? null,
-    renumber: async (key, revision, status_reason) =>
+    renumber: async (key, revision, status_reason, spending) =>
       write(() => {
-        const { chain_id, from } = byKey.get(key) as Row
+        const row = byKey.get(key) as Row
+        if (row.revision !== revision) return undefined
+        const { chain_id, from } = row
+        // The bytes that were signed before may still be worth something, so both count.
+        const taken = spendings.take({ chain_id, address: from }, spending)
+        if ('outcome' in taken) {
+          const { policy, limit } = taken.spend
+          const reason = `${status_reason}; not sent again: the policy ${policy} (${limit} a day) has ${taken.left} left`
+          move({ key, revision, set: { status: 'failed', status_reason: reason } })
+          return taken
+        }
+        setSpent.run(bothSpent(spentOf.get(key), taken.spent), key)
         const nonce = nextNonce.get(chain_id, from) as number
-        const set = { nonce, status: 'pending', status_reason, hash: null, signature: null } as const
-        if (move({ key, revision, set })) setNonce.run(chain_id, from, nonce + 1)
+        setNonce.run(chain_id, from, nonce + 1)
+        return move({ key, revision, set: { nonce, status: 'pending', status_reason, hash: null, signature: null } })
       }),
-    pending: (relayer_key, below, limit) =>
-      inSteps(limit, (after, size) => selectPending.all(relayer_key, after?.nonce ?? -1, below, size).map(read)),
+    pending: (relayer_key, from, below, limit) =>
+      inSteps(limit, (after, size) =>
+        selectPending.all(relayer_key, after === undefined ? from : (after.nonce as number) + 1, below, size).map(read),
+      ),
     firstInLine: async (relayer_key) => first(relayer_key),
     flying: (relayer_key, limit) =>
       inSteps(limit, (after, size) => selectFlying.all(relayer_key, after?.nonce ?? -1, size).map(read)),
@@ -284,7 +299,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         return { ...done(move({ key, revision, set: { intent, resign: true, status_reason } })), data }
       }),
     ...lotWithdrawal(connection, events.ofTransaction, giveBack),
-    relayersAtWork: async () => [...new Set(atWork.flatMap((select) => select.all()))],
+    relayersAtWork: async () => [...new Set([...atWork, watched].flatMap((select) => select.all()))],
   }
 }
 
@@ -293,6 +308,9 @@ const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed',
 /** A reason that is set without a code keeps none of the former one. */
 const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
   status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }
+
+const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
+  more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
 
 const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const

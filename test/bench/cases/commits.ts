@@ -60,5 +60,4 @@ const wanted: Omit<NewTransaction, 'id' | keyof ReturnType<typeof of>> = {
   valid_until: null,
   intent: 'send',
   status_reason: null,
-  nonce_floor: 0,
 }

@@ -1,0 +1,171 @@
+import type { RelayerRow } from '../store/rows.ts'
+import type { OneNode, Reach, SendingParts } from './parts.ts'
+import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
+
+/** A search that takes longer goes on in the background; its result serves the next look. */
+const patience_ms = 2_000
+const first_search_ms = 2_000
+const max_search_ms = 60_000
+/** A search of one endpoint: some dozens of calls. */
+const max_search_of_one_ms = 30_000
+/** For how many blocks a majority must count the same way before it is believed without a signed transaction. */
+const doubt_blocks = 3
+/** By how much a majority raises a counter without a signed transaction. */
+const plausible_step = 64
+/** One endpoint alone proves nothing. */
+export const min_witnesses = 2
+const max_remembered = 10_000
+const log_again_ms = 60_000
+
+type Surveyed = Pick<Reach, 'each' | 'network'>
+type Rival = NonNullable<Awaited<ReturnType<OneNode['findByNonce']>>>
+
+export interface Evidence {
+  /**
+   * The account's count on chain that may be acted on, where a node counts more than the service gave. The counter follows a signed
+   * transaction at the nonce before; or a majority of two endpoints or more, over 3 blocks and by at most 64; or a majority on
+   * request. Undefined: nothing is known for certain, and nothing may be signed. What is claimed without such evidence for 3 blocks
+   * disables the relayer.
+   */
+  believe(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested?: boolean): Promise<number | undefined>
+  /** The transaction that used a nonce, proven by its signed bytes, of whichever endpoint shows it first. */
+  findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
+  /** Whether a majority claims a count that nothing proves. */
+  isInDoubt(relayer_key: number): boolean
+}
+
+interface EvidenceParts extends Pick<SendingParts, 'store' | 'elapsed' | 'observer'> {
+  setDisabled(relayer: RelayerRow, reason: string | null): Promise<void>
+}
+
+/** What a majority counts, and nothing proves. */
+interface Doubt {
+  from_block: number
+  search_at: number
+  search_ms: number
+  search: Promise<void> | undefined
+  rival: (Rival & { nonce: number }) | undefined
+}
+
+export function createEvidence({ store, elapsed, observer, setDisabled }: EvidenceParts): Evidence {
+  const doubts = new Map<number, Doubt>()
+  /** Of a burst of requests one asks. */
+  const asking = new Map<number, Promise<number | undefined>>()
+  /** By relayer: when a false count was logged last. */
+  const logged = new Map<number, number>()
+
+  async function believe(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested = false) {
+    const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+    if (latest <= next_nonce) {
+      doubts.delete(relayer.key)
+      return latest
+    }
+    if (isRequested) return survey(relayer, reach, latest, true)
+    const asked = asking.get(relayer.key) ?? survey(relayer, reach, latest, false)
+    asking.set(relayer.key, asked)
+    return asked.finally(() => asking.delete(relayer.key))
+  }
+
+  async function survey(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested: boolean) {
+    const { chain_id, address } = relayer
+    const { next_nonce } = await store.getAccount(chain_id, address)
+    const looks = await askEach(reach.each, (node) => lookAt(node, address))
+    const counted = reachedByMost(looks.map((look) => look?.latest))
+    const head = reachedByMost(looks.map((look) => look?.head))
+    if (counted === undefined || head === undefined) return undefined
+    if (counted <= next_nonce) {
+      doubts.delete(relayer.key)
+      noteFalse(relayer, latest, next_nonce)
+      return counted
+    }
+
+    const raise = async (to: number, evidence: string, isProven: boolean) => {
+      observer.nonceNoticed?.('nonce counter raised', { relayer_id: relayer.id, from: next_nonce, to, evidence })
+      await store.raiseNonce(chain_id, address, to, isProven)
+      doubts.delete(relayer.key)
+      return to
+    }
+    const doubt = doubtOf(relayer, head)
+    await searched(doubt, reach.each, relayer, counted - 1)
+    const { rival } = doubt
+    if (rival && rival.nonce >= next_nonce && rival.nonce < counted) {
+      // What a reorganization may take back proves nothing for good.
+      const isDeep = head - rival.block_number + 1 >= reach.network.required_confirmations
+      return raise(rival.nonce + 1, `signed transaction ${rival.hash}`, isDeep)
+    }
+    if (isRequested) return raise(counted, 'a majority of endpoints, on request', false)
+    if (head - doubt.from_block < doubt_blocks) return undefined
+    const isPlausible = counted - next_nonce <= plausible_step && reach.each.length >= min_witnesses
+    if (isPlausible) return raise(counted, 'a majority of endpoints', false)
+    await setDisabled(relayer, explainDoubt(counted, next_nonce))
+    return undefined
+  }
+
+  function noteFalse({ key, id }: RelayerRow, counted: number, next_nonce: number): void {
+    if ((logged.get(key) ?? Number.NEGATIVE_INFINITY) > elapsed() - log_again_ms) return
+    if (logged.size >= max_remembered) logged.clear()
+    logged.set(key, elapsed())
+    observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce })
+  }
+
+  function doubtOf({ key }: RelayerRow, head: number): Doubt {
+    const known = doubts.get(key)
+    if (known) return known
+    if (doubts.size >= max_remembered) doubts.clear()
+    const doubt: Doubt = {
+      from_block: head,
+      search_at: 0,
+      search_ms: first_search_ms,
+      search: undefined,
+      rival: undefined,
+    }
+    doubts.set(key, doubt)
+    return doubt
+  }
+
+  /** Waits for a search a little while, and starts one when none is under way and the time has come. */
+  async function searched(doubt: Doubt, each: OneNode[], relayer: RelayerRow, nonce: number): Promise<void> {
+    if (!doubt.search && elapsed() >= doubt.search_at) {
+      doubt.search = findRival(each, relayer, nonce)
+        .then((rival) => {
+          if (rival) doubt.rival = { ...rival, nonce }
+        })
+        .finally(() => {
+          doubt.search = undefined
+          doubt.search_at = elapsed() + doubt.search_ms
+          doubt.search_ms = Math.min(doubt.search_ms * 2, max_search_ms)
+        })
+    }
+    if (doubt.search) await within(patience_ms, doubt.search)
+  }
+
+  async function findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined> {
+    for (const node of each) {
+      const found = await within(max_search_of_one_ms, searchOne(node, relayer, nonce))
+      if (found) return found
+    }
+    return undefined
+  }
+
+  return { believe, findRival, isInDoubt: (relayer_key) => doubts.has(relayer_key) }
+}
+
+async function searchOne(node: OneNode, relayer: RelayerRow, nonce: number): Promise<Rival | undefined> {
+  const { head, latest } = await lookAt(node, relayer.address)
+  return latest > nonce ? node.findByNonce(relayer, nonce, head) : undefined
+}
+
+/** The transactions' receipts that lie deep enough, by every endpoint that has one. */
+export async function deepReceipts({ each, network }: Surveyed, hash: string) {
+  const answers = await askEach(each, async (node) => {
+    const [head, [receipt]] = await Promise.all([node.head(), node.receipts([hash])])
+    return receipt && head.number - receipt.block_number + 1 >= network.required_confirmations ? receipt : null
+  })
+  return given(answers).filter((receipt) => receipt !== null)
+}
+
+export const doubted = 'The nodes count'
+
+const explainDoubt = (counted: number, next_nonce: number): string =>
+  `${doubted} ${counted} transactions of this account, and this service gave ${next_nonce} nonces: no signed transaction ` +
+  'proves the difference. Sending has stopped until the nodes count otherwise, or until POST .../nonce/heal accepts their count'

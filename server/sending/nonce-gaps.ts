@@ -1,0 +1,103 @@
+import type { RelayerRow } from '../store/rows.ts'
+import type { Reach, SendingParts } from './parts.ts'
+import { askEach, lookAt, reachedByMost } from './survey.ts'
+
+const max_gaps = 100
+const max_holders = 2_000
+const max_remembered = 10_000
+const hour_ms = 3_600_000
+const default_fills_per_hour = 10
+
+export interface Gaps {
+  /** Nonces from the chain's count on that no transaction holds, below the next one to be given; at most 100. */
+  of(account: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number): Promise<number[]>
+  /**
+   * Closes gaps, once a majority of the endpoints confirms the account's count. Unsigned transactions move down and the counter is
+   * lowered. A gap that is left below a signed nonce is filled by a transfer of nothing, as often as the policy
+   * `max_gap_fills_per_hour` allows. Answers how many are left open.
+   */
+  close(relayer: RelayerRow, reach: Pick<Reach, 'each'>, latest: number): Promise<number>
+}
+
+export function createGaps({
+  store,
+  makeId,
+  elapsed,
+  observer,
+}: Pick<SendingParts, 'store' | 'makeId' | 'elapsed' | 'observer'>): Gaps {
+  /** By relayer: when nonces were filled, of the last hour. */
+  const fills = new Map<number, number[]>()
+  /** By relayer: what was logged last. */
+  const told = new Map<number, string>()
+
+  async function of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
+    const { next_nonce } = await store.getAccount(chain_id, address)
+    // A hole further on shows when what lies before it is mined.
+    const to = Math.min(next_nonce, latest + max_holders)
+    const held = new Set((await store.holders(chain_id, address, latest, to, max_holders)).map(({ nonce }) => nonce))
+    // A nonce that was given back in between is no gap: it is the next one.
+    const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
+    const gaps: number[] = []
+    for (let nonce = latest; nonce < end && gaps.length < max_gaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
+    return gaps
+  }
+
+  async function close(relayer: RelayerRow, reach: Pick<Reach, 'each'>, latest: number): Promise<number> {
+    const { chain_id, address } = relayer
+    const open = (await of(relayer, latest)).length
+    if (open === 0) return 0
+    const looks = await askEach(reach.each, (node) => lookAt(node, address))
+    const least = reachedByMost(looks.map((look) => look && -look.latest))
+    if (least === undefined) return open
+    const { next_nonce: before } = await store.getAccount(chain_id, address)
+    const { moved, gaps } = await store.compactNonces(chain_id, address, -least)
+    const { next_nonce } = await store.getAccount(chain_id, address)
+    if (next_nonce < before || moved > 0) {
+      observer.nonceNoticed?.('nonce counter lowered', { relayer_id: relayer.id, from: before, to: next_nonce, moved })
+    }
+    return gaps.length - (await fill(relayer, gaps))
+  }
+
+  /** Answers how many were filled. */
+  async function fill(relayer: RelayerRow, gaps: number[]): Promise<number> {
+    if (gaps.length === 0) return 0
+    const allowed = relayer.policies.max_gap_fills_per_hour ?? default_fills_per_hour
+    const recent = (fills.get(relayer.key) ?? []).filter((at) => at > elapsed() - hour_ms)
+    const nonces = gaps.slice(0, Math.max(0, allowed - recent.length))
+    const event = nonces.length === 0 ? 'nonce gaps left: the limit per hour is reached' : 'nonce gaps filled'
+    const said = `${event} ${gaps}`
+    if (told.get(relayer.key) !== said) {
+      observer.nonceNoticed?.(event, { relayer_id: relayer.id, gaps, nonces, max_gap_fills_per_hour: allowed })
+    }
+    for (const nonce of nonces) {
+      await store.createTransaction(fillerOf(relayer, makeId(), nonce))
+      recent.push(elapsed())
+    }
+    if (fills.size >= max_remembered || told.size >= max_remembered) for (const map of [fills, told]) map.clear()
+    fills.set(relayer.key, recent)
+    told.set(relayer.key, said)
+    return nonces.length
+  }
+
+  return { of, close }
+}
+
+const fillerOf = ({ key, id, chain_id, address }: RelayerRow, made_id: string, nonce: number) => ({
+  id: made_id,
+  relayer_key: key,
+  relayer_id: id,
+  chain_id,
+  from: address,
+  to: address,
+  value: '0',
+  data: null,
+  gas_limit: null,
+  gas_price: null,
+  max_fee_per_gas: null,
+  max_priority_fee_per_gas: null,
+  speed: null,
+  valid_until: null,
+  intent: 'cancel' as const,
+  status_reason: 'Fills a nonce that no transaction held',
+  nonce,
+})

@@ -1,0 +1,180 @@
+import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
+import type { Reach, SendingParts } from './parts.ts'
+import { spendingOf } from './policies.ts'
+import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
+import { waitColumns } from './wait-reason.ts'
+
+const first_wait_ms = 1_000
+const max_wait_ms = 60_000
+const max_at_once = 4
+const max_remembered = 10_000
+const max_renumbered = 2_000
+/** For how many blocks a majority of two endpoints or more must call a nonce used before what was never signed gets another one. */
+const unsigned_blocks = 3
+
+type Surveyed = Pick<Reach, 'each' | 'network'>
+type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
+
+/** One transaction whose nonce is used, by the chain's count, and that has no receipt. */
+interface Case {
+  /** Since when all surveys say so; undefined: the last one did not. */
+  since: number | undefined
+  from_block: number
+  look_at: number
+  wait_ms: number
+  isOpen: boolean
+}
+
+interface TracingParts extends Pick<SendingParts, 'store' | 'now' | 'elapsed'> {
+  findRival: Evidence['findRival']
+  give_up_ms: number
+}
+
+/**
+ * Finds out what used the nonces of transactions that have no receipt, by asking every endpoint, in the background: it holds up
+ * nothing. A transaction is sent again under another nonce only when
+ * - the rival's signed bytes prove that this account signed them for this nonce,
+ * - a majority of all endpoints has the rival deep enough in a block, and none has a receipt of anything signed for the transaction,
+ * - and this process has known the transaction from the start: a restored backup's may have been sent already.
+ * A rival with the very same content is a copy of this service, and the transaction is taken over. Without proof it waits and says so;
+ * after `give_up_ms` in which every survey agreed that the nonce is used it fails.
+ */
+export function createTracing({ store, now, elapsed, findRival, give_up_ms }: TracingParts) {
+  const cases = new Map<number, Case>()
+  const newestAtStart = store.newestKey()
+  let underWay = 0
+
+  /** `changed`: called after a change, later. */
+  function trace(relayer: RelayerRow, reach: Surveyed, row: TransactionRow, changed: () => void): void {
+    const known = caseOf(row.key)
+    if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
+    known.isOpen = true
+    underWay += 1
+    investigate(relayer, reach, row, known)
+      .then((isChanged) => isChanged && changed())
+      // An endpoint that fails, or a store that closes, is met again by the next look.
+      .catch(() => undefined)
+      .finally(() => {
+        underWay -= 1
+        known.isOpen = false
+        known.look_at = elapsed() + Math.min(known.wait_ms, give_up_ms)
+        known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
+      })
+  }
+
+  function caseOf(key: number): Case {
+    const known = cases.get(key)
+    if (known) return known
+    if (cases.size >= max_remembered) cases.clear()
+    const made = { since: undefined, from_block: 0, look_at: 0, wait_ms: first_wait_ms, isOpen: false }
+    cases.set(key, made)
+    return made
+  }
+
+  /** Whether the row has changed. */
+  async function investigate(relayer: RelayerRow, reach: Surveyed, row: TransactionRow, known: Case): Promise<boolean> {
+    const nonce = row.nonce as number
+    const hashes = (await store.attempts(row.key)).map(({ hash }) => hash)
+    const answers = await askEach(reach.each, async (node) => {
+      const [{ head, latest }, receipts] = await Promise.all([lookAt(node, relayer.address), node.receipts(hashes)])
+      return { head, latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
+    })
+    const answered = given(answers)
+    const usedBy = answered.filter(({ latest }) => latest > nonce).length
+    if (answered.some(({ hasReceipt }) => hasReceipt) || usedBy < majorityOf(answered.length)) {
+      known.since = undefined
+      return false
+    }
+    const head = reachedByMost(answered.map((answer) => answer.head)) as number
+    if (known.since === undefined) Object.assign(known, { since: elapsed(), from_block: head })
+
+    const rival = await findRival(reach.each, relayer, nonce)
+    const receipts = rival ? await deepReceipts(reach, rival.hash) : []
+    const isSettled = receipts.length >= majorityOf(reach.each.length)
+    if (rival && isSettled && !hashes.includes(rival.hash)) {
+      return conclude(relayer, row, rival, hashes.length > 0, receipts.filter(({ succeeded }) => succeeded).length)
+    }
+    const isAgreed = usedBy >= majorityOf(reach.each.length) && reach.each.length >= min_witnesses
+    if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
+      if (head - known.from_block >= unsigned_blocks) {
+        const reason = `Nonce ${nonce} was used elsewhere before this was signed; it has a new one`
+        return (await store.renumber(row.key, row.revision, reason, [])) !== undefined
+      }
+    }
+    if (elapsed() - (known.since ?? 0) >= give_up_ms) return giveUp(row)
+    return wait(row)
+  }
+
+  /** `succeeded`: how many endpoints say that the rival did not revert. */
+  async function conclude(
+    relayer: RelayerRow,
+    row: TransactionRow,
+    rival: Rival,
+    isSigned: boolean,
+    succeeded: number,
+  ): Promise<boolean> {
+    const { key, revision } = row
+    const { hash, block_number, block_hash } = rival
+    cases.delete(key)
+    const data = await store.dataOf(key)
+    if (rival.to === row.to && rival.value === BigInt(row.value) && rival.data === (data ?? '0x')) {
+      const copy = 'Sent at this nonce by another copy of this service'
+      const end =
+        succeeded > 0
+          ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
+          : { status: 'failed' as const, status_reason: `Reverted. ${copy}` }
+      return isMoved(await store.move([{ key, revision, set: { hash, block_number, block_hash, ...end } }]))
+    }
+    if (row.intent === 'send' && isNew(row, await newestAtStart)) {
+      const reason = `Nonce ${row.nonce} was used elsewhere by ${hash}; it has a new one`
+      return (
+        (await store.renumber(key, revision, reason, isSigned ? spendingOf(relayer, { ...row, data }) : [])) !==
+        undefined
+      )
+    }
+    const status_reason = `Not sent: ${hash}, which this service does not know, has used nonce ${row.nonce}`
+    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason } }]))
+  }
+
+  async function wait(row: TransactionRow): Promise<boolean> {
+    const text =
+      `the nodes say that nonce ${row.nonce} is used, by no transaction of this service, and none of them shows the ` +
+      'transaction that used it'
+    const set = waitColumns(row, { waiting_for: 'uncertain_nonce', text })
+    if (row.status_reason === set.status_reason) return false
+    const { key, revision } = row
+    return isMoved(await store.move([{ key, revision, set }]))
+  }
+
+  async function giveUp(row: TransactionRow): Promise<boolean> {
+    const { key, revision, nonce } = row
+    cases.delete(key)
+    const status_reason =
+      `The nodes say that nonce ${nonce} is used, and none of them shows by which transaction. ` +
+      'Check the chain before you send it again'
+    // A nonce at which nothing was signed is held by nothing.
+    const unsigned = row.hash === null ? { nonce: null } : {}
+    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, ...unsigned } }]))
+  }
+
+  /** By request: gives what was never signed, at nonces below the account's count, the next ones. */
+  async function renumberUnsigned({ key }: RelayerRow, latest: number): Promise<void> {
+    for (const row of await store.pending(key, 0, latest, max_renumbered)) {
+      if (row.hash !== null || !isNew(row, await newestAtStart)) continue
+      await store.renumber(
+        row.key,
+        row.revision,
+        `Nonce ${row.nonce} is used, and POST .../nonce/heal accepted that`,
+        [],
+      )
+    }
+  }
+
+  return { trace, renumberUnsigned }
+}
+
+/** Accepted since this process started: no other copy of the database can have sent it. */
+const isNew = ({ key }: TransactionRow, newestAtStart: number): boolean => key > newestAtStart
+
+const isMoved = ([row]: (TransactionRow | undefined)[]): boolean => row !== undefined

@@ -1,0 +1,50 @@
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { columns, type Row, read } from './transaction-rows.ts'
+
+/** Of the newest transactions of a relayer, how many are looked through for those that a reorganization may have taken back. */
+const max_looked_through = 2_000
+const ended = ['confirmed', 'failed', 'canceled', 'expired']
+
+/** What has ended in a block that a deep reorganization may still replace. */
+export function watches({
+  db,
+  write,
+}: Connection): Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 'newestKey'> {
+  const insert = db.prepare<[number]>(
+    'INSERT OR IGNORE INTO watches (relayer_key) SELECT key FROM relayers WHERE key = ?',
+  )
+  const exists = db.prepare<[number]>('SELECT 1 FROM watches WHERE relayer_key = ?')
+  const remove = db.prepare<[number]>('DELETE FROM watches WHERE relayer_key = ?')
+  // One for each status, so that the index of status and sequence gives the newest without a sort.
+  const newest = ended.map((status) =>
+    db.prepare<[number], { block_number: number | null; block_hash: string | null }>(`
+      SELECT block_number, block_hash FROM transactions
+      WHERE relayer_key = +? AND status = '${status}' ORDER BY sequence DESC LIMIT 1`),
+  )
+  const since = ended.map((status) =>
+    db.prepare<[number, number], Row>(`
+      SELECT ${columns} FROM (
+        SELECT * FROM transactions WHERE relayer_key = +? AND status = '${status}'
+        ORDER BY sequence DESC LIMIT ${max_looked_through}
+      ) WHERE block_number >= +?`),
+  )
+  const newestKey = db.prepare<[], number>('SELECT coalesce(max(key), 0) FROM transactions').pluck()
+
+  return {
+    watch: async (relayer_key) => {
+      if (!exists.get(relayer_key)) write(() => void insert.run(relayer_key))
+    },
+    unwatch: async (relayer_key) => write(() => void remove.run(relayer_key)),
+    newestEnded: async (relayer_key) => {
+      const blocks = newest.flatMap((select) => {
+        const { block_number = null, block_hash = null } = select.get(relayer_key) ?? {}
+        return block_number === null || block_hash === null ? [] : [{ number: block_number, hash: block_hash }]
+      })
+      return blocks.sort((a, b) => b.number - a.number)[0]
+    },
+    endedSince: async (relayer_key, block_number) =>
+      since.flatMap((select) => select.all(relayer_key, block_number).map(read)),
+    newestKey: async () => newestKey.get() as number,
+  }
+}
