@@ -4,48 +4,58 @@ import type { Connection } from './connection.ts'
 /** How long one commit holds up others. What is left is committed in the next turn of the event loop. */
 const max_commit_ms = 10
 
+interface Waiting {
+  deed: Deed | undefined
+  run(): unknown
+  resolve(value: never): void
+  reject(error: unknown): void
+}
+
+const queues = new WeakMap<Connection, Waiting[]>()
+
 /**
- * Gathers what is asked for in one turn of the event loop and commits it together: one fsync for all of them. Each stays the deed
- * of the one who asked.
+ * Gathers what is asked for in one turn of the event loop, by whichever verb, and commits it together: one fsync for all of it. Each
+ * stays the deed of the one who asked. When one of them fails they are committed one by one, so that only that one fails.
  */
-export function inOneCommit<In, Out>(
-  { write, doer, attributed }: Connection,
-  one: (input: In) => Out,
-): (input: In) => Promise<Out> {
-  let waiting: { input: In; deed: Deed | undefined; resolve(value: Out): void; reject(error: unknown): void }[] = []
+export function inOneCommit<In, Out>(connection: Connection, one: (input: In) => Out): (input: In) => Promise<Out> {
+  const queue = queues.get(connection) ?? []
+  queues.set(connection, queue)
 
-  /** How many of those that wait were taken is known when it throws, too. */
-  const commitSome = (batch: typeof waiting): { results: Out[]; taken: number } | { error: unknown; taken: number } => {
-    const results: Out[] = []
-    let taken = 0
-    try {
-      write(() => {
-        const end = performance.now() + max_commit_ms
-        for (const { input, deed } of batch) {
-          if (taken > 0 && performance.now() > end) break
-          taken += 1
-          results.push(attributed(deed, () => one(input)))
-        }
-      })
-      return { results, taken }
-    } catch (error) {
-      return { error, taken: taken === 0 ? batch.length : taken }
-    }
-  }
-
-  const commit = () => {
-    const done = commitSome(waiting)
-    const settled = waiting.slice(0, done.taken)
-    waiting = waiting.slice(done.taken)
-    if (waiting.length > 0) setImmediate(commit)
-    for (const [index, { resolve, reject }] of settled.entries()) {
-      if ('error' in done) reject(done.error)
-      else resolve(done.results[index] as Out)
-    }
-  }
   return (input) =>
     new Promise((resolve, reject) => {
-      waiting.push({ input, deed: doer(), resolve, reject })
-      if (waiting.length === 1) setImmediate(commit)
+      queue.push({ deed: connection.doer(), run: () => one(input), resolve, reject })
+      if (queue.length === 1) setImmediate(() => commitSome(connection, queue))
     })
+}
+
+function commitSome(connection: Connection, queue: Waiting[]): void {
+  const results: unknown[] = []
+  let taken = 0
+  let failed: { error: unknown } | undefined
+  try {
+    connection.write(() => {
+      const end = performance.now() + max_commit_ms
+      for (const { deed, run } of queue) {
+        if (taken > 0 && performance.now() > end) break
+        taken += 1
+        results.push(connection.attributed(deed, run))
+      }
+    })
+  } catch (error) {
+    failed = { error }
+  }
+  // With none taken the database could not even begin: that holds for all of them.
+  const batch = queue.splice(0, taken || queue.length)
+  if (queue.length > 0) setImmediate(() => commitSome(connection, queue))
+  if (!failed) for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
+  else if (taken <= 1) for (const { reject } of batch) reject(failed.error)
+  else for (const waiting of batch) commitAlone(connection, waiting)
+}
+
+function commitAlone({ write, attributed }: Connection, { deed, run, resolve, reject }: Waiting): void {
+  try {
+    resolve(write(() => attributed(deed, run)) as never)
+  } catch (error) {
+    reject(error)
+  }
 }

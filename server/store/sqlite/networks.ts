@@ -28,9 +28,7 @@ export function networks({ db, writeCached }: Connection): Networks {
       average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
       features = $features, tags = $tags
     WHERE id = $id`)
-  const used = db.prepare<[string]>(
-    'SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = ?) LIMIT 1',
-  )
+  const used = db.prepare<[string]>('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = ?)')
   const remove = db.prepare<[string]>('DELETE FROM networks WHERE id = ?')
 
   return {

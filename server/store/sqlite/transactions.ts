@@ -1,9 +1,9 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Attempt, AttemptRow, AuditEntry, Move, OverLimit, Spend, TransactionRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
+import { inOneCommit } from './in-one-commit.ts'
 import { inSteps } from './in-steps.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
@@ -199,17 +199,19 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const weightOf = ({ key, set, attempt }: Move): number =>
     2 * (bytesStored.get(key) ?? 0) + (set.data?.length ?? 0) + (attempt?.raw.length ?? 0)
 
+  const moveLot = inOneCommit(connection, (lot: Move[]) => lot.map(move))
+
   const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
     const moved: (TransactionRow | undefined)[] = []
     while (moved.length < moves.length) {
-      if (moved.length > 0) await turn()
       const lot: Move[] = []
-      for (let bytes = 0; moved.length + lot.length < moves.length && bytes < max_move_bytes; ) {
+      let bytes = 0
+      while (moved.length + lot.length < moves.length && bytes < max_move_bytes) {
         const next = moves[moved.length + lot.length] as Move
         lot.push(next)
         bytes += weightOf(next)
       }
-      moved.push(...write(() => lot.map(move)))
+      moved.push(...(await moveLot(lot)))
     }
     return moved
   }
