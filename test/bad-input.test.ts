@@ -141,6 +141,17 @@ test('what is wrong with a transaction, a question or a time', async () => {
     send('a price below nothing', '"value":"1","gas_price":-1', '/body/gas_price'),
     send('a fraction of gas', '"value":"1","gas_limit":21000.5', '/body/gas_limit'),
     send('a time in words', '"value":"1","valid_until":"tomorrow"', '/body/valid_until'),
+    ...[
+      '2026-01-01 00:00:00Z',
+      '2026-01-01\\n00:00:00Z',
+      '2026-01-01\\t00:00:00Z',
+      '2026-01-01T00:00:00+0100',
+      '2026-02-29T00:00:00Z',
+      '2026-01-01T00:00:00+24:00',
+    ].map((time) => send(time, `"value":"1","valid_until":"${time}"`, '/body/valid_until')),
+    ...['2026-01-01%2000:00:00Z', '2026-01-01%0A00:00:00Z', '2026-01-01T00:00:00%2B0100'].map((time) =>
+      list(`created_after=${time}`, 'created_after'),
+    ),
     send('a leap second', '"value":"1","valid_until":"2016-12-31T23:59:60Z"', '/body/valid_until'),
     send('a nonce of its own', '"value":"1","nonce":7', '/body/nonce'),
     bad('no transaction', withBody(`POST ${transactions}`, '[]'), '/body'),
@@ -180,4 +191,13 @@ test('what is wrong with a transaction, a question or a time', async () => {
     missing('a nonce that is not used', get(`${transactions}/by-nonce/7`), 'Transaction with nonce 7 not found'),
     missing('a transaction of nobody', get('/api/v1/relayers/none/transactions/none'), unknown),
   ])
+})
+
+test('a time is read in any form of RFC 3339', async () => {
+  const { raw } = await startTestService()
+  for (const time of ['2026-01-01T00:00:00Z', '2024-02-29t23:59:59.123456789z', '2026-01-01T00:00:00-23:59']) {
+    const answer = await raw(`${transactions}/?created_after=${encodeURIComponent(time)}`)
+    expect([time, answer.status]).toEqual([time, 200])
+    await answer.body?.cancel()
+  }
 })

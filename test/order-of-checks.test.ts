@@ -25,7 +25,7 @@ test('a token that is missing, malformed, doubled or wrong', async () => {
     signing('no scheme', (token) => [`Authorization: ${token}`]),
     signing('another scheme', (token) => [`Authorization: Basic ${token}`]),
     signing('a scheme that ends alike', (token) => [`Authorization: NotBearer ${token}`]),
-    signing('two spaces', (token) => [`Authorization: Bearer  ${token}`]),
+    signing('a tab', (token) => [`Authorization: Bearer\t${token}`]),
     signing('in quotes', (token) => [`Authorization: Bearer "${token}"`]),
     signing('a list', (token) => [`Authorization: Bearer ${token}, Bearer ${token}`]),
     signing('one character more', (token) => [`Authorization: Bearer ${token}A`]),
@@ -46,10 +46,12 @@ const swapCase = (text: string) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   )
 
-test('the scheme is read in any case', async () => {
+test('the scheme is read in any case, and any number of spaces behind it', async () => {
   const { url, api_key } = await startTestService()
   const answer = await exchange(url, rawRequest(sign, [`authorization: bEARER ${api_key}`, ...json(body)], body))
   expect(answer.status).toBe(200)
+  const spaced = [`Authorization: Bearer   ${api_key}`, ...json(body)]
+  expect((await exchange(url, rawRequest(sign, spaced, body))).status).toBe(200)
 })
 
 test('the token is looked at before everything else', async () => {
@@ -133,20 +135,36 @@ test('then the route, then the shape, then what it names', async () => {
 })
 
 test('what is no HTTP is answered in the same shape', async () => {
-  const raw = (name: string, bytes: string, status = 400, message = 'Bad Request'): Case => ({
+  const raw = (name: string, bytes: string, status = 400, message = 'Bad Request', at?: string): Case => ({
     name,
+    ...(at !== undefined && { at }),
     send: () => bytes,
     status,
     message,
   })
   const line = 'GET /api/v1/health HTTP/1.1\r\n'
+  const wrong = (name: string, bytes: string, at: string) => raw(name, bytes, 400, 'Bad Request', at)
   await expectRefused(await startTestService(), [
     raw('TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n'),
     raw('the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-    raw('an unknown method', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n'),
+    raw('an unknown method', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 501, 'Not Implemented'),
+    raw('an unknown method that begins as a known one', 'GETS / HTTP/1.1\r\nHost: a\r\n\r\n', 501, 'Not Implemented'),
+    raw('a method for proxies', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 501, 'Not Implemented'),
     raw('a control character in the path', 'GET /a\x01b HTTP/1.1\r\nHost: a\r\n\r\n'),
     raw('bytes beyond ASCII in the path', 'GET /é HTTP/1.1\r\nHost: a\r\n\r\n'),
-    raw('no host', `${line}\r\n`),
+    wrong('no host', `${line}\r\n`, '/headers/host'),
+    wrong('two hosts', `${line}Host: a\r\nHost: a\r\n\r\n`, '/headers/host'),
+    ...['a b', 'a/b', 'u@a', 'a:b', '[::1', '\xe9'].map((host) =>
+      wrong(`the host ${host}`, `${line}Host: ${host}\r\n\r\n`, '/headers/host'),
+    ),
+    ...['gzip', 'gzip, chunked', 'x'].map((coding) => {
+      const head = `POST /api/v1/relayers/demo/sign HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n`
+      return wrong(`the transfer coding ${coding}`, head, '/headers/transfer-encoding')
+    }),
+    raw(
+      'chunked twice',
+      'POST /api/v1/relayers/demo/sign HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n',
+    ),
     raw('a length that is no number', `${line}Host: a\r\nContent-Length: 1e3\r\n\r\n`),
     raw(
       'two ways to say how long',

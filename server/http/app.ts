@@ -17,6 +17,7 @@ import type { CountConnection } from './key-connections.ts'
 import { encodeList, isLongList } from './long-list.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
+import { pathOf, queryOf } from './request-target.ts'
 import { type Found, Routes } from './routes.ts'
 import { securityHeaders } from './security-headers.ts'
 import type { Shares } from './shares.ts'
@@ -146,6 +147,10 @@ export function createApp(parts: AppParts): RequestListener {
     const target = { operation, serve: serving(operation) }
     routes.add(operation.method.toUpperCase(), operation.path, target)
     if (operation.method === 'get') routes.add('HEAD', operation.path, target)
+    // A list whose path the contract writes with a slash at its end is served without it too.
+    if (operation.method === 'get' && operation.path.endsWith('/')) {
+      for (const method of ['GET', 'HEAD']) routes.add(method, operation.path.slice(0, -1), target)
+    }
   }
 
   const enter = (request: IncomingMessage, response: ServerResponse) => {
@@ -166,6 +171,7 @@ export function createApp(parts: AppParts): RequestListener {
       audit.flushOverdue()
       const found = routes.find(pathOf(request))
       if (!found) {
+        request.url = pathOf(request) || '/'
         return documents(request as Request, response as Response, (error) => fail(response, error, undefined))
       }
       const target = found.targets.get(request.method as string)
@@ -179,20 +185,6 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 const none = {}
-
-/** A request's target may name the scheme and the host too (RFC 9112, 3.2.2). */
-const origin = /^https?:\/\/[^/?]*/i
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const question = url.indexOf('?')
-  const path = question < 0 ? url : url.slice(0, question)
-  return path.startsWith('/') ? path : path.replace(origin, '')
-}
-
-function queryOf({ url = '' }: IncomingMessage): string {
-  const question = url.indexOf('?')
-  return question < 0 ? '' : url.slice(question + 1)
-}
 
 /** Throws URIError. */
 function readPath({ names, values }: Found<Target>): Record<string, string> {
@@ -247,6 +239,11 @@ async function stream(response: ServerResponse, headers: Record<string, string>,
     ...headers,
   })
   if (response.req.method === 'HEAD') return void response.end()
+  // A client that ends its side of the connection follows no more.
+  const { socket } = response.req
+  const leave = () => void response.destroy()
+  socket.once('end', leave)
+  response.once('close', () => socket.off('end', leave))
   await pipeline(Readable.from(events), response).catch(unlessGone)
 }
 

@@ -5,6 +5,7 @@ import type { Caller } from '../operation.ts'
 import type { ApiKeyRow } from '../store/rows.ts'
 import { digest, readToken } from '../token.ts'
 import { addressReader, networkCheck } from './address.ts'
+import { isDoubled } from './headers.ts'
 
 /** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
 export type Authenticate = (request: IncomingMessage) => Caller
@@ -22,8 +23,8 @@ export interface AuthenticationParts {
   trusted_proxies: string[]
 }
 
-/** RFC 6750: one header, the scheme in any case, one space, a token of its characters. */
-const bearer = /^bearer ([A-Za-z0-9\-._~+/]{1,512}=*)$/i
+/** RFC 6750 and 9110: one header, the scheme in any case, spaces, a token of its characters. */
+const bearer = /^bearer {1,100}([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
 /** What a token is compared with that names no key: whether there is such a key takes no other time. */
 const nobody = digest('')
@@ -51,7 +52,8 @@ export function createAuthentication(parts: AuthenticationParts): Authenticate {
 
   return (request) => {
     const { authorization } = request.headers
-    const text = authorization === undefined || isDoubled(request) ? undefined : bearer.exec(authorization)?.[1]
+    const text =
+      authorization === undefined || isDoubled(request, 'authorization') ? undefined : bearer.exec(authorization)?.[1]
     if (text === undefined) throw unauthorized()
     if (isAdministrator(text)) return administrator
 
@@ -108,16 +110,4 @@ function holderOf(api_key: ApiKeyRow): Holder {
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
   }
-}
-
-/** Node keeps the first of two Authorization headers and says nothing. */
-function isDoubled({ rawHeaders }: IncomingMessage): boolean {
-  let seen = false
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string
-    if (name.length !== 13 || name.toLowerCase() !== 'authorization') continue
-    if (seen) return true
-    seen = true
-  }
-  return false
 }

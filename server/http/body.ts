@@ -17,10 +17,6 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
   const refuse = (path: string, message: string) =>
     new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
 
-  const transfer = request.headers['transfer-encoding']
-  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    throw refuse('/headers/transfer-encoding', 'must be chunked')
-  }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw refuse('/headers/content-encoding', 'must be identity')
   }

@@ -1,11 +1,14 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** The server's open connections, and which of them have a request under way. */
 export interface Connections {
   opened(socket: Socket): void
-  /** A request has begun on it; called once for each, and so `ended`. */
-  begun(socket: Socket): void
-  ended(socket: Socket): void
+  /** A request has begun on it, whose answer this will be; called once for each, and so `ended`. */
+  begun(socket: Socket, answer: ServerResponse): void
+  ended(socket: Socket, answer: ServerResponse): void
+  /** To the requests under way on it, in their order. */
+  answersOn(socket: Socket): ServerResponse[]
   /** Those on which no request is under way. */
   quiet(): Socket[]
   /** Cuts those whose client has not taken what it was answered for as long; to be called about every second. */
@@ -16,7 +19,7 @@ export interface Connections {
 export function createConnections(patience_ms: number, elapsed: () => number): Connections {
   const open = new Set<Socket>()
   // Several requests may have been sent at once on one connection.
-  const busy = new Map<Socket, number>()
+  const busy = new Map<Socket, ServerResponse[]>()
   const stalled = new Map<Socket, { taken: number; since: number }>()
 
   return {
@@ -27,12 +30,17 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
         stalled.delete(socket)
       })
     },
-    begun: (socket) => void busy.set(socket, (busy.get(socket) ?? 0) + 1),
-    ended(socket) {
-      const others = (busy.get(socket) ?? 1) - 1
-      if (others === 0) busy.delete(socket)
+    begun(socket, answer) {
+      const others = busy.get(socket)
+      if (others) others.push(answer)
+      else busy.set(socket, [answer])
+    },
+    ended(socket, answer) {
+      const others = (busy.get(socket) ?? []).filter((other) => other !== answer)
+      if (others.length === 0) busy.delete(socket)
       else busy.set(socket, others)
     },
+    answersOn: (socket) => busy.get(socket) ?? [],
     quiet: () => [...open].filter((socket) => !busy.has(socket)),
     cutStalled() {
       const now = elapsed()

@@ -159,7 +159,7 @@ function createValidators(document: unknown) {
   ).preProcess()
   const requestSchemas = shareSchemas(apiDoc as unknown as Document)
   const answerSchemas = shareSchemas(apiDocRes as unknown as Document)
-  const requests = new RequestValidator(requestSchemas.around as never, { ...options.request, code } as never)
+  const requests = new RequestValidator(requestSchemas.around as never, { ...options.request, code, formats } as never)
   const responses = new ResponseValidator(
     answerSchemas.around as never,
     { ...options.response, code, formats } as never,

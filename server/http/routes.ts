@@ -22,7 +22,7 @@ interface Place<Target> {
 export class Routes<Target> {
   readonly #root: Place<Target> = emptyPlace()
 
-  /** `path`: as the contract writes it; a slash at its end, there or in a request's, means nothing. */
+  /** `path`: as the contract writes it. A slash at its end belongs to it, as an empty segment. */
   add(method: string, path: string, target: Target): void {
     let place = this.#root
     const names: string[] = []
@@ -57,9 +57,7 @@ const emptyPlace = <Target>(): Place<Target> => ({
   names: [],
 })
 
-function segmentsOf(path: string): string[] {
-  return path.slice(1, path.length > 1 && path.endsWith('/') ? -1 : undefined).split('/')
-}
+const segmentsOf = (path: string): string[] => path.slice(1).split('/')
 
 function follow<Target>(
   place: Place<Target>,

@@ -7,8 +7,10 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Detail } from '../errors.ts'
 import { createConnections } from './connections.ts'
 import { type Ended, type Exchange, newExchange } from './exchange.ts'
+import { isDoubled } from './headers.ts'
 import { securityHeaders, securityLines } from './security-headers.ts'
 
 /** Milliseconds. Node's own defaults let a slow client hold a socket for minutes. */
@@ -59,13 +61,16 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
   const times = { ...usual, ...parts.times }
   let closing = false
   const connections = createConnections(times.answer, elapsed)
+  /** Answers after which the connection is closed, because bytes that do not parse followed their requests. */
+  const last = new WeakSet<ServerResponse>()
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const started = elapsed()
     const exchange = newExchange(request, makeId)
     const { socket } = request
-    connections.begun(socket)
+    connections.begun(socket, response)
     response.on('close', () => {
-      connections.ended(socket)
+      connections.ended(socket, response)
+      if (last.has(response)) endSocket(socket)
       exchange.status = response.headersSent ? response.statusCode : 0
       exchange.aborted = !response.writableFinished
       exchange.duration_ms = elapsed() - started
@@ -75,7 +80,8 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
   }
   const serve = (request: IncomingMessage, response: ServerResponse & { locals?: Exchange }) => {
     response.locals = begin(request, response)
-    if (!isWellFormed(request)) return refuse(response, 400, response.locals)
+    const fault = faultOf(request)
+    if (fault) return refuse(response, 400, fault)
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
   }
@@ -91,16 +97,33 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
     serve,
   )
   server.maxConnections = max_connections
+  // A client that ends its side after its request is still answered. Node's types leave the setting out.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', connections.opened)
   const checking = setInterval(connections.cutStalled, times.check).unref()
   server.once('close', () => clearInterval(checking))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  /** For what never becomes a request. */
+  const answerRaw = (socket: Socket, status: number) => {
     const exchange = newExchange(undefined, makeId)
-    exchange.remote_address = (socket as Socket).remoteAddress ?? ''
-    exchange.status = answerClientError(error, socket as Socket, exchange)
-    if (exchange.status !== 0) ended(exchange)
+    exchange.remote_address = socket.remoteAddress ?? ''
+    exchange.status = status
+    writeFailure(socket, status, exchange)
+    ended(exchange)
+  }
+  server.on('clientError', (error: ParseError, stream) => {
+    const socket = stream as Socket
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const answer = connections.answersOn(socket).at(-1)
+    if (!answer) return answerRaw(socket, statusOf(error))
+    if (isReading(answer.req) && !answer.headersSent) return refuse(answer, statusOf(error))
+    last.add(answer)
+    if (!answer.headersSent) answer.setHeader('Connection', 'close')
   })
-  server.on('checkExpectation', (request, response) => refuse(response, 417, begin(request, response)))
+  server.on('connect', (_request, socket) => answerRaw(socket as Socket, 501))
+  server.on('checkExpectation', (request, response: ServerResponse & { locals?: Exchange }) => {
+    response.locals = begin(request, response)
+    refuse(response, 417)
+  })
   server.on('checkContinue', (request, response) => {
     // The body is asked for when somebody begins to read it, which is after the token was checked.
     request.once('resume', () => response.headersSent || response.writeContinue())
@@ -137,34 +160,70 @@ function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
   })
 }
 
-/** What Node itself would refuse without a body, or pass on although no URL has it. */
-const isWellFormed = ({ headers, httpVersion, url = '' }: IncomingMessage): boolean =>
-  (headers.host !== undefined || httpVersion === '1.0') && !/[#\\]/.test(url)
+const authority = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]{0,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{0,5})?$/
 
-function refuse(response: ServerResponse, status: 400 | 417, { request_id }: Exchange) {
+/** A request that Node passes on although HTTP does not allow it (RFC 9112, 3.2 and 6.1); undefined when nothing is wrong. */
+function faultOf(request: IncomingMessage): Detail | undefined {
+  const { headers, httpVersion, url = '' } = request
+  const { host, 'transfer-encoding': transfer } = headers
+  if (host === undefined ? httpVersion !== '1.0' : isDoubled(request, 'host') || !authority.test(host)) {
+    return { path: '/headers/host', message: 'must be given once, as a host name or an address with an optional port' }
+  }
+  if (/[#\\]/.test(url)) return { path: '/path', message: 'must not have # or \\' }
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    return { path: '/headers/transfer-encoding', message: 'must be chunked' }
+  }
+  return undefined
+}
+
+/** Answers and closes the connection. An answer that waits for others on its connection is written after them. */
+function refuse(response: ServerResponse & { locals?: Exchange }, status: number, detail?: Detail) {
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
-    'X-Request-Id': request_id,
+    'X-Request-Id': response.locals?.request_id,
     ...securityHeaders,
     Connection: 'close',
   })
-  response.end(failureBody(status))
+  response.end(failureBody(status, detail))
 }
 
-const failureBody = (status: number) => JSON.stringify({ success: false, data: null, message: STATUS_CODES[status] })
+const failureBody = (status: number, detail?: Detail) =>
+  JSON.stringify({ success: false, data: null, message: STATUS_CODES[status], ...(detail && { details: [detail] }) })
 
-/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. The status; 0 for none. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket, { request_id }: Exchange): number {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return 0
+/** The rest of its body is waited for; without it the request is not carried out. */
+const isReading = (request: IncomingMessage): boolean => !request.complete && request.readableFlowing === true
+
+function endSocket(socket: Socket, last = '') {
+  socket.end(last)
+  setTimeout(() => socket.destroy(), linger_ms).unref()
+}
+
+interface ParseError extends NodeJS.ErrnoException {
+  rawPacket?: Buffer
+}
+
+/** A request line with a method that Node's parser does not know: a token (RFC 9110, 5.6.2). Anything else is no HTTP. */
+const requestLine = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100} \S{1,16000} HTTP\/1\.[01]\r?\n/
+
+function statusOf({ code, rawPacket }: ParseError): number {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408
+    case 'HPE_INVALID_METHOD':
+      return requestLine.test(rawPacket?.toString('latin1', 0, max_header_bytes) ?? '') ? 501 : 400
+    default:
+      return 400
   }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+}
+
+/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
+function writeFailure(socket: Socket, status: number, { request_id }: Exchange) {
   const body = failureBody(status)
-  socket.end(
+  endSocket(
+    socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `X-Request-Id: ${request_id}\r\n${securityLines}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
-  setTimeout(() => socket.destroy(), linger_ms).unref()
-  return status
 }

@@ -27,9 +27,9 @@ export function readAddress(input: string, path: string): string {
 const first_ms = Date.parse('0000-01-01T00:00:00.000Z')
 const last_ms = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** RFC 3339 in UTC with milliseconds. The contract's format lets leap seconds and other times pass that no clock here can tell. */
+/** RFC 3339 in UTC with milliseconds. RFC 3339 has `t` and `z` too. */
 export function readTime(input: string, path: string): string {
-  const ms = Date.parse(input)
+  const ms = Date.parse(input.toUpperCase())
   if (!(ms >= first_ms && ms <= last_ms)) throw badRequest(path, 'is no time that this service can tell')
   return new Date(ms).toISOString()
 }

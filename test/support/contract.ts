@@ -115,14 +115,16 @@ export function idsIn(operation: ContractOperation, target: string): string[] {
   return (route?.pattern.exec(barePath(target)) ?? []).slice(1).map(decodeURIComponent)
 }
 
-const barePath = (target: string) => target.replace(/[?#].*$/s, '').replace(/\/$/, '')
+const barePath = (target: string) => target.replace(/[?#].*$/s, '')
 
 const parameterCount = ({ path }: ContractOperation) => path.split('{').length
 
 const routes = operations
   .map((operation) => {
+    // A path that ends with a slash is served without it too.
+    const end = operation.path.endsWith('/') ? '/?' : ''
     const bare = operation.path.replace(/\/$/, '').replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
-    return { operation, pattern: new RegExp(`^${bare.replaceAll(/\{\w+\}/g, '([^/]+)')}$`, 's') }
+    return { operation, pattern: new RegExp(`^${bare.replaceAll(/\{\w+\}/g, '([^/]+)')}${end}$`, 's') }
   })
   .sort((a, b) => parameterCount(a.operation) - parameterCount(b.operation))
 

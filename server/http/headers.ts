@@ -1,0 +1,13 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Whether a header came more than once. Of Authorization and Host, Node keeps the first and says nothing. `name`: in lower case. */
+export function isDoubled({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let isSeen = false
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] as string
+    if (given.length !== name.length || given.toLowerCase() !== name) continue
+    if (isSeen) return true
+    isSeen = true
+  }
+  return false
+}
