@@ -1767,6 +1767,8 @@ export interface components {
         Selector: string;
         /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
         SelectorInput: string;
+        MaxUnfinished: number;
+        MaxUnfinishedBytes: number;
         FeeMultiple: number;
         /** @description An absent policy does not limit, except `max_fee_multiple`, which is 5 then. */
         RelayerPolicies: {
@@ -1776,6 +1778,8 @@ export interface components {
             max_fee_multiple?: components["schemas"]["FeeMultiple"];
             max_fee_per_transaction?: components["schemas"]["Amount"];
             max_fee_per_day?: components["schemas"]["Amount"];
+            max_unfinished?: components["schemas"]["MaxUnfinished"];
+            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
             allowed_functions?: {
@@ -1837,6 +1841,16 @@ export interface components {
              *     and says so. The fee that some rollups charge for data is not counted.
              */
             max_fee_per_transaction?: components["schemas"]["AmountInput"];
+            /**
+             * @description How many transactions of the relayer may be unfinished (`pending`, `sent`, `submitted`, `mined`) at once; 10,000 where it
+             *     is absent. One more is refused with 429 until some of them end.
+             */
+            max_unfinished?: components["schemas"]["MaxUnfinished"];
+            /**
+             * @description How many bytes of data the relayer's unfinished transactions may have together; 67,108,864 (64 MiB) where it is absent.
+             *     More is refused with 429 until some of them end.
+             */
+            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"];
             /**
              * @description All signatures of any 24 hours together can cost no more wei in fees than this, counted as in `max_fee_per_transaction`
              *     when a transaction is accepted, and in steps of five minutes as in `max_value_per_day`. Of several signatures with
@@ -1903,6 +1917,8 @@ export interface components {
             max_fee_multiple?: components["schemas"]["FeeMultiple"] | null;
             max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
+            max_unfinished?: components["schemas"]["MaxUnfinished"] | null;
+            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"] | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
             allowed_functions?: {
@@ -2037,7 +2053,8 @@ export interface components {
         };
         /**
          * @description The caller's rate limit is used up, or its API key holds as many event streams, RPC calls or request bodies as one
-         *     key may hold at once (`details` says which). Nothing was done.
+         *     key may hold at once, or the relayer has as many unfinished transactions as its policies allow (`details` says which).
+         *     Nothing was done.
          */
         TooManyRequests: {
             headers: {
@@ -2697,6 +2714,8 @@ export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
+export type MaxUnfinished = components['schemas']['MaxUnfinished'];
+export type MaxUnfinishedBytes = components['schemas']['MaxUnfinishedBytes'];
 export type FeeMultiple = components['schemas']['FeeMultiple'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];

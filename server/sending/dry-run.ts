@@ -5,6 +5,7 @@ import { checkFees, feeOf } from './fee-policies.ts'
 import { priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, type Preparation } from './preparation.ts'
+import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface DryRunParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'now'> {
@@ -35,6 +36,8 @@ export function createDryRun({ store, fees, findSigner, preparation, readWanted,
     const fee = quote && feeOf(fees, quote.gas_limit, quote.prices)
     const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, wanted, fee))
     if (over) refusals.push(overLimit(over))
+    const crowded = await store.crowding(relayer.key, dataBytes(wanted), roomOf(relayer))
+    if (crowded) refusals.push(tooMany(crowded))
     const { next_nonce } = await store.getAccount(chain_id, address)
 
     return {

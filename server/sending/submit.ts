@@ -8,6 +8,7 @@ import { highestTaken, priceColumns, type SendingParts } from './parts.ts'
 import { overLimit, spendingOf } from './policies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { atLeast, isPriced } from './replacement.ts'
+import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
@@ -88,6 +89,9 @@ export function createSubmit(parts: SubmitParts): Submit {
       }
       checkPause(found)
       const wanted = readWanted(body)
+      // Before the chain is asked; the commit decides.
+      const crowded = await store.crowding(found.key, dataBytes(wanted), roomOf(found))
+      if (crowded) throw tooMany(crowded)
       const { relayer, quote } = await prepare(found, wanted)
 
       const spending = spendingOf(relayer, wanted, feeOf(fees, quote.gas_limit, quote.prices))
@@ -110,6 +114,7 @@ export function createSubmit(parts: SubmitParts): Submit {
           valid_until: wanted.valid_until,
           intent: 'send',
           status_reason: null,
+          room: roomOf(relayer),
           funds: quote.funds.toString(),
           warnings: warningsOf(fees, relayer, wanted, quote),
           ...(once && { idempotency: once }),
@@ -149,11 +154,9 @@ export function createSubmit(parts: SubmitParts): Submit {
             status_reason: null,
           },
         }
-        const moved = await store.doing(deed, async () =>
-          spending.length > 0 ? store.replaceTransaction(move, spending) : (await store.move([move]))[0],
-        )
+        const moved = await store.doing(deed, () => store.replaceTransaction(move, spending, roomOf(relayer)))
         if (!moved) continue
-        if ('outcome' in moved) throw overLimit(moved)
+        if ('outcome' in moved) throw moved.outcome === 'crowded' ? tooMany(moved) : overLimit(moved)
         wake(relayer.key)
         return { ...moved, data }
       }
@@ -178,6 +181,8 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw notFound(`Relayer with ID ${relayer_id} not found`)
     case 'over_limit':
       throw overLimit(creation)
+    case 'crowded':
+      throw tooMany(creation)
     case 'held':
       throw new Error('The next nonce is held already')
     default:

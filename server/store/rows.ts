@@ -204,6 +204,21 @@ export type NewTransaction = Pick<
   funds?: string
   /** Told in the answer, and in each repetition of it; absent: none. */
   warnings?: Warning[]
+  /** Absent: as many as there may be. */
+  room?: Room
+}
+
+/** How many transactions of a relayer may be unfinished, and how many bytes of data they may have together. */
+export interface Room {
+  max_unfinished: number
+  max_unfinished_bytes: number
+}
+
+/** The relayer has as many unfinished transactions, or as many bytes in them, as it may have. */
+export interface Crowded {
+  outcome: 'crowded'
+  policy: keyof Room
+  limit: number
 }
 
 export interface Account {
@@ -242,6 +257,7 @@ export type Creation =
   /** What is accepted already leaves too little of the funds. */
   | { outcome: 'too_little'; reserved: string }
   | OverLimit
+  | Crowded
 
 /** What was signed once: durable before a node sees it. */
 export interface Attempt extends AttemptRow {

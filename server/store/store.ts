@@ -15,6 +15,7 @@ import type {
   AuditEntry,
   AuditFilter,
   Creation,
+  Crowded,
   Deed,
   Deletion,
   DueDelivery,
@@ -30,6 +31,7 @@ import type {
   RelayerObstacle,
   RelayerRow,
   Replay,
+  Room,
   Settlement,
   SignerRow,
   Slice,
@@ -141,8 +143,14 @@ export interface Store {
    * transactions are split into several, between which others have their turn.
    */
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
-  /** As one `move` that also spends what it adds to what the transaction has been counted with. */
-  replaceTransaction(move: Move, spending: Spend[]): Promise<TransactionRow | OverLimit | undefined>
+  /** As one `move` that also spends what it adds to what the transaction has been counted with, where its data has room. */
+  replaceTransaction(
+    move: Move,
+    spending: Spend[],
+    room: Room,
+  ): Promise<TransactionRow | OverLimit | Crowded | undefined>
+  /** Whether a relayer has no room for one more transaction with so many bytes of data; undefined when it has. */
+  crowding(relayer_key: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
   /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
   /** What `spend` would answer; nothing is counted. `transaction_key`: beyond what that transaction is counted with. */

@@ -6,6 +6,7 @@ import { createEvents, type StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
+import { createUnfinished, crowdedBy } from './room.ts'
 import { createSpending } from './spending.ts'
 import { bytesOf, columns, type Row, read, shownOf } from './transaction-rows.ts'
 
@@ -38,9 +39,10 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const insertKnown = db.prepare<[object]>(`
     INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
     VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
+  const unfinished = createUnfinished(connection)
   const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
 
-  const create = ({ idempotency, spending, funds, warnings = [], ...wanted }: NewTransaction): Creation => {
+  const create = ({ idempotency, spending, funds, warnings = [], room, ...wanted }: NewTransaction): Creation => {
     const { relayer_key, chain_id, from } = wanted
     const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
@@ -54,6 +56,8 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(others) > BigInt(funds)) {
       return { outcome: 'too_little', reserved: others }
     }
+    const crowded = room && crowdedBy(unfinished(relayer_key), { count: 1, bytes: bytesOf(wanted.data) }, room)
+    if (crowded) return crowded
     const taken = spending ? spendings.take(account, spending) : { spent: null }
     if ('outcome' in taken) return taken
     if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)

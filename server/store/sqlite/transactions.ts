@@ -8,6 +8,7 @@ import { inSteps } from './in-steps.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
+import { createUnfinished, crowdedBy } from './room.ts'
 import { createSpending } from './spending.ts'
 import { bytesOf, columns, encode, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
 
@@ -27,6 +28,7 @@ type Transactions = Pick<
   | 'holders'
   | 'isSettledFrom'
   | 'countUnfinished'
+  | 'crowding'
   | 'lastConfirmedAt'
   | 'attempts'
   | 'rawOf'
@@ -114,11 +116,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     `transactions INDEXED BY transactions_flying WHERE status IN ('sent', 'submitted')`,
     `transactions INDEXED BY transactions_mined WHERE status = 'mined'`,
   ]
-  const countUnfinished = db
-    .prepare<[number], number>(
-      'SELECT coalesce(sum(unfinished), 0) FROM transaction_blocks WHERE relayer_key = ? AND level = 1',
-    )
-    .pluck()
+  const unfinishedOf = createUnfinished(connection)
   const lastConfirmed = db
     .prepare<[number], string>(`
       SELECT confirmed_at FROM transactions WHERE relayer_key = +? AND status = 'confirmed'
@@ -270,17 +268,19 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           .map(read),
       ),
     isSettledFrom: async (chain_id, address, nonce) => settled.get(chain_id, address, nonce) !== undefined,
-    countUnfinished: async (relayer_key) => countUnfinished.get(relayer_key) as number,
+    countUnfinished: async (relayer_key) => unfinishedOf(relayer_key).count,
+    crowding: async (relayer_key, bytes, room) => crowdedBy(unfinishedOf(relayer_key), { count: 1, bytes }, room),
     lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
     attempts: async (key) => selectAttempts.all(key),
     rawOf: async (key, number) => rawOf.get(key, number) ?? new Uint8Array(),
     move: moveInLots,
-    replaceTransaction: async (wanted, spending) =>
+    replaceTransaction: async (wanted, spending, room) =>
       write(() => {
         const row = byKey.get(wanted.key)
         if (row?.revision !== wanted.revision) return undefined
-        const taken = takeMore(row, spending)
-        return taken ?? move(wanted)
+        const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
+        const crowded = crowdedBy(unfinishedOf(row.relayer_key), { count: 0, bytes }, room)
+        return crowded ?? takeMore(row, spending) ?? move(wanted)
       }),
     withdraw: async (relayer_key, id, intent, status_reason) =>
       write(() => {

@@ -1,0 +1,28 @@
+import type { Crowded, Room } from '../rows.ts'
+import type { Connection } from './connection.ts'
+
+export interface Unfinished {
+  count: number
+  /** Of data. */
+  bytes: number
+}
+
+/** How much of a relayer's is unfinished, from the counts per block. */
+export function createUnfinished({ db }: Pick<Connection, 'db'>): (relayer_key: number) => Unfinished {
+  const select = db.prepare<[number], Unfinished>(`
+    SELECT coalesce(sum(unfinished), 0) AS count, coalesce(sum(unfinished_bytes), 0) AS bytes
+    FROM transaction_blocks WHERE relayer_key = ? AND level = 1`)
+  return (relayer_key) => select.get(relayer_key) as Unfinished
+}
+
+/** Which limit is passed when `more` is added to what is unfinished; undefined when none is. */
+export function crowdedBy(now: Unfinished, more: Unfinished, room: Room): Crowded | undefined {
+  const { max_unfinished, max_unfinished_bytes } = room
+  if (more.count > 0 && now.count + more.count > max_unfinished) {
+    return { outcome: 'crowded', policy: 'max_unfinished', limit: max_unfinished }
+  }
+  if (more.bytes > 0 && now.bytes + more.bytes > max_unfinished_bytes) {
+    return { outcome: 'crowded', policy: 'max_unfinished_bytes', limit: max_unfinished_bytes }
+  }
+  return undefined
+}
