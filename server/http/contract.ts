@@ -231,7 +231,7 @@ function requestCheck(
 }
 
 function detailsOf(check: Check): Detail[] {
-  return (check.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
+  return (check.errors ?? []).slice(0, max_details).map(({ instancePath, message = 'is wrong', params }) => {
     const unknown = params.additionalProperty ?? params.unevaluatedProperty
     const name = params.missingProperty ?? (unknown === undefined ? undefined : shownName(unknown as string))
     const place = name === undefined ? instancePath : `${instancePath}/${name}`

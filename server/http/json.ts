@@ -112,16 +112,17 @@ function readString(reader: Reader): string {
   return value
 }
 
-/** Past the quote that ends it: the first before which the number of backslashes is even. */
-function endOfString(reader: Reader): number {
-  const { text, at } = reader
-  for (let quote = text.indexOf('"', at + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
-    let before = quote
-    while (text[before - 1] === '\\') before -= 1
-    if ((quote - before) % 2 === 0) return quote + 1
+/** Past the quote that ends it: the first that no backslash precedes, where a backslash takes the character behind it along. */
+function endOfString({ text, at, ...reader }: Reader): number {
+  for (let end = at + 1; end < text.length; end += 1) {
+    const code = text.charCodeAt(end)
+    if (code === quote) return end + 1
+    if (code === backslash) end += 1
   }
-  throw notJson({ ...reader, at: text.length })
+  throw notJson({ ...reader, text, at: text.length })
 }
+
+const [quote, backslash] = ['"', '\\'].map((character) => character.charCodeAt(0))
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
@@ -142,9 +143,9 @@ function readNumber(reader: Reader, isAmount: boolean): number | string {
   throw badRequest(placeOf(reader), 'cannot be read exactly; it must be a number that a double-precision value holds')
 }
 
-/** An integer of 15 digits always is. */
+/** An integer of 15 digits always is; most others are written as JavaScript writes them. */
 const isExact = (source: string, value: number): boolean =>
-  /^-?\d{1,15}$/.test(source) || decimalOf(source) === decimalOf(String(value))
+  /^-?\d{1,15}$/.test(source) || source === String(value) || decimalOf(source) === decimalOf(String(value))
 
 /** One text for each decimal number: its digits without zeros at either end, and the exponent of ten behind them. */
 function decimalOf(source: string): string | undefined {

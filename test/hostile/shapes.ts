@@ -1,3 +1,4 @@
+import { RLP } from '@ethereumjs/rlp'
 import type { ContractOperation, Schema } from '../support/contract.ts'
 import { resolve } from '../support/contract.ts'
 
@@ -31,7 +32,7 @@ export interface Body {
   text: string
 }
 
-/** Each value as the whole body, and in the place of each property that the operation's body may have. */
+/** Each value as the whole body, and in the place of each property that the operation's body may have; and the worst known for it. */
 export function* bodiesOf(operation: ContractOperation): Generator<Body> {
   for (const [name, value] of Object.entries(values)) yield { name, text: value }
   const example = (operation.examples[0] ?? {}) as Record<string, unknown>
@@ -43,6 +44,36 @@ export function* bodiesOf(operation: ContractOperation): Generator<Body> {
       yield { name: `${property}: ${name}`, text: `{${rest}${rest === '' ? '' : ','}"${property}":${value}}` }
     }
   }
+  yield* (worst[operation.id] ?? []).map(({ name, body }) => ({ name, text: JSON.stringify(body) }))
+}
+
+/** An unsigned transaction of type 1 with this access list. */
+const accessing = (entries: [address: Buffer, keys: Buffer[]][]) => ({
+  unsigned_transaction: `0x01${Buffer.from(RLP.encode([31_337, 0, 1, 21_000, '', 0, '0x00', entries])).toString('hex')}`,
+})
+const address = Buffer.alloc(20, 1)
+const keys = (count: number) => Array.from({ length: count }, () => Buffer.alloc(32, 1))
+/** A document of as many values as are signed. */
+const typedData = (type: string, value: unknown) => ({
+  types: { All: [{ name: 'all', type: `${type}[]` }] },
+  primaryType: 'All',
+  domain: {},
+  message: { all: Array.from({ length: 4_900 }, () => value) },
+})
+
+const worst: Record<string, { name: string; body: unknown }[]> = {
+  signMessage: [{ name: 'quotes', body: { message: '"'.repeat(size / 2) } }],
+  signTransaction: [
+    { name: 'a flat RLP list', body: { unsigned_transaction: `0xfa07f000${'01'.repeat(0x07f000)}` } },
+    { name: 'an RLP list of lists', body: { unsigned_transaction: `0xfa07f000${'c0'.repeat(0x07f000)}` } },
+    { name: 'an access list of one address', body: accessing([[address, keys(9_980)]]) },
+    { name: 'an access list of addresses', body: accessing(Array.from({ length: 2_490 }, () => [address, keys(1)])) },
+  ],
+  signTypedDataFull: [
+    { name: 'integers', body: typedData('uint256', '9'.repeat(77)) },
+    { name: 'addresses', body: typedData('address', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266') },
+    { name: 'texts', body: typedData('string', 'x'.repeat(200)) },
+  ],
 }
 
 function propertiesOf(schema: Schema): Set<string> {
