@@ -90,8 +90,6 @@ export interface World {
   openPost?: (url: string) => Post
   /** Compiled already, by one who starts many services. */
   contract?: Contract
-  /** For how long a nonce must be used by nothing that can be found before its transaction fails. Default: an hour. */
-  nonce_give_up_ms?: number
   /** How long clients may take, in the place of the usual times. */
   http_times?: Partial<HttpTimes>
 }
@@ -126,7 +124,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const checkTarget = createTargetCheck(config.allow_private_targets)
     const waiting = createWaiting()
     const lease = createLease(store, 'sender')
-    const nonces = createNonces({ store, observer, makeId, now, elapsed, give_up_ms: world.nonce_give_up_ms })
+    const nonces = createNonces({ store, observer, makeId, now, elapsed })
     const sending = {
       ...{ store, observer, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
       findSigner: keyring.find,

@@ -1,3 +1,4 @@
+import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { clean, minedBy } from './support/ledger.ts'
 import { type Liar, type Lie, testLiar } from './support/liar.ts'
@@ -144,3 +145,35 @@ test('two nodes that agree for three blocks on a small step are followed', async
   await account.finished(rig.chain.mine)
   expect(await account.transactions()).toMatchObject([{ nonce: 10, status: 'confirmed' }])
 })
+
+test.each(['has pruned it', 'does not answer'])(
+  'a nonce was used elsewhere, and the node that is asked for its history %s: others go on, and it ends',
+  async (what) => {
+    const rig = await testRig({ chain: { noMining: true } })
+    const { key = '' } = rig.chain.accounts[1] ?? {}
+    const liar = await testLiar(rig.chain)
+    const account = await rig.addAccount({ key, rpc_urls: [liar.url] })
+    await account.send(1)
+    const row = async () => (await account.transactions()).at(-1)
+    await until('a node has it', async () => (await row())?.status === 'submitted')
+    liar.lie = (method, [, block]) => {
+      if (method !== 'eth_getTransactionCount' || block === 'latest' || block === 'pending') return undefined
+      return what === 'has pruned it' ? new Error('missing trie node 1234 (path )') : new Promise(() => {})
+    }
+    const fees = { type: 2, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gasLimit: 21_000n }
+    const rival = { ...fees, chainId: rig.chain.chain_id, nonce: 0, to: receiver }
+    const hash = await rig.chain.rpc<string>('eth_sendRawTransaction', [await new Wallet(key).signTransaction(rival)])
+    await rig.chain.mine()
+
+    await account.send(1)
+    const isSettled = async () => (await account.transactions())[0]?.status === 'confirmed'
+    await until('the other one is confirmed', isSettled, rig.chain.mine)
+    expect((await row())?.status).toBe('submitted')
+    if (what === 'does not answer') return
+    await until('it says why', async () => (await row())?.status_reason?.startsWith('Waits: the nodes say') ?? false)
+    rig.clock.passed_ms += 3_600_000
+    await account.finished(rig.chain.mine)
+    expect(await row()).toMatchObject({ status: 'failed', status_reason: expect.stringContaining('Check the chain') })
+    expect(await account.score(new Set([hash]))).toEqual({ ...clean(2), withdrawn: 1 })
+  },
+)

@@ -7,6 +7,8 @@ import { waitColumns } from './wait-reason.ts'
 
 const first_wait_ms = 1_000
 const max_wait_ms = 60_000
+/** For how long every survey must agree that a nonce was used, by nothing that can be found, before its transaction fails. */
+const give_up_ms = 3_600_000
 const max_at_once = 4
 const max_remembered = 10_000
 const max_renumbered = 2_000
@@ -28,7 +30,6 @@ interface Case {
 
 interface TracingParts extends Pick<SendingParts, 'store' | 'now' | 'elapsed'> {
   findRival: Evidence['findRival']
-  give_up_ms: number
 }
 
 /**
@@ -38,9 +39,9 @@ interface TracingParts extends Pick<SendingParts, 'store' | 'now' | 'elapsed'> {
  * - a majority of all endpoints has the rival deep enough in a block, and none has a receipt of anything signed for the transaction,
  * - and this process has known the transaction from the start: a restored backup's may have been sent already.
  * A rival with the very same content is a copy of this service, and the transaction is taken over. Without proof it waits and says so;
- * after `give_up_ms` in which every survey agreed that the nonce is used it fails.
+ * after an hour in which every survey agreed that the nonce is used it fails.
  */
-export function createTracing({ store, now, elapsed, findRival, give_up_ms }: TracingParts) {
+export function createTracing({ store, now, elapsed, findRival }: TracingParts) {
   const cases = new Map<number, Case>()
   const newestAtStart = store.newestKey()
   let underWay = 0
@@ -58,7 +59,7 @@ export function createTracing({ store, now, elapsed, findRival, give_up_ms }: Tr
       .finally(() => {
         underWay -= 1
         known.isOpen = false
-        known.look_at = elapsed() + Math.min(known.wait_ms, give_up_ms)
+        known.look_at = elapsed() + known.wait_ms
         known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
       })
   }

@@ -6,8 +6,6 @@ import type { Reach, SendingParts } from './parts.ts'
 
 const max_compared = 10_000
 const restarted = 'The chain began anew'
-/** For how long every survey must agree that a nonce was used, by nothing that can be found, before its transaction fails. */
-const default_give_up_ms = 3_600_000
 
 export interface NonceState {
   next_nonce: number
@@ -41,14 +39,12 @@ export interface Nonces {
   state(relayer: RelayerRow, chain: Pick<Reach['chain'], 'blockHash'>, latest: number | undefined): Promise<NonceState>
 }
 
-interface NonceParts extends Pick<SendingParts, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'> {
-  give_up_ms?: number | undefined
-}
+type NonceParts = Pick<SendingParts, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
 
-export function createNonces({ give_up_ms = default_give_up_ms, ...parts }: NonceParts): Nonces {
+export function createNonces(parts: NonceParts): Nonces {
   const { store } = parts
   const { believe, findRival, isInDoubt } = createEvidence({ ...parts, setDisabled })
-  const tracing = createTracing({ ...parts, findRival, give_up_ms })
+  const tracing = createTracing({ ...parts, findRival })
   const gaps = createGaps(parts)
   const compared = new Map<number, { latest: number; isSame: Promise<boolean> }>()
 
