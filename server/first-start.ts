@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { createFile, lineOf } from './durable-file.ts'
-import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
+import { createVault, type Vault } from './keys/vault.ts'
+import { type MasterKeyFile, masterKeyFile, sealProof, type Unlocked, vaultOf } from './master-key.ts'
 import { makePrivateFile, privacyFaults } from './private-files.ts'
-import type { SignerRow } from './store/rows.ts'
+import type { RightsFault, SignerRow } from './store/rows.ts'
 import type { Store } from './store/store.ts'
 
 export interface Secrets {
@@ -56,6 +57,30 @@ function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
   if (api_key.length < 32) throw new ConfigError(`${api_key_file} does not hold an API key`)
   return { api_key, api_key_file, ...keys }
+}
+
+/**
+ * Unlocks the database, and has its rows that grant rights checked from here on. A change of the master key that was cut short
+ * after its commit is ended here. `first_sealed`: how many rows have got their first MAC. Throws ConfigError.
+ */
+export function openVault(
+  store: Store,
+  { master_key, master_key_file }: Secrets,
+  report: (fault: RightsFault) => void,
+): { vault: Vault; first_sealed: number } {
+  let unlocked: Unlocked | undefined
+  const { first_sealed } = store.protect((sealed) => {
+    const ours = { vault: createVault(master_key), key: master_key, is_protected: false }
+    unlocked = sealed === undefined ? ours : vaultOf([master_key, master_key_file?.next()], sealed)
+    if (!unlocked) {
+      throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
+    }
+    const { vault, is_protected } = unlocked
+    return { guard: vault, is_protected, sealed: sealProof(vault) }
+  }, report)
+  const { vault, key } = unlocked as Unlocked
+  if (key !== master_key) master_key_file?.adopt()
+  return { vault, first_sealed }
 }
 
 /** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */

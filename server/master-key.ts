@@ -49,18 +49,27 @@ function readKey(path: string): Buffer | undefined {
 }
 
 const proof = 'vault_check'
+/** A database whose rows that grant rights carry no MAC has another word in its proof. */
+const protected_word = 'relayer, rights protected'
 
 /** What the database keeps to know its master key by. */
-export const sealProof = (vault: Vault): Uint8Array => vault.seal(Buffer.from('relayer'), proof)
+export const sealProof = (vault: Vault): Uint8Array => vault.seal(Buffer.from(protected_word), proof)
+
+export interface Unlocked {
+  vault: Vault
+  key: Buffer
+  /** Whether the rows of the database that grant rights carry a MAC. */
+  is_protected: boolean
+}
 
 /** The vault of the first of the keys that has sealed the proof; undefined when none has. */
-export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): { vault: Vault; key: Buffer } | undefined {
+export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): Unlocked | undefined {
   for (const key of keys) {
     if (key === undefined) continue
     const vault = createVault(key)
     try {
-      vault.open(sealed, proof)
-      return { vault, key }
+      const word = vault.open(sealed, proof).toString()
+      return { vault, key, is_protected: word === protected_word }
     } catch {
       // Not this one.
     }

@@ -23,6 +23,8 @@ export interface Observer {
   paid?(chain_id: number, fee: bigint): void
   /** An attempt at a delivery came to this. */
   delivered?(outcome: DeliveryOutcome, duration_ms: number): void
+  /** A row that grants rights is not as the service wrote it. */
+  rowRefused?(table: string): void
   /** The database has committed, or rolled back. */
   committed?(duration_ms: number): void
   /** Around an exchange with a node, which rejects when it does not come to an answer. */

@@ -12,7 +12,7 @@ import { AnswerTooLarge } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
 import { hashTypedData } from './evm/typed-data.ts'
 import { parseUnsigned } from './evm/unsigned-transaction.ts'
-import { createDemo, readSecrets, type Secrets } from './first-start.ts'
+import { createDemo, openVault, readSecrets, type Secrets } from './first-start.ts'
 import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
 import { createAudit } from './http/audit.ts'
@@ -26,11 +26,11 @@ import { createShares } from './http/shares.ts'
 import { makeId } from './ids.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
-import { createVault, type Vault } from './keys/vault.ts'
+import type { Vault } from './keys/vault.ts'
 import { createLease } from './lease.ts'
 import { createLog } from './log.ts'
-import { sealProof, vaultOf } from './master-key.ts'
 import { createObservation } from './observation.ts'
+import type { Observer } from './observer.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readWanted } from './operations/wanted.ts'
@@ -117,7 +117,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const chains = createChains(store, lookup, elapsed, observer, world.openPost)
 
   try {
-    const vault = openVault(store, secrets)
+    const vault = unlock(store, secrets, logger, observer)
     const keyring = createKeyring(store, vault)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
@@ -287,7 +287,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       metrics_url,
       api_key: secrets.api_key,
       api_key_file: secrets.api_key_file,
-      demo: (await store.getRelayer('demo')) !== undefined,
+      demo: (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0,
       async close() {
         state.stopping = true
         waiting.stop()
@@ -327,14 +327,20 @@ function openContract(): Contract {
   }
 }
 
-/** A change of the master key that was cut short after its commit is ended here. */
-function openVault(store: Store, { master_key, master_key_file }: Secrets): Vault {
-  const sealed = store.vaultCheck(() => sealProof(createVault(master_key)))
-  const found = vaultOf([master_key, master_key_file?.next()], sealed)
-  if (!found)
-    throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
-  if (found.key !== master_key) master_key_file?.adopt()
-  return found.vault
+/** Unlocks the store, and names rows that another program has changed. Throws ConfigError. */
+function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Vault {
+  try {
+    const { vault, first_sealed } = openVault(store, secrets, (fault) => {
+      logger.error(fault, 'row refused: another program has changed the database')
+      observer.rowRefused?.(fault.table)
+    })
+    if (first_sealed > 0) {
+      logger.warn({ rows: first_sealed }, 'rows that grant rights carry a MAC from now on: rotate the master key once')
+    }
+    return vault
+  } catch (error) {
+    throw error instanceof StoreError ? new ConfigError(error.message) : error
+  }
 }
 
 /** What an error of the chain's means for a transaction; undefined when it is none of the chain's. */

@@ -122,17 +122,18 @@ test('a line says what was asked, by whom, and how long it took: nothing of what
 
 test('what went wrong inside is logged under the id of its request', async () => {
   const service = await startTestService()
+  await service.client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })
   const db = new Database(join(service.data_dir, 'relayer.sqlite'))
-  db.prepare('UPDATE signers SET secret = ?').run(Buffer.from('none'))
+  db.exec('ALTER TABLE deliveries RENAME TO gone')
   db.close()
   const headers = {
     Authorization: `Bearer ${service.api_key}`,
     'Content-Type': 'application/json',
     'X-Request-Id': 'ill',
   }
-  const answer = await service.raw('/api/v1/relayers/demo/sign', { method: 'POST', headers, body })
+  const answer = await service.raw('/api/v1/notifications/hook/health', { headers })
   expect([answer.status, answer.headers.get('x-request-id')]).toEqual([500, 'ill'])
-  expect(linesOf(service).filter(({ level }) => level === 50)).toEqual([
+  expect(linesOf(service).filter(({ level, request_id }) => level === 50 && request_id !== undefined)).toEqual([
     expect.objectContaining({ msg: 'a request failed', request_id: 'ill' }),
   ])
 })

@@ -166,8 +166,9 @@ test('every column of bytes is known: it is sealed and changes with the key, or 
     .all()
   db.close()
   const sealed = ['notifications.former_key', 'notifications.signing_key', 'signers.secret', 'vault_check.sealed']
-  const open = ['attempts.raw', 'api_keys.former_hash', 'api_keys.secret_hash', 'audit.hash']
-  expect(columns).toEqual([...sealed, ...open].sort())
+  const macs = ['api_keys', 'networks', 'notifications', 'relayers', 'signers'].map((table) => `${table}.rights_mac`)
+  const open = ['attempts.raw', 'api_keys.former_hash', 'api_keys.secret_hash', 'audit.hash', ...macs]
+  expect(columns).toEqual([...sealed, ...open, 'rights_manifest.sealed'].sort())
 })
 
 test('a next key that opens nothing is left alone, and does not stand in the way', async () => {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
-import { readSecrets } from '../first-start.ts'
+import { openVault, readSecrets } from '../first-start.ts'
 import { compileContract, readContract } from '../http/contract.ts'
 import { makeId } from '../ids.ts'
 import type { OperationId } from '../operation.ts'
@@ -54,9 +54,13 @@ async function run(): Promise<void> {
   const contract = compileContract(readContract())
   const config = readConfig(process.env)
   // What a first start would make: a database without its master key would be refused by it.
-  for (const warning of readSecrets(config).warnings) process.stderr.write(`Warning: ${warning}.\n`)
+  const secrets = readSecrets(config)
+  for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { now: Date.now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
+  openVault(store, secrets, ({ table, id, reason }) => {
+    process.stderr.write(`Warning: a row of ${table} is refused (${id ?? 'unknown'}: ${reason}).\n`)
+  })
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
   const handlers = apiKeys({ store, makeId, now: Date.now })
   const request = (operation: OperationId, result = 200) => {

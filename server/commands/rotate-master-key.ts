@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { type Config, keyBytes, readConfig } from '../config.ts'
 import { createVault, type Vault } from '../keys/vault.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../master-key.ts'
+import type { RightsFault } from '../store/rows.ts'
 import { type Connection, connect, StoreError } from '../store/sqlite/connection.ts'
-import { secrets } from '../store/sqlite/secrets.ts'
+import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
 import { CommandError, runCommand } from './command.ts'
 
 /** Keys come from settings and files only: a command line is seen by everybody on the machine. */
@@ -38,16 +39,20 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
     const vault = createVault(key)
     file?.announce(key)
     const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
-    const count = reseal((secret, row) => vault.seal(openOne(current.vault, secret, row), row), sealProof(vault), {
-      ...entry,
-      ...{ at: Date.now(), caller: 'command line' },
-    })
+    const rights = { from: current.is_protected ? current.vault : undefined, to: vault }
+    const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
+    const count = reseal(change, sealProof(vault), rights, { ...entry, at: Date.now(), caller: 'command line' })
     file?.adopt()
     const rest = sweepOut(connection)
       ? ''
       : ' What was sealed under the old one could not all be swept out of the file.'
     const where = file ? `${file.path} holds it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
     return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.${rest}`
+  } catch (error) {
+    if (!(error instanceof UntrustedRows)) throw error
+    const [{ table, id }] = error.faults as [RightsFault]
+    const first = `${table}${id === null ? '' : `:${id}`}`
+    throw new CommandError(`${error.message} (${first}): look at them with \`npm run rights -- verify\` first`)
   } finally {
     connection.close()
   }
@@ -83,7 +88,8 @@ function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
   }
 }
 
-function open(database_file: string): Connection {
+/** The database, with nobody else on it until it is closed. Throws CommandError. */
+export function open(database_file: string): Connection {
   try {
     return connect(database_file, {}, true)
   } catch (error) {

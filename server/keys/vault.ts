@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
  * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. What is sealed is bound to the
@@ -9,6 +9,8 @@ export interface Vault {
   seal(secret: Uint8Array, row: string): Uint8Array
   /** Throws when the master key or the row is another, or a byte was changed. */
   open(sealed: Uint8Array, row: string): Buffer
+  /** HMAC-SHA256 under a key of its own, also derived from the master key. */
+  mac(text: string): Buffer
 }
 
 const version = 1
@@ -18,6 +20,7 @@ const tag_bytes = 16
 /** `masterKey`: 32 bytes. */
 export function createVault(masterKey: Uint8Array): Vault {
   const key = Buffer.from(hkdfSync('sha256', masterKey, '', 'relayer secrets at rest', 32))
+  const macKey = Buffer.from(hkdfSync('sha256', masterKey, '', 'rows that grant rights', 32))
 
   return {
     seal(secret, row) {
@@ -36,5 +39,6 @@ export function createVault(masterKey: Uint8Array): Vault {
       decipher.setAuthTag(sealed.subarray(bodyEnd))
       return Buffer.concat([decipher.update(sealed.subarray(bodyStart, bodyEnd)), decipher.final()])
     },
+    mac: (text) => createHmac('sha256', macKey).update(text).digest(),
   }
 }

@@ -81,6 +81,7 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   const rpcDurations = histogram('relayer_rpc_exchange_duration_seconds', 'Time of an exchange', ['host'], slow_s)
   const attempts = counter('relayer_delivery_attempts_total', 'Attempts at deliveries', ['outcome'])
   const attemptDurations = histogram('relayer_delivery_attempt_duration_seconds', 'Time of an attempt', [], slow_s)
+  const refusedRows = counter('relayer_rows_refused_total', 'Rows that another program has changed', ['table'])
   const commits = histogram('relayer_database_commit_duration_seconds', 'Time of a database transaction', [], fast_s)
 
   const unfinished = gauge('relayer_transactions_unfinished', 'Transactions under way', ['status'])
@@ -119,6 +120,7 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
         attempts.inc({ outcome })
         attemptDurations.observe(duration_ms / 1_000)
       },
+      rowRefused: (table) => refusedRows.inc({ table }),
       committed: (duration_ms) => commits.observe(duration_ms / 1_000),
       async rpc({ host: given, methods }, run) {
         const host = hostOf(given)

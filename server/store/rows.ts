@@ -52,6 +52,31 @@ export interface AuditFilter {
   before?: number
 }
 
+/** The cryptography of rows that grant rights, under the master key. */
+export interface RightsGuard {
+  /** HMAC-SHA256. */
+  mac(text: string): Buffer
+  seal(secret: Uint8Array, row: string): Uint8Array
+  /** Throws when it was sealed under another key or for another row. */
+  open(sealed: Uint8Array, row: string): Buffer
+}
+
+/** The master key's word on a database. */
+export interface RightsProof {
+  guard: RightsGuard
+  /** Whether the rows of this database that grant rights carry a MAC already. */
+  is_protected: boolean
+  /** The proof of a database whose rows do. */
+  sealed: Uint8Array
+}
+
+/** A row that grants rights is not as the service wrote it; without an id: some row of the table. */
+export interface RightsFault {
+  table: string
+  id: string | null
+  reason: string
+}
+
 export type Deletion = 'deleted' | 'missing' | 'in_use'
 
 export interface SignerRow extends Signer {

@@ -10,6 +10,7 @@ import { measures } from './sqlite/measures.ts'
 import { networks } from './sqlite/networks.ts'
 import { nonces } from './sqlite/nonces.ts'
 import { notifications } from './sqlite/notifications.ts'
+import { protectRights } from './sqlite/protection.ts'
 import { relayers } from './sqlite/relayers.ts'
 import { restarts } from './sqlite/restarts.ts'
 import { retention } from './sqlite/retention.ts'
@@ -28,22 +29,13 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
   const { db } = connection
 
   const ping = db.prepare('SELECT 1 FROM generation')
-  const readCheck = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck()
-  const insertCheck = db.prepare('INSERT INTO vault_check (id, sealed) VALUES (1, ?)')
 
   return {
     generation: connection.generation,
     version: connection.version,
     ping: () => void ping.get(),
     close: connection.close,
-    vaultCheck: (make) =>
-      connection.write(() => {
-        const sealed = readCheck.get()
-        if (sealed) return sealed
-        const made = make()
-        insertCheck.run(made)
-        return made
-      }),
+    protect: (prove, report) => protectRights(connection, prove, report),
     doing: connection.doing,
     ...audit(connection),
     ...networks(connection),

@@ -31,6 +31,8 @@ import type {
   RelayerObstacle,
   RelayerRow,
   Replay,
+  RightsFault,
+  RightsProof,
   Room,
   Settlement,
   SignerRow,
@@ -60,8 +62,15 @@ export interface Store {
   /** What is under way now; counts (and the oldest, of those counted) stop at 20,000, relayers at 100, and nonces 1,000 from the lowest. `now`: milliseconds of the epoch. */
   measure(now: number): Promise<Measures>
 
-  /** The row that proves the master key, made with `make` when there is none yet. */
-  vaultCheck(make: () => Uint8Array): Uint8Array
+  /**
+   * From here on rows that grant rights are checked when they are used, and sealed when they are changed. `prove` is given what the
+   * database keeps to know its master key by; undefined: it is new. Faults go to `report`, each once. Answers how many rows got
+   * their first MAC, in a database that had none. Throws what `prove` throws.
+   */
+  protect(
+    prove: (sealed: Uint8Array | undefined) => RightsProof,
+    report: (fault: RightsFault) => void,
+  ): { first_sealed: number }
 
   /**
    * What the verb that `work` calls changes is this deed's: both are in the same database transaction. The verb is called at once,

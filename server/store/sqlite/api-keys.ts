@@ -3,6 +3,7 @@ import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
+import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 interface Row {
   id: string
@@ -41,9 +42,11 @@ type ApiKeys = Pick<
   | 'noteApiKeyUses'
 >
 
-export function apiKeys({ db, write, writeCached }: Connection): ApiKeys {
+export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM api_keys WHERE id = ?`)
-  const selectAll = db.prepare<[], Row>(`SELECT ${columns} FROM api_keys ORDER BY key`)
+  const selectAll = db.prepare<[], Row & SealedRow>(
+    `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys ORDER BY key`,
+  )
   const count = db.prepare<[], number>('SELECT COUNT(*) FROM api_keys').pluck()
   const insert = db.prepare<[object]>(`
     INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, allowed_cidrs, rate_limit, expires_at, created_at)
@@ -103,7 +106,12 @@ export function apiKeys({ db, write, writeCached }: Connection): ApiKeys {
         return get(id)
       }),
     deleteApiKey: async (id) => writeCached(() => remove.run(id).changes === 1),
-    apiKeys: () => selectAll.all().map(read),
+    // Those that are not as the service wrote them give no rights, and hold up no others.
+    apiKeys: () =>
+      selectAll
+        .all()
+        .filter((row) => rights.isTrusted('api_keys', row))
+        .map(read),
     noteApiKeyUses: (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
   }
 }

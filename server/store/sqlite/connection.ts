@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../observer.ts'
 import type { AuditEntry, Deed } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
+import { createRights, type Rights } from './rights.ts'
 import { openWalIndex } from './wal-index.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
@@ -38,6 +39,8 @@ export interface Connection {
   /** Adds an entry to the audit trail, inside the database transaction that is under way. */
   record(entry: AuditEntry): void
   auditHead(): AuditHead
+  /** The MACs of rows that grant rights. */
+  rights: Rights
   /** As `write`, and tells every process that what it caches is stale. */
   writeCached<T>(work: () => T): T
   /** The version of all that may be cached. */
@@ -93,13 +96,21 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     if (db.inTransaction) throw new Error('A write is inside another one')
     const doer = deed
     entries = []
-    const result = guarded(() =>
-      immediately.immediate(() => {
-        const done = attributed(doer, work)
-        trail.append(entries)
-        return done
-      }),
-    )
+    let committed = false
+    let result: unknown
+    try {
+      result = guarded(() =>
+        immediately.immediate(() => {
+          const done = attributed(doer, work)
+          rights.seal()
+          trail.append(entries)
+          return done
+        }),
+      )
+      committed = true
+    } finally {
+      rights.ended(committed)
+    }
     for (const entry of entries) if ('recorded' in entry) entry.recorded = true
     return result as T
   }
@@ -109,6 +120,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   const walIndex = alone ? undefined : openWalIndex(file)
   // data_version moves when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  const rights = createRights(db, file, () => dataVersion.get() as number, migrationsText)
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()
   const bumpGeneration = db.prepare<[], number>('UPDATE generation SET value = value + 1 RETURNING value').pluck()
   let seenVersion: number | undefined
@@ -132,6 +144,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
       entries.push(entry)
     },
     auditHead: trail.head,
+    rights,
     writeCached(work) {
       let bumped: number | undefined
       const result = write(() => {
@@ -155,6 +168,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
       return current
     },
     close() {
+      rights.close()
       db.close()
       walIndex?.close()
     },
@@ -201,10 +215,18 @@ function assertPragma(db: Database.Database, name: string, wanted: string | numb
   if (value !== wanted) throw new Error(`The database does not take ${name} = ${wanted} (it says ${value})`)
 }
 
-function migrate(db: Database.Database, write: (work: () => void) => void) {
-  const files = readdirSync(migrationsFolder)
+const migrationFiles = () =>
+  readdirSync(migrationsFolder)
     .filter((name) => /^\d{4}\.sql$/.test(name))
     .sort()
+
+const migrationsText = () =>
+  migrationFiles()
+    .map((file) => readFileSync(join(migrationsFolder, file), 'utf8'))
+    .join('\n')
+
+function migrate(db: Database.Database, write: (work: () => void) => void) {
+  const files = migrationFiles()
   const newest = files.length
   write(() => {
     const version = db.pragma('user_version', { simple: true }) as number

@@ -7,6 +7,7 @@ import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 import { inOneCommit } from './in-one-commit.ts'
+import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Deliveries = Pick<
   Store,
@@ -35,7 +36,7 @@ type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { key: number; next_
 
 /** The outbox, as the deliverer empties it and as the API shows it. */
 export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
-  const { db, write } = connection
+  const { db, write, rights } = connection
   const bulk = createBulkChanges(connection, now)
   // Jumps from target to target in the index.
   const atWork = db
@@ -49,8 +50,8 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
       )
       SELECT target FROM at_work WHERE target IS NOT NULL`)
     .pluck()
-  const target = db.prepare<[number], Target>(`
-    SELECT key, id, url, signing_key, former_key, former_until, disabled_reason, failing_since
+  const target = db.prepare<[number], Target & SealedRow>(`
+    SELECT id, url, signing_key, former_key, former_until, disabled_reason, failing_since, ${sealedColumns('notifications')}
     FROM notifications WHERE key = ?`)
   const keyOf = db
     .prepare<[string, string | null], number>(
@@ -150,7 +151,10 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
 
   return {
     targetsAtWork: async () => atWork.all(),
-    getTarget: async (key) => target.get(key),
+    async getTarget(key) {
+      const row = target.get(key)
+      return row && rights.require('notifications', row)
+    },
     targetKey: async (id, creator) => keyOf.get(id, creator ?? null),
     dueDeliveries: async (key, time, limit) => due.all(key, time, limit),
     bodyOf: async (key) => bodyOf.get(key),

@@ -2,6 +2,7 @@ import type { Network } from '../../../generated/openapi.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
+import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'is_testnet'> & {
   rpc_urls: string
@@ -16,8 +17,10 @@ const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_co
 
 type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
 
-export function networks({ db, writeCached }: Connection): Networks {
-  const select = db.prepare<[string], Row>(`SELECT ${columns} FROM networks WHERE id = ?`)
+export function networks({ db, writeCached, rights }: Connection): Networks {
+  const select = db.prepare<[string], Row & SealedRow>(
+    `SELECT ${columns}, ${sealedColumns('networks')} FROM networks WHERE id = ?`,
+  )
   const insert = db.prepare<[Row]>(`
     INSERT INTO networks (${columns})
     VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
@@ -31,18 +34,24 @@ export function networks({ db, writeCached }: Connection): Networks {
   const used = db.prepare<[string]>('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = ?)')
   const remove = db.prepare<[string]>('DELETE FROM networks WHERE id = ?')
 
+  /** Throws ApiError (503) for a row that another program has changed. */
+  const trusted = (row: Row & SealedRow, id: string) => {
+    const { key: _, ...network } = rights.require('networks', row, id)
+    return read(network)
+  }
+
   return {
     createNetwork: async (network) => writeCached(() => insert.run(bind(network)).changes === 1),
     async getNetwork(id) {
       const row = select.get(id)
-      return row && read(row)
+      return row && trusted(row, id)
     },
     listNetworks: lister(db, 'networks', columns, read),
     updateNetwork: async (id, change) =>
       writeCached(() => {
         const row = select.get(id)
         if (!row) return undefined
-        const changed = change(read(row))
+        const changed = change(trusted(row, id))
         update.run(bind(changed))
         return changed
       }),

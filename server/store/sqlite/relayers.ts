@@ -1,9 +1,10 @@
-import type { Signer } from '../../../generated/openapi.ts'
+import type { Network, Signer } from '../../../generated/openapi.ts'
 import type { NewRelayer, RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
 import { lister } from './lists.ts'
+import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
   paused: 0 | 1
@@ -11,6 +12,8 @@ type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_
   policies: string
   custom_rpc_urls: string
 }
+
+type Sealed = Row & SealedRow
 
 const columns = `key, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
   custom_rpc_urls, system_disabled, disabled_reason, chain_id`
@@ -28,17 +31,22 @@ type Relayers = Pick<
 >
 
 export function relayers(connection: Connection, world: StoreWorld): Relayers {
-  const { db, write, writeCached } = connection
+  const { db, write, writeCached, rights } = connection
   const events = createEvents(connection, world)
-  const select = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE id = ?`)
-  const selectByKey = db.prepare<[number], Row>(`SELECT ${columns} FROM relayers WHERE key = ?`)
+  const sealed = `${columns}, ${sealedColumns('relayers')}`
+  const select = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE id = ?`)
+  const selectByKey = db.prepare<[number], Sealed>(`SELECT ${sealed} FROM relayers WHERE key = ?`)
   const selectSome = db.prepare<[string], Row>(
     `SELECT ${columns} FROM relayers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key`,
   )
-  const selectOn = db.prepare<[string], Row>(`SELECT ${columns} FROM relayers WHERE address = +? ORDER BY key`)
+  const selectOn = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE address = +? ORDER BY key`)
   const listAll = lister(db, 'relayers', columns, read)
-  const chainId = db.prepare<[string], number>('SELECT chain_id FROM networks WHERE name = ?').pluck()
-  const address = db.prepare<[string], Signer['address']>('SELECT address FROM signers WHERE id = ?').pluck()
+  const networkOf = db.prepare<[string], SealedRow & Pick<Network, 'id' | 'chain_id'>>(
+    `SELECT id, chain_id, ${sealedColumns('networks')} FROM networks WHERE name = ?`,
+  )
+  const signerOf = db.prepare<[string], SealedRow & Pick<Signer, 'id' | 'address'>>(
+    `SELECT id, address, ${sealedColumns('signers')} FROM signers WHERE id = ?`,
+  )
   const creatorOf = db.prepare<[string], string>('SELECT created_by FROM notifications WHERE id = ?').pluck()
   const sameAddress = db.prepare('SELECT 1 FROM relayers WHERE chain_id = ? AND address = ?')
   const insert = db.prepare<[Omit<Row, 'key'>], Row>(`
@@ -59,6 +67,8 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE key = ?')
   const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
 
+  /** Throws ApiError (503) for a row that another program has changed. */
+  const trusted = (row: Sealed, id?: string) => read(rights.require('relayers', row, id))
   const unknownNotification = (id: string | null, creator?: string) => {
     if (id === null) return false
     const its = creatorOf.get(id)
@@ -69,23 +79,25 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
     createRelayer: async (relayer) =>
       writeCached(() => {
         if (select.get(relayer.id)) return 'id_taken'
-        const chain_id = chainId.get(relayer.network)
-        if (chain_id === undefined) return 'unknown_network'
-        const its = address.get(relayer.signer_id)
-        if (its === undefined) return 'unknown_signer'
+        const network = networkOf.get(relayer.network)
+        if (!network) return 'unknown_network'
+        const signer = signerOf.get(relayer.signer_id)
+        if (!signer) return 'unknown_signer'
+        const { chain_id } = rights.require('networks', network, `evm:${relayer.network}`)
+        const { address } = rights.require('signers', signer, relayer.signer_id)
         if (unknownNotification(relayer.notification_id)) return 'unknown_notification'
-        if (sameAddress.get(chain_id, its)) return 'address_taken'
-        return read(insert.get({ ...relayer, ...encode(relayer), address: its, chain_id }) as Row)
+        if (sameAddress.get(chain_id, address)) return 'address_taken'
+        return read(insert.get({ ...relayer, ...encode(relayer), address, chain_id }) as Row)
       }),
     async getRelayer(id) {
       const row = select.get(id)
-      return row && read(row)
+      return row && trusted(row, id)
     },
     async getRelayerByKey(key) {
       const row = selectByKey.get(key)
-      return row && read(row)
+      return row && trusted(row)
     },
-    relayersOn: async (of_all) => selectOn.all(of_all).map(read),
+    relayersOn: async (address) => selectOn.all(address).map((row) => trusted(row)),
     listRelayers: async (slice, ids) => {
       if (ids === undefined) return listAll(slice)
       const rows = selectSome.all(JSON.stringify([...ids]))
@@ -96,7 +108,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const updated = writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
-        before = read(row)
+        before = trusted(row, id)
         const changed = change(before)
         const { notification_id } = changed
         const isKept = notification_id === before.notification_id
@@ -117,7 +129,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       write(() => {
         setLowBalance.run(isLow ? 1 : 0, key)
         const row = selectByKey.get(key)
-        if (row && isLow) events.ofLowBalance(read(row), balance, min_balance)
+        if (row && isLow) events.ofLowBalance(trusted(row), balance, min_balance)
       })
     },
     deleteRelayer: async (id) =>

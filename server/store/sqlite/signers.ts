@@ -3,13 +3,16 @@ import type { SignerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
+import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSigners' | 'deleteSigner'>
 
 /** The secret is in no column list but `getSecret`'s. */
-export function signers({ db, writeCached }: Connection): Signers {
+export function signers({ db, writeCached, rights }: Connection): Signers {
   const select = db.prepare<[string], Signer>('SELECT id, type, address FROM signers WHERE id = ?')
-  const selectSecret = db.prepare<[string], Uint8Array>('SELECT secret FROM signers WHERE id = ?').pluck()
+  const selectSecret = db.prepare<[string], SealedRow & { id: string; secret: Uint8Array }>(
+    `SELECT id, secret, ${sealedColumns('signers')} FROM signers WHERE id = ?`,
+  )
   const insert = db.prepare<[SignerRow]>(`
     INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
     ON CONFLICT DO NOTHING`)
@@ -19,7 +22,10 @@ export function signers({ db, writeCached }: Connection): Signers {
   return {
     createSigner: async (signer) => writeCached(() => insert.run(signer).changes === 1),
     getSigner: async (id) => select.get(id),
-    getSecret: async (id) => selectSecret.get(id),
+    async getSecret(id) {
+      const row = selectSecret.get(id)
+      return row && rights.require('signers', row, id).secret
+    },
     listSigners: lister(db, 'signers', 'id, type, address', (row: Signer) => row),
     deleteSigner: async (id) =>
       writeCached(() => {

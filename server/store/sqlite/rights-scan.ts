@@ -1,0 +1,91 @@
+import type Database from 'better-sqlite3'
+import type { RightsFault } from '../rows.ts'
+import { emptySums, type RightsSeal } from './rights-seal.ts'
+import { type RightsTable, rightsTables, type SealedRow, sealedColumns } from './rights-tables.ts'
+
+/** What a look at all protected rows has found. */
+export interface RightsState {
+  /**
+   * By table: the versions by row, and which rows the manifest counts: all there are, only the genuine ones (somebody added others),
+   * or neither (older or missing ones).
+   */
+  tables: Record<RightsTable, { versions: Map<number, number>; counted: 'all' | 'genuine' | 'neither' }>
+  faults: RightsFault[]
+}
+
+/** About 4 ms. */
+const max_step = 500
+const max_faults = 100
+
+export const readManifest = (db: Database.Database, seal: RightsSeal) =>
+  seal.openManifest(db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck().get())
+
+/**
+ * Looks at every protected row, `max_step` rows at a time: a generator that yields between steps. Call it inside one database
+ * transaction, so that rows and manifest belong together. `known`: what the look before has found.
+ */
+export function* scanRights(
+  db: Database.Database,
+  seal: RightsSeal,
+  known: RightsState | undefined,
+): Generator<undefined, RightsState> {
+  const manifest = readManifest(db, seal)
+  const [all, genuine] = [emptySums(), emptySums()]
+  const faults: RightsFault[] = []
+  const tables = {} as RightsState['tables']
+  for (const table of rightsTables) {
+    const some = db.prepare<[number], SealedRow & { id: string }>(
+      `SELECT id, ${sealedColumns(table)} FROM ${table} WHERE key > +? ORDER BY key LIMIT ${max_step}`,
+    )
+    const before = known?.tables[table].versions
+    const versions = new Map<number, number>()
+    for (let rows = some.all(0); rows.length > 0; rows = some.all(rows.at(-1)?.key as number)) {
+      for (const row of rows) {
+        seal.toggle(all, table, row.key, row.rights_version)
+        versions.set(row.key, row.rights_version)
+        if (seal.isGenuine(table, row)) seal.toggle(genuine, table, row.key, row.rights_version)
+        else faults.push({ table, id: row.id, reason: 'changed' })
+        if (row.rights_version < (before?.get(row.key) ?? 0)) faults.push({ table, id: row.id, reason: 'rolled back' })
+      }
+      if (rows.length === max_step) yield
+    }
+    const sum = manifest?.sums[table]
+    const counted = sum?.equals(all[table]) ? 'all' : sum?.equals(genuine[table]) ? 'genuine' : 'neither'
+    if (counted === 'neither') faults.push({ table, id: null, reason: 'rows are missing or rolled back' })
+    tables[table] = { versions, counted }
+  }
+  return { tables, faults: faults.slice(0, max_faults) }
+}
+
+/** The whole look at once. */
+export function scanNow(...parameters: Parameters<typeof scanRights>): RightsState {
+  const steps = scanRights(...parameters)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/** Gives every protected row a new version and a MAC, as it stands, and makes the manifest anew. Inside a database transaction. */
+export function sealAll(db: Database.Database, seal: RightsSeal, first_version: number): number {
+  const sums = emptySums()
+  let version = first_version
+  let count = 0
+  for (const table of rightsTables) {
+    const update = db.prepare<[number, Uint8Array, number]>(
+      `UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE key = ?`,
+    )
+    for (const row of db.prepare<[], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table}`).all()) {
+      version += 1
+      update.run(version, seal.macOf(table, { ...row, rights_version: version }), row.key)
+      seal.toggle(sums, table, row.key, version)
+      count += 1
+    }
+  }
+  writeManifest(db, seal.sealManifest({ version, sums }))
+  return count
+}
+
+function writeManifest(db: Database.Database, sealed: Uint8Array): void {
+  db.prepare<[Uint8Array]>('INSERT OR REPLACE INTO rights_manifest (id, sealed) VALUES (1, ?)').run(sealed)
+}

@@ -1,0 +1,54 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { RightsGuard } from '../rows.ts'
+import { type RightsTable, rightsTables, type SealedRow } from './rights-tables.ts'
+
+/** The state that the rows of the database must amount to. */
+export interface Manifest {
+  /** The last version that was given to a row. */
+  version: number
+  /** Of each table, the XOR of its rows' elements. */
+  sums: Record<RightsTable, Buffer>
+}
+
+export type RightsSeal = ReturnType<typeof rightsSeal>
+
+const place = 'rights_manifest:1'
+const mac_bytes = 32
+
+export const emptySums = (): Manifest['sums'] =>
+  Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(mac_bytes)])) as Manifest['sums']
+
+/** The cryptography of rows that grant rights, under one master key. */
+export function rightsSeal({ mac, seal, open }: RightsGuard) {
+  const macOf = (table: RightsTable, { key, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>): Buffer =>
+    mac(`row ${table} ${key} ${rights_version} ${rights_content}`)
+
+  return {
+    macOf,
+    isGenuine(table: RightsTable, row: SealedRow): boolean {
+      return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
+    },
+    /** Adds a row's element to its table's sum, or takes it away: one undoes the other. */
+    toggle(sums: Manifest['sums'], table: RightsTable, key: number, version: number): void {
+      // Elements and sums are known to nobody without the master key, who could else find other rows with the same sum.
+      const element = mac(`element ${table} ${key} ${version}`)
+      const sum = sums[table]
+      for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
+    },
+    sealManifest({ version, sums }: Manifest): Uint8Array {
+      const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
+      return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
+    },
+    /** Undefined when it is not a manifest that was sealed under this master key. */
+    openManifest(sealed: Uint8Array | undefined): Manifest | undefined {
+      if (!sealed) return undefined
+      try {
+        const { version, sums } = JSON.parse(open(sealed, place).toString())
+        const bytes = rightsTables.map((table) => [table, Buffer.from(sums[table], 'hex')])
+        return { version, sums: Object.fromEntries(bytes) }
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

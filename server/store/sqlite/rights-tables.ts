@@ -1,0 +1,65 @@
+/** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
+export const rightsColumns = {
+  api_keys: [
+    ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
+    ...['allowed_cidrs', 'rate_limit', 'expires_at'],
+  ],
+  relayers: [
+    ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],
+    ...['custom_rpc_urls', 'system_disabled'],
+  ],
+  networks: ['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations'],
+  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
+  signers: ['id', 'type', 'address', 'secret'],
+} as const
+
+export type RightsTable = keyof typeof rightsColumns
+
+export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
+
+/** Columns of bytes; JSON has none, and has them as hex. */
+const bytes = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
+
+/** A row as its MAC covers it. */
+export interface SealedRow {
+  key: number
+  rights_version: number
+  rights_mac: Uint8Array | null
+  rights_content: string
+}
+
+/** An SQL expression: the protected content of a row, as JSON. `row`: the table's name, or OLD in a trigger. */
+export function contentOf(table: RightsTable, row: string = table): string {
+  const values = rightsColumns[table].map((name) => (bytes.has(name) ? `hex(${row}.${name})` : `${row}.${name}`))
+  // As text in every context: a JSON value keeps its type in some and loses it in others.
+  const relayers = `(SELECT json_group_array(relayer_key ORDER BY relayer_key) || '' FROM api_key_relayers
+    WHERE api_key_key = ${row}.key)`
+  return `json_array(${[`${row}.key`, ...values, ...(table === 'api_keys' ? [relayers] : [])].join(', ')})`
+}
+
+/** For a column list: what `Rights.require` looks at. */
+export const sealedColumns = (table: RightsTable): string =>
+  `${table}.key, ${table}.rights_version, ${table}.rights_mac, ${contentOf(table)} AS rights_content`
+
+/**
+ * Triggers of one connection, which call `rights_change` for every protected row that is about to change, whichever statement
+ * changes it.
+ */
+export function rightsTriggers(): string {
+  const call = (table: RightsTable, kind: string, row: string) =>
+    `SELECT rights_change('${table}', '${kind}', ${row}.key, ${row}.rights_version, ${row}.rights_mac, ${contentOf(table, row)})`
+  const ofTables = rightsTables.flatMap((table) => [
+    `CREATE TEMP TRIGGER rights_${table}_insert AFTER INSERT ON main.${table}
+     BEGIN SELECT rights_change('${table}', 'insert', NEW.key, 0, NULL, ''); END`,
+    `CREATE TEMP TRIGGER rights_${table}_update BEFORE UPDATE OF key, ${rightsColumns[table].join(', ')} ON main.${table}
+     BEGIN ${call(table, 'update', 'OLD')}; END`,
+    `CREATE TEMP TRIGGER rights_${table}_delete BEFORE DELETE ON main.${table}
+     BEGIN ${call(table, 'delete', 'OLD')}; END`,
+  ])
+  const ofLists = (['INSERT', 'DELETE'] as const).map(
+    (verb) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
+     BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys
+       WHERE key = ${verb === 'INSERT' ? 'NEW' : 'OLD'}.api_key_key; END`,
+  )
+  return `${[...ofTables, ...ofLists].join(';\n')};`
+}
