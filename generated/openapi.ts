@@ -1831,8 +1831,8 @@ export interface components {
              *     proposer. sign-transaction asks no node and does not know the market: there, limit fees by `gas_price_cap`,
              *     `max_fee_per_transaction` and `max_fee_per_day`.
              *
-             *     The market is the answer of the network's nodes. A node that lies about it is limited by the three policies that
-             *     hold an amount of wei.
+             *     The market is the median of the answers of up to three of the network's nodes; of two answers, the lower one. With one
+             *     node only, a lie about the market is limited by the three policies that hold an amount of wei.
              */
             max_fee_multiple?: components["schemas"]["FeeMultiple"];
             /**

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { readMarket } from '../server/evm/market.ts'
+import type { Market } from '../server/evm/fees.ts'
+import { medianMarket, readMarket } from '../server/evm/market.ts'
 import { RpcError, RpcUnavailable } from '../server/evm/rpc.ts'
 import { withMargin } from '../server/sending/preparation.ts'
+import { priceLiar } from './chaos/liars.ts'
+import { testFaultProxy } from './support/chain.ts'
 import { testRig } from './support/test-rig.ts'
 
 const unknown = new RpcError({ code: -32_601, message: 'the method does not exist' })
@@ -67,6 +70,41 @@ describe('the market, by what a node answers', () => {
     await expect(readMarket(node(answers))).rejects.toThrow(RpcUnavailable)
   })
 })
+
+describe('the market, by what several nodes answer', () => {
+  const at = (base_fee: bigint, tip: bigint) => modern(base_fee, tip) as Market
+  const old = (gas_price: bigint): Market => ({ kind: 'legacy', gas_price })
+  test.each<[string, Market[], Market | undefined]>([
+    ['nobody', [], undefined],
+    ['one', [at(9n, 2n)], at(9n, 2n)],
+    ['of two the lower one, price by price', [at(9n, 2n), at(900n, 1n)], at(9n, 1n)],
+    ['of three the one between', [at(1n, 900n), at(10n, 2n), at(9_000n, 1n)], at(10n, 2n)],
+    ['one that has another kind', [old(9_000n), at(10n, 2n), at(11n, 3n)], at(10n, 2n)],
+    ['of one of each kind the one with a base fee', [old(9_000n), at(10n, 2n)], at(10n, 2n)],
+    ['a chain without a base fee', [old(30n), at(9_000n, 1n), old(31n)], old(30n)],
+  ])('%s', (_, markets, market) => {
+    expect(medianMarket(markets)).toEqual(market)
+  })
+})
+
+test('of three nodes one asks a hundred times the price: what is sent pays the price of the others', async () => {
+  const { chain, proxies, addAccount } = await threeNodes()
+  const honest = await addAccount({ rpc_urls: [chain.url] })
+  const lied = await addAccount({ rpc_urls: proxies.map(({ url }) => url) })
+  for (const proxy of proxies) {
+    const times = proxy === proxies[0] ? 100n : 1n
+    proxy.setLiar(priceLiar(times))
+  }
+  const [[fair], [asked]] = await Promise.all([honest.send(1), lied.send(1)])
+  expect(asked?.max_fee_per_gas).toBe(fair?.max_fee_per_gas)
+  expect(asked?.max_priority_fee_per_gas).toBe(fair?.max_priority_fee_per_gas)
+})
+
+async function threeNodes() {
+  const rig = await testRig({ chain: { noMining: true } })
+  const proxies = [rig.proxy, await testFaultProxy(rig.chain), await testFaultProxy(rig.chain)]
+  return { ...rig, proxies }
+}
 
 test.each<[estimate: number, block_gas: number | undefined, gas_limit: number]>([
   [21_000, undefined, 21_000],

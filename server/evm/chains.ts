@@ -8,6 +8,7 @@ import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
+import { medianMarket } from './market.ts'
 import { createPost, type Post } from './post.ts'
 import { createRpc, type RpcLimits } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
@@ -40,6 +41,8 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const gas_limit_ms = 60_000
 const max_remembered = 10_000
+/** With three, one node that lies about prices does not set them. */
+const max_price_sources = 3
 /** One call in each exchange: a slow one delays no other. */
 const caller_limits: RpcLimits = { max_batch: 1, max_at_once: 64, max_waiting: 1_000 }
 
@@ -69,13 +72,20 @@ export function createChains(
       return measured(createEndpoint(post, weight, chain_id, now, urlScrubber(url)), url, observer)
     })
     const callers = createChain(createRpc(callerEndpoints, now, Math.random, caller_limits))
-    const market = remember(market_ms, now, () => chain.market())
+    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
+    const market = remember(market_ms, now, async () => {
+      const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
+      const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
+      if (asked.length < 2) return chain.market()
+      const answers = await Promise.allSettled(asked.map((source) => source.market()))
+      const markets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+      return medianMarket(markets) ?? chain.market()
+    })
     const funds = remember(funds_ms, now, async (address: string) => {
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
     })
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
-    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     return {
       chain: { ...chain, ...createChainWatch(chain, now) },
       callers,

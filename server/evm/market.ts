@@ -25,6 +25,22 @@ export async function readMarket(rpc: Rpc): Promise<Market> {
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
 
+/**
+ * The market by the answers of several nodes: of each price the median, of two the lower one. One node that lies cannot raise what is
+ * paid; a price that is too low is raised later. Undefined without an answer.
+ */
+export function medianMarket(markets: Market[]): Market | undefined {
+  const modern = markets.filter((market) => market.kind === 'eip1559')
+  const old = markets.filter((market) => market.kind === 'legacy')
+  if (markets.length === 0) return undefined
+  if (old.length > modern.length) {
+    return { kind: 'legacy', gas_price: lowerMedian(old.map(({ gas_price }) => gas_price)) }
+  }
+  const tips = tiers.map((tier) => [tier, lowerMedian(modern.map((market) => market.tips[tier]))])
+  const base_fee = lowerMedian(modern.map((market) => market.base_fee))
+  return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
+}
+
 interface History {
   /** Of the next block; 0 where the chain has none. */
   base_fee: bigint
@@ -77,7 +93,8 @@ function readPrice(answer: unknown): bigint | undefined {
 
 const hex = (number: number): string => `0x${number.toString(16)}`
 
-function median(values: bigint[]): bigint {
-  const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-  return sorted[Math.floor(sorted.length / 2)] ?? 0n
-}
+const ascending = (values: bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+
+const median = (values: bigint[]): bigint => ascending(values)[Math.floor(values.length / 2)] ?? 0n
+
+const lowerMedian = (values: bigint[]): bigint => ascending(values)[Math.floor((values.length - 1) / 2)] ?? 0n

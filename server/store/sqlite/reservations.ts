@@ -38,9 +38,9 @@ export function createReservations(db: Database.Database): Reservations {
       const { reserved, released } = sumsOf(account)
       const added = BigInt(after ?? 0) - BigInt(before ?? 0)
       const sum = BigInt(reserved) + added
-      if (sum < 0n) throw new Error('More is released than was reserved')
       const gone = added < 0n ? BigInt(released) - added : released
-      set.run(account.chain_id, account.address, `${sum}`, `${gone}`)
+      // A wrong sum may refuse or accept a transaction too many; it must not stop those that are accepted.
+      set.run(account.chain_id, account.address, `${sum > 0n ? sum : 0n}`, `${gone}`)
     },
     unseenBelow: ({ chain_id, address }, latest) =>
       selectUnseen
