@@ -11,10 +11,9 @@ import {
   type SendingParts,
   tierOf,
 } from './parts.ts'
+import { reprice_ms } from './state.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
-/** How long a tier waits for a block before it pays more. */
-const reprice_ms = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 } as const
 /** A withdrawal is urgent: the original may be mined at any moment. */
 const withdrawal_tier = 'fast'
 const at_limit_ms = 15_000

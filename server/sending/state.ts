@@ -105,8 +105,8 @@ export type Step =
 const min_blocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
 const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
-/** No schedule is longer: a date beyond was set before the clock went back. */
-const max_reprice_ms = 3_600_000
+/** How long a tier waits for a block before it pays more. A date further ahead was set before the clock went back. */
+export const reprice_ms: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
 
 /** What is to be done next with one transaction. Pure: the same transaction and the same sight give the same step. */
 export function decide(transaction: Tracked, sight: Sight): Step {
@@ -144,7 +144,7 @@ function toSend(transaction: Tracked, { now, latest, payable, blocks, end, pause
   if (paused) return { do: 'rest' }
   const purpose = intent === 'send' ? 'send' : 'cancel'
   if (status === 'pending' || resign) return { do: 'sign', purpose, slow: false }
-  const due = reprice_at <= now || reprice_at > now + max_reprice_ms
+  const due = reprice_at <= now || reprice_at > now + reprice_ms[tier]
   if (status === 'sent') {
     if (nonce >= end) return { do: 'rest' }
     return due ? { do: 'sign', purpose, slow: true } : { do: 'broadcast' }
