@@ -35,7 +35,7 @@ export function lotWithdrawal(
   )
   const end = db.prepare<[object], Row>(`
     UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
-      revision = revision + 1
+      waiting_for = NULL, revision = revision + 1
     WHERE key = $key RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
     UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,

@@ -18,7 +18,7 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
   // The reason of a withdrawal stays beside the new one.
   const end = db.prepare<[string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-      status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000)
+      waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000)
     WHERE key = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`
     INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
