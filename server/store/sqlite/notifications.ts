@@ -73,9 +73,11 @@ export function notifications({ db, write, writeCached }: Connection, { now }: S
       }),
     deleteNotification: async (id, creator) =>
       writeCached(() => {
-        if (isForeign(id, creator)) return 'missing'
+        const key = keyOf.get(id)
+        // A change of the store would be recorded as a success.
+        if (key === undefined || isForeign(id, creator)) return 'missing'
         if (used.get(id)) return 'in_use'
-        bulk.begin('remove', keyOf.get(id) ?? 0)
+        bulk.begin('remove', key)
         return remove.run(id).changes === 1 ? 'deleted' : 'missing'
       }),
   }
