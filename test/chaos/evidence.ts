@@ -26,7 +26,7 @@ export async function liarAmongThree(rig: Rig, account: Account, count: number):
   rig.proxies[1]?.setLiar(thief(account.address))
   for (let sent = 0; sent < count; sent += 4) {
     await account.send(4)
-    await blocks(rig, 2)
+    await blocks(rig, 3)
   }
   await blocks(rig, lying_blocks / 2)
   await recover(rig, account)
@@ -69,8 +69,9 @@ export async function nonceElsewhere(rig: Rig, _account: Account): Promise<Outco
   const others = (await account.transactions()).slice(0, 3).filter(({ status }) => status === 'confirmed').length
   await account.noteSilence()
   await letPass(rig, 2 * hour_ms, 60)
+  const unresolved = (await account.score()).unfinished
   await recover(rig, account)
-  return judged(account, { held_up: 3 - others }, new Set([foreign]))
+  return judged(account, { held_up: 3 - others, unresolved }, new Set([foreign]))
 }
 
 export type DeepReorg = 'at rest' | 'with a higher base fee' | 'with another transaction in its place'

@@ -62,7 +62,7 @@ export const parts: Record<string, Part> = {
   },
   'liar-among-three': {
     options: three,
-    run: withAccount('40 sent, one node of three lies', (rig, account) => evidence.liarAmongThree(rig, account, 40)),
+    run: withAccount('100 sent, one node of three lies', (rig, account) => evidence.liarAmongThree(rig, account, 100)),
   },
   'false-count': {
     options: alone,

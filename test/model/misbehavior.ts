@@ -151,7 +151,7 @@ function forgedListing(call: Call, honest: () => Answer, { address }: { address:
     r: hex(2n ** 255n - 19n),
     s: hex(2n ** 200n - 3n),
   }))
-  return result({ ...block, transactions: [...block.transactions, ...forged] })
+  return result({ ...block, transactions: forged })
 }
 
 function prices(change: (wei: bigint) => bigint): Misbehavior {

@@ -240,6 +240,10 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
   await act({ do: 'base_fee', gwei: 10 })
   await act({ do: 'fund' })
   await act({ do: 'resume' })
+  // Foreign bytes that no block can take leave the pools, as nodes evict them; those that can are mined.
+  for (const [slot, { hash, max_fee }] of chain.pool) {
+    if (history.foreign.has(hash) && max_fee < chain.prices.base_fee) chain.pool.delete(slot)
+  }
 
   const isFinished = async () => {
     const query = { per_page: 1_000 }

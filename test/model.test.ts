@@ -1,0 +1,21 @@
+import { expect, test, vi } from 'vitest'
+import { runModel } from './model/model.ts'
+import { checkModelFaults } from './model/seeded-faults.ts'
+import { everything } from './model/steps.ts'
+
+// The long form: `npm run test:model -- --runs 500 --seed N`. A scenario takes a fraction of a second; a slow machine runs fewer.
+
+const runs = 25
+const time_limit_ms = 9_000
+vi.setConfig({ testTimeout: 120_000 })
+
+test.each([
+  ['a fixed seed', 20_261],
+  ['a new seed each time', Date.now() % 1_000_000],
+])('lies, reorganizations, crashes and operations at random break no promise: %s, %i', async (_, seed) => {
+  const { failures, runs: done } = await runModel({ runs, seed, allowed: everything, time_limit_ms })
+  expect(failures, `seed ${seed}: ${JSON.stringify(failures)}`).toEqual([])
+  expect(done).toBeGreaterThan(0)
+})
+
+test('the mistakes that the long form seeds are still possible to make', checkModelFaults)
