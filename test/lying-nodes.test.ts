@@ -177,3 +177,25 @@ test.each(['has pruned it', 'does not answer'])(
     expect(await account.score(new Set([hash]))).toEqual({ ...clean(2), withdrawn: 1 })
   },
 )
+
+test('what was given up because its nonce was called used for an hour does not block the account', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const liar = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [liar.url] })
+  await account.send(1)
+  const row = async () => (await account.transactions()).at(-1)
+  await until('a node has it', async () => (await row())?.status === 'submitted')
+  await rig.chain.dropAll()
+  liar.lie = (method) => (method === 'eth_getTransactionCount' ? '0x1' : undefined)
+  await rig.chain.mine()
+  await until('it waits', async () => (await row())?.status_reason?.startsWith('Waits: the nodes say') ?? false)
+  rig.clock.passed_ms += 3_600_000
+  await until('it is given up', async () => (await row())?.status === 'failed')
+  liar.lie = undefined
+
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const status_reason = expect.stringContaining('Check the chain')
+  expect(await row()).toMatchObject({ status: 'failed', nonce: 0, status_reason })
+  expect(await account.score()).toEqual({ ...clean(2), withdrawn: 1 })
+})

@@ -8,6 +8,8 @@ const max_remembered = 10_000
 const hour_ms = 3_600_000
 const default_fills_per_hour = 10
 
+type Abandoned = Awaited<ReturnType<SendingParts['store']['abandoned']>>[number]
+
 export interface Gaps {
   /** Nonces from the chain's count on that no transaction holds, below the next one to be given; at most 100. */
   of(account: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number): Promise<number[]>
@@ -44,7 +46,7 @@ export function createGaps({
 
   async function close(relayer: RelayerRow, reach: Pick<Reach, 'each'>, latest: number): Promise<number> {
     const { chain_id, address } = relayer
-    const open = (await of(relayer, latest)).length
+    const open = (await of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
     if (open === 0) return 0
     const looks = await askEach(reach.each, (node) => lookAt(node, address))
     const least = reachedByMost(looks.map((look) => look && -look.latest))
@@ -55,26 +57,56 @@ export function createGaps({
     if (next_nonce < before || moved > 0) {
       observer.nonceNoticed?.('nonce counter lowered', { relayer_id: relayer.id, from: before, to: next_nonce, moved })
     }
-    return gaps.length - (await fill(relayer, gaps))
+    const abandoned = await store.abandoned(chain_id, address, -least)
+    return gaps.length + abandoned.length - (await withdraw(relayer, abandoned)) - (await fill(relayer, gaps))
+  }
+
+  /**
+   * What was given up because its nonce was called used, and is not: a transfer of nothing takes the nonce. Answers how many were
+   * withdrawn.
+   */
+  async function withdraw(relayer: RelayerRow, abandoned: Abandoned[]): Promise<number> {
+    const chosen = abandoned.slice(0, allowanceOf(relayer).left)
+    if (chosen.length === 0) return 0
+    observer.nonceNoticed?.('abandoned nonces taken', { relayer_id: relayer.id, count: chosen.length })
+    allowanceOf(relayer).use(chosen.length)
+    await store.move(
+      chosen.map(({ key, revision, reason }) => ({
+        key,
+        revision,
+        set: { status: 'submitted', intent: 'fail', resign: true, status_reason: reason, reprice_at: 0 },
+      })),
+    )
+    return chosen.length
+  }
+
+  /** How many nonces may be filled now. */
+  function allowanceOf({ key, policies }: RelayerRow) {
+    const allowed = policies.max_gap_fills_per_hour ?? default_fills_per_hour
+    const recent = (fills.get(key) ?? []).filter((at) => at > elapsed() - hour_ms)
+    return {
+      allowed,
+      left: Math.max(0, allowed - recent.length),
+      use(count: number) {
+        if (fills.size >= max_remembered) fills.clear()
+        fills.set(key, [...recent, ...Array<number>(count).fill(elapsed())])
+      },
+    }
   }
 
   /** Answers how many were filled. */
   async function fill(relayer: RelayerRow, gaps: number[]): Promise<number> {
     if (gaps.length === 0) return 0
-    const allowed = relayer.policies.max_gap_fills_per_hour ?? default_fills_per_hour
-    const recent = (fills.get(relayer.key) ?? []).filter((at) => at > elapsed() - hour_ms)
-    const nonces = gaps.slice(0, Math.max(0, allowed - recent.length))
+    const { allowed, left, use } = allowanceOf(relayer)
+    const nonces = gaps.slice(0, left)
     const event = nonces.length === 0 ? 'nonce gaps left: the limit per hour is reached' : 'nonce gaps filled'
     const said = `${event} ${gaps}`
     if (told.get(relayer.key) !== said) {
       observer.nonceNoticed?.(event, { relayer_id: relayer.id, gaps, nonces, max_gap_fills_per_hour: allowed })
     }
-    for (const nonce of nonces) {
-      await store.createTransaction(fillerOf(relayer, makeId(), nonce))
-      recent.push(elapsed())
-    }
-    if (fills.size >= max_remembered || told.size >= max_remembered) for (const map of [fills, told]) map.clear()
-    fills.set(relayer.key, recent)
+    for (const nonce of nonces) await store.createTransaction(fillerOf(relayer, makeId(), nonce))
+    use(nonces.length)
+    if (told.size >= max_remembered) told.clear()
     told.set(relayer.key, said)
     return nonces.length
   }

@@ -233,6 +233,15 @@ export interface Store {
    * block, or proven to be used, is given. `gaps`: unused nonces that are left below a signed one, at most 100.
    */
   compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
+  /**
+   * Transactions that have ended in no block and hold nonces from `latest` on, above all that are known to be in a block: the account
+   * goes no further before something is mined at these nonces. At most 100.
+   */
+  abandoned(
+    chain_id: number,
+    address: string,
+    latest: number,
+  ): Promise<{ key: number; revision: number; reason: string | null }[]>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /**
    * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is

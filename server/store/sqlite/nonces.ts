@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations } from './reservations.ts'
 
-type Nonces = Pick<Store, 'getAccount' | 'reservedBelow' | 'raiseNonce' | 'compactNonces' | 'setGenesis'>
+type Nonces = Pick<Store, 'getAccount' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'>
 
 /** Nonces that compacting reports as unused below a signed one. */
 const max_gaps = 100
@@ -39,6 +39,13 @@ export function nonces({ db, write }: Connection): Nonces {
   const selectHeld = db.prepare<[number, string, number], Held>(`
     SELECT key, nonce, status <> 'pending' OR hash IS NOT NULL AS is_signed FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= +? ORDER BY nonce`)
+  const selectAbandoned = db.prepare<
+    [number, string, number],
+    { key: number; revision: number; reason: string | null }
+  >(`
+    SELECT key, revision, status_reason AS reason FROM transactions
+    WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND block_hash IS NULL
+      AND status IN ('confirmed', 'failed', 'canceled', 'expired') ORDER BY nonce LIMIT ${max_gaps}`)
   const renumber = db.prepare<[number, number]>(
     'UPDATE transactions SET nonce = ?, revision = revision + 1 WHERE key = ?',
   )
@@ -51,6 +58,10 @@ export function nonces({ db, write }: Connection): Nonces {
     setGenesis: async (chain_id, address, genesis_hash) =>
       write(() => void setGenesis.run(genesis_hash, chain_id, address)),
 
+    abandoned: async (chain_id, address, latest) => {
+      const inBlock = highestInBlock.get(chain_id, address, latest) ?? null
+      return selectAbandoned.all(chain_id, address, inBlock === null ? latest : inBlock + 1)
+    },
     compactNonces: async (chain_id, address, latest) =>
       write(() => {
         const { used_below = 0 } = select.get(chain_id, address) ?? {}
