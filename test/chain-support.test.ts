@@ -200,6 +200,11 @@ const symptoms: Record<FaultKind, (at: Suffering) => Promise<void>> = {
     expect(await failure(call('eth_sendRawTransaction', await transfer(chain, 0)))).toMatch(resetCodes)
     expect(await poolOf(chain)).toBe(1)
   },
+  async rejected({ chain, call }) {
+    const { text } = await call('eth_sendRawTransaction', await transfer(chain, 0))
+    expect(text).toContain('invalid sender')
+    expect(await poolOf(chain)).toBe(0)
+  },
   async hang({ chain, proxy, failure }) {
     const params = [await transfer(chain, 0)]
     const asked = post(proxy.url, { ...one, method: 'eth_sendRawTransaction', params }, 300)

@@ -260,3 +260,94 @@ describe('what is told', () => {
     expect(await failure(rpc('b', []))).toMatchObject({ name: 'RpcError', kind, error })
   })
 })
+
+describe('transactions', () => {
+  const send = 'eth_sendRawTransaction'
+  const refusal = (message: string) => refusing({ code: -32_000, message })
+  const [hopeless, unfunded] = [refusal('invalid sender'), refusal('insufficient funds')]
+
+  test('one node refuses it for good, another takes it: it is taken', async () => {
+    const [first, second] = [await startNode(hopeless), await startNode()]
+    expect(await network([first, second]).rpc(send, ['0x01'])).toBe(`${send} 0x01`)
+    expect([first.asked.length, second.asked.length]).toEqual([1, 1])
+  })
+
+  test.each<[string, Behaviour[], string]>([
+    ['all say hopeless', [hopeless, hopeless], 'rejected'],
+    ['one says hopeless, one has hope', [hopeless, unfunded], 'insufficient_funds'],
+    ['in the other order', [unfunded, hopeless], 'insufficient_funds'],
+    ['one is at its limit', [hopeless, refusal('rate limit exceeded')], 'rate_limited'],
+    ['a price can be raised', [unfunded, refusal('replacement transaction underpriced')], 'replacement_underpriced'],
+    ['one has it', [hopeless, refusal('already known')], 'already_known'],
+  ])('%s', async (_, behaviours, kind) => {
+    const nodes = await Promise.all(behaviours.map(startNode))
+    expect(await failure(network(nodes).rpc(send, ['0x01']))).toMatchObject({ name: 'RpcError', kind })
+  })
+
+  test('a node that does not answer leaves hope while it is well, and is no judge once it rests', async () => {
+    const silent = await startNode(withStatus(500))
+    const { rpc } = network([silent, await startNode(hopeless)])
+    for (let time = 0; time < 3; time += 1) {
+      expect(await failure(rpc(send, ['0x01']))).toBeInstanceOf(RpcUnavailable)
+    }
+    expect(await failure(rpc(send, ['0x01']))).toMatchObject({ kind: 'rejected' })
+    expect(silent.asked).toHaveLength(3)
+  })
+
+  test('everywhere: all get it, and the first that takes it answers', async () => {
+    const nodes = [await startNode(hopeless), await startNode(), await startNode()]
+    expect(await network(nodes).rpc(send, ['0x01'], { everywhere: true })).toBe(`${send} 0x01`)
+    await expect.poll(() => nodes.map(({ asked }) => asked.length), { timeout: 10_000 }).toEqual([1, 1, 1])
+  })
+})
+
+describe('sizes', () => {
+  const kilobytes = (count: number) => `0x${'00'.repeat(count * 512)}`
+  /** As a node behind a proxy that takes so many bytes. */
+  const upTo =
+    (max_bytes: number, refuse: Behaviour): Behaviour =>
+    (calls, response, isBatch) =>
+      JSON.stringify(calls).length > max_bytes ? refuse(calls, response, isBatch) : well(calls, response, isBatch)
+
+  test('a batch has at most half a megabyte, and a call of its own size all the same', async () => {
+    const node = await startNode()
+    const { rpc } = network([node])
+    await rpc('first', [])
+    await Promise.all([200, 200, 200, 600, 1].map((size) => rpc('a', [kilobytes(size)])))
+    expect(node.asked.slice(1).map(({ length }) => length)).toEqual([2, 1, 1, 1])
+  })
+
+  const whole = { code: -32_600, message: 'batch too large' }
+  test.each<[string, Behaviour]>([
+    ['413', withStatus(413, { 'Content-Type': 'text/html' }, '<html>')],
+    ['an error for all', (_, response) => void response.end(JSON.stringify({ id: null, error: whole }))],
+  ])(
+    'a batch that is too large for a node (%s) is halved, in order, and not sent again unchanged',
+    async (_, refuse) => {
+      const node = await startNode(upTo(25_000, refuse))
+      const { rpc } = network([node])
+      await rpc('first', [])
+      const sent: string[] = []
+      const behaviour = node.behaviour
+      node.behaviour = (calls, response, isBatch) => {
+        const answer = behaviour(calls, response, isBatch)
+        if (Array.isArray(answer)) sent.push(...calls.map(({ params }) => `${params[1]}`))
+        return answer
+      }
+      const ask = () => Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((at) => rpc('a', [kilobytes(8), at])))
+      expect(await ask()).toHaveLength(8)
+      expect(sent).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
+      expect(node.asked.slice(1).map(({ length }) => length)).toEqual([8, 4, 2, 2, 2, 2])
+      await ask()
+      expect(node.asked.slice(7).map(({ length }) => length)).toEqual([2, 2, 2, 2])
+    },
+  )
+
+  test('a call that is too large by itself is refused, and the node stays well', async () => {
+    const node = await startNode(upTo(4_000, withStatus(413)))
+    const { rpc } = network([node])
+    const error = await failure(rpc('eth_sendRawTransaction', [kilobytes(8)]))
+    expect(error).toMatchObject({ kind: 'rejected', message: 'Request too large' })
+    expect(await rpc('a', [])).toBe('a ')
+  })
+})

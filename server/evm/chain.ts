@@ -42,8 +42,8 @@ export interface Chain {
   /** How much gas fits in a block; undefined where the node does not say. */
   blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
-  /** Each in the order given; undefined where a node has taken it. */
-  send(raws: Uint8Array[]): Promise<(Error | undefined)[]>
+  /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
+  send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
   /** Whether a node has a transaction of this hash, in its pool or in a block. */
   isKnown(hash: string): Promise<boolean>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
@@ -96,10 +96,10 @@ export function createChain(rpc: Rpc): Chain {
       if (!Number.isSafeInteger(estimate)) throw noAnswer('eth_estimateGas')
       return estimate
     },
-    send: (raws) =>
+    send: (raws, everywhere = false) =>
       Promise.all(
         raws.map((raw) =>
-          rpc('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`]).then(
+          rpc('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`], { everywhere }).then(
             (answer) => (isHex(answer) ? undefined : noAnswer('eth_sendRawTransaction')),
             (error: Error) => error,
           ),

@@ -44,7 +44,7 @@ const max_remembered = 10_000
 /** With three, one node that lies about prices does not set them. */
 const max_price_sources = 3
 /** One call in each exchange: a slow one delays no other. */
-const caller_limits: RpcLimits = { max_batch: 1, max_at_once: 64, max_waiting: 1_000 }
+const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 1_000 }
 
 /**
  * `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. `openPost`: how a node's URL is

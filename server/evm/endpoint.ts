@@ -35,6 +35,9 @@ const wrong_chain_rest_ms = 30_000
 /** Whoever refuses batches may have meant this one: that costs one exchange a minute to find out. */
 const batches_rest_ms = 60_000
 const max_reason_length = 300
+/** What nodes say of a request, or a batch, that is too large; 413 is HTTP's. */
+const too_large =
+  /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
 
 /** `now`: milliseconds, never going back. `scrub`: takes what nobody else shall read out of an error. */
 export function createEndpoint(
@@ -47,6 +50,7 @@ export function createEndpoint(
   let failures = 0
   let verified = false
   let batchesFrom = 0
+  let smaller = { calls: Number.POSITIVE_INFINITY, until: 0 }
   let isDown = false
 
   const endpoint: Endpoint = { weight, rest_until: 0, throttled: false, wrong_chain: undefined, ask }
@@ -93,8 +97,10 @@ export function createEndpoint(
   }
 
   async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
+    if (calls.length > smaller.calls && now() < smaller.until) return sendInParts(calls, smaller.calls)
     if (calls.length > 1 && now() >= batchesFrom) {
       const answer = await exchange(calls.map(encode))
+      if (answer === undefined) return split(calls)
       if (Array.isArray(answer)) {
         const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
         return calls.map((_, id) => readAnswer(byId.get(id)))
@@ -103,11 +109,28 @@ export function createEndpoint(
       if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
         throw new Error(`It is at its limit: ${refused.error.message}`)
       }
+      if (refused && 'error' in refused && too_large.test(String(refused.error.message))) return split(calls)
       // Some nodes refuse batches with one error for all: they are asked one by one.
       batchesFrom = now() + batches_rest_ms
     }
     const answers: (RpcAnswer | undefined)[] = []
-    for (const call of calls) answers.push(readAnswer(await exchange(encode(call, 0))))
+    for (const call of calls) {
+      const answer = await exchange(encode(call, 0))
+      answers.push(answer === undefined ? { error: { code: 413, message: 'Request too large' } } : readAnswer(answer))
+    }
+    return answers
+  }
+
+  /** For a while it gets at most half as much: each try that is too large costs an exchange. */
+  function split(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
+    smaller = { calls: Math.ceil(calls.length / 2), until: now() + batches_rest_ms }
+    return sendInParts(calls, smaller.calls)
+  }
+
+  /** One after the other: the order of transactions stays. */
+  async function sendInParts(calls: RpcCall[], size: number): Promise<(RpcAnswer | undefined)[]> {
+    const answers: (RpcAnswer | undefined)[] = []
+    for (let from = 0; from < calls.length; from += size) answers.push(...(await send(calls.slice(from, from + size))))
     return answers
   }
 
@@ -118,6 +141,7 @@ export function createEndpoint(
     return result === undefined ? undefined : { result }
   }
 
+  /** Undefined: the request is too large for the node. */
   async function exchange(body: unknown): Promise<unknown> {
     const { status, retry_after_s, text } = await post(JSON.stringify(body), timeout_ms)
     if (status === 429) {
@@ -125,6 +149,7 @@ export function createEndpoint(
       endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s)
       throw new Throttled('It answers 429')
     }
+    if (status === 413) return undefined
     // Nodes answer JSON-RPC errors with 4xx and 5xx too: what counts is whether the body is JSON-RPC.
     let answer: unknown
     try {

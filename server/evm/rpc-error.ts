@@ -69,7 +69,10 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['rejected', /replay-protected|invalidtx(?:chainid|signature|type)|failed ?to ?(?:recover|resolve) ?sender/i],
   ['rejected', /type not supported|unsupported transaction type|notsupportedtxtype|transaction type is not activated/i],
   ['rejected', /supported by the current hardfork|failed to decode (?:signed )?transaction|empty transaction data/i],
-  ['rejected', /oversized data|(?:tx|transaction|initcode) (?:is )?too (?:large|big)|maxtxsizeexceeded|initcode size/i],
+  [
+    'rejected',
+    /oversized data|^request too large$|(?:tx|transaction|initcode) (?:is )?too (?:large|big)|maxtxsizeexceeded|initcode size/i,
+  ],
   ['rejected', /rlptoolong|\brlp: |typed transaction too short|negative value|not an eoa|senderiscontract/i],
   ['rejected', /gas ?uint(?:64 )?overflow|int256overflow|transaction cost overflow|transaction invalid/i],
   ['rejected', /not authorized to send|forbidden sender|not on the whitelist|senders with deployed code/i],

@@ -27,20 +27,36 @@ export class RpcUnavailable extends Error {
 }
 
 /** Asks the nodes of a network. Throws RpcError, RpcUnavailable or, where answers are bounded, AnswerTooLarge. */
-export type Rpc = (method: string, params: unknown[]) => Promise<unknown>
+export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
+
+export interface RpcOptions {
+  /** Every healthy endpoint gets the call, also after one has answered. */
+  everywhere?: boolean
+}
 
 export interface RpcLimits {
-  /** Calls in one exchange. */
+  /** Calls in one exchange, and about how many bytes they may have together. */
   max_batch: number
+  max_batch_bytes: number
   /** Exchanges in flight. */
   max_at_once: number
   /** Calls that wait for an exchange. */
   max_waiting: number
 }
 
-const default_limits: RpcLimits = { max_batch: 100, max_at_once: 4, max_waiting: 20_000 }
+const default_limits: RpcLimits = {
+  ...{ max_batch: 100, max_batch_bytes: 512 * 1024 },
+  ...{ max_at_once: 4, max_waiting: 20_000 },
+}
 
 interface Waiting extends RpcCall {
+  bytes: number
+  everywhere: boolean
+  isSettled: boolean
+  /** What the first node that took it answered, while others are still to get it. */
+  success?: { result: unknown } | { error: Error }
+  /** The best of what other nodes answered; undefined while none has. */
+  refusal?: Error
   resolve(result: unknown): void
   reject(error: Error): void
 }
@@ -49,12 +65,15 @@ interface Waiting extends RpcCall {
  * Calls go out at once while few are under way and gather into batches when many are, so that a burst costs few exchanges
  * and a lone call no delay. A node that fails is passed over for the next one; every call here may be made twice, since
  * sending the same signed bytes again changes nothing.
+ *
+ * A transaction that one node refuses is handed to the other healthy ones: what one of them takes is taken. Where all refuse it
+ * the most hopeful refusal is thrown, so that it is hopeless only where all of them say so.
  */
 export function createRpc(
   endpoints: Endpoint[],
   now: () => number,
   random: () => number = Math.random,
-  { max_batch, max_at_once, max_waiting }: RpcLimits = default_limits,
+  { max_batch, max_batch_bytes, max_at_once, max_waiting }: RpcLimits = default_limits,
 ): Rpc {
   const queue: Waiting[] = []
   let underWay = 0
@@ -63,7 +82,7 @@ export function createRpc(
   const pump = (isWhole = true) => {
     while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
       underWay += 1
-      void settle(queue.splice(0, batchSize(queue, isWhole, max_batch))).finally(() => {
+      void settle(queue.splice(0, batchSize(queue, isWhole, max_batch, max_batch_bytes))).finally(() => {
         underWay -= 1
         pump()
       })
@@ -73,65 +92,113 @@ export function createRpc(
   async function settle(calls: Waiting[]): Promise<void> {
     const tried = new Set<Endpoint>()
     let left = calls
-    let failure: Error = new RpcUnavailable('No node of the network answers')
     while (left.length > 0) {
       const endpoint = choose(endpoints, tried, now(), random)
       if (!endpoint) break
       tried.add(endpoint)
+      // A node at rest is a last resort, and no judge of what others have refused or taken.
+      const asked = endpoint.rest_until > now() ? left.filter((call) => !call.refusal && !call.success) : left
+      if (asked.length === 0) break
       try {
-        const answers = await endpoint.ask(left)
-        const again: Waiting[] = []
-        for (const [index, call] of left.entries()) {
-          const answer = answers[index]
-          const error = failureOf(answer)
-          if (answer && 'result' in answer) call.resolve(answer.result)
-          else if (error && !isNodesOwn(error)) call.reject(error)
-          else {
-            again.push(call)
-            if (error) failure = error
-          }
-        }
-        left = again
+        const answers = await endpoint.ask(asked)
+        for (const [index, call] of asked.entries()) take(call, answers[index])
       } catch (error) {
         // No other node would answer with less.
-        if (error instanceof AnswerTooLarge) {
-          failure = error
-          break
-        }
-        failure = new RpcUnavailable(
-          `No node of the network answers (${(error as Error).message})`,
-          wrongChain(endpoints),
-        )
+        if (error instanceof AnswerTooLarge) return left.forEach((call) => void end(call, { error }))
+        const message = `No node of the network answers (${(error as Error).message})`
+        for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(endpoints)))
       }
+      left = left.filter(({ isSettled }) => !isSettled)
     }
-    for (const call of left) call.reject(failure)
+    const silence = new RpcUnavailable('No node of the network answers')
+    for (const call of left) end(call, call.success ?? { error: call.refusal ?? silence })
   }
 
-  return (method, params) =>
+  return (method, params, { everywhere = false } = {}) =>
     new Promise((resolve, reject) => {
       if (queue.length >= max_waiting) {
         reject(new RpcUnavailable('Too many calls wait for the nodes of the network'))
         return
       }
-      queue.push({ method, params, resolve, reject })
+      queue.push({ method, params, bytes: sizeOf(params), everywhere, isSettled: false, resolve, reject })
       // What one turn of the loop asks for goes out together.
       if (queue.length === 1) setImmediate(() => pump())
       else if (queue.length >= max_batch) pump(false)
     })
 }
 
+/** A node's answer to a call. */
+function take(call: Waiting, answer: RpcAnswer | undefined): void {
+  if (answer === undefined) return
+  const error = 'error' in answer ? new RpcError(answer.error) : undefined
+  if (error === undefined) succeed(call, answer as { result: unknown })
+  else if (isSending(call) && error.kind === 'already_known') succeed(call, { error })
+  else if (isSending(call) || isNodesOwn(error)) refuse(call, error)
+  else end(call, { error })
+}
+
+/** Who asked is answered at once, and waits for no other node. */
+function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void {
+  call.success ??= success
+  end(call, success)
+  call.isSettled = !call.everywhere
+}
+
+function refuse(call: Waiting, error: Error): void {
+  const isBetter = !isSending(call) || call.refusal === undefined || hopeOf(error) > hopeOf(call.refusal)
+  if (isBetter) call.refusal = error
+}
+
+function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
+  call.isSettled = true
+  if ('result' in outcome) call.resolve(outcome.result)
+  else call.reject(outcome.error)
+}
+
+/** The refusals of a transaction that no node can change its mind about. */
+const hopeless: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'rejected'])
+/** The other refusals that say something about the transaction; what comes later says more. */
+const told: readonly RpcErrorKind[] = [
+  ...(['reverted', 'fee_too_high', 'insufficient_funds', 'nonce_too_high', 'pool_full'] as const),
+  ...(['nonce_too_low', 'underpriced', 'replacement_underpriced'] as const),
+]
+
+/** Of two refusals of the same transaction the one with the higher number counts. */
+const hopeOf = (error: Error): number => {
+  if (!(error instanceof RpcError)) return 1
+  return hopeless.has(error.kind) ? 0 : 3 + told.indexOf(error.kind)
+}
+
 /**
  * Transactions that are sent together stay together: of two batches at once the later nonces may come first, and some nodes
  * refuse those.
  */
-function batchSize(queue: RpcCall[], isWhole: boolean, max_batch: number): number {
-  const end = Math.min(queue.length, max_batch)
+function batchSize(queue: Waiting[], isWhole: boolean, max_batch: number, max_bytes: number): number {
+  const end = fittingBytes(queue, Math.min(queue.length, max_batch), max_bytes)
   const next = queue[end]
   const mayCut = next ? isSending(next) : !isWhole
   let start = end
   while (mayCut && isSending(queue[start - 1])) start -= 1
   return start > 0 ? start : end
 }
+
+/** How many of the first calls fit together; at least one. */
+function fittingBytes(queue: Waiting[], most: number, max_bytes: number): number {
+  let bytes = 0
+  for (let count = 0; count < most; count += 1) {
+    bytes += queue[count]?.bytes ?? 0
+    if (bytes > max_bytes) return Math.max(count, 1)
+  }
+  return most
+}
+
+const envelope_bytes = 100
+
+/** About what a call has in JSON. */
+const sizeOf = (params: unknown[]): number =>
+  params
+    .flatMap((param) => (typeof param === 'object' && param !== null ? Object.values(param) : [param]))
+    .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 20), envelope_bytes)
 
 const isSending = (call: RpcCall | undefined): boolean => call?.method === 'eth_sendRawTransaction'
 
@@ -149,9 +216,6 @@ function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, rando
   // Of those at rest the one that is next to end it is tried; one that asked to be left alone is.
   return left.filter(({ throttled }) => !throttled).sort((a, b) => a.rest_until - b.rest_until)[0]
 }
-
-const failureOf = (answer: RpcAnswer | undefined): RpcError | undefined =>
-  answer && 'error' in answer ? new RpcError(answer.error) : undefined
 
 /** Says something about the node and not about the call: another node may do better. */
 const isNodesOwn = ({ kind }: RpcError): boolean =>

@@ -45,8 +45,9 @@ const verdictOf: Record<string, Verdict> = {
 const reprice_soon_ms = 5_000
 const max_text_length = 900
 
-/** A batch's worth: a node that gets several batches at once may see later nonces first. */
+/** A batch's worth: a node that gets several batches at once may see later nonces first. The bytes are hex on their way. */
 const max_at_once = 100
+const max_bytes_at_once = 192 * 1024
 
 type BroadcastParts = Pick<SendingParts, 'store' | 'fees' | 'kindOf' | 'now'>
 
@@ -59,12 +60,23 @@ export async function broadcast(
 ): Promise<BroadcastResult> {
   const result: BroadcastResult = { moves: [], hopeless: [], again: false, look: false, full_at: undefined }
   const errors: (Error | undefined)[] = []
-  for (let from = 0; from < wanted.length; from += max_at_once) {
-    const raws = wanted.slice(from, from + max_at_once).map(({ attempt }) => attempt.raw)
+  while (errors.length < wanted.length) {
+    const raws = nextBatch(wanted, errors.length)
     errors.push(...(await chain.send(raws, state.everywhere)))
   }
   for (const [index, one] of wanted.entries()) await judge(parts, chain, state, one, errors[index], result)
   return result
+}
+
+function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
+  const raws: Uint8Array[] = []
+  let bytes = 0
+  for (const { attempt } of wanted.slice(from, from + max_at_once)) {
+    bytes += attempt.raw.length
+    if (raws.length > 0 && bytes > max_bytes_at_once) break
+    raws.push(attempt.raw)
+  }
+  return raws
 }
 
 /** Adds to the result what an answer means. */

@@ -119,6 +119,11 @@ interface Treatment {
 const callFaults = {
   limit_exceeded: () => ({ say: () => ({ error: { code: -32_005, message: 'limit exceeded' } }) }),
   internal_error: () => ({ say: () => ({ error: { code: -32_603, message: 'internal error' } }) }),
+  /** The node will never take a transaction. */
+  rejected: (call) =>
+    call.method === 'eth_sendRawTransaction'
+      ? { say: () => ({ error: { code: -32_000, message: 'invalid sender' } }) }
+      : undefined,
   null_result: () => ({ say: () => ({ result: null }) }),
   /** Answered as by a node that is `blocks` behind. */
   stale: (call, seen) => {
