@@ -1,3 +1,5 @@
+import Database from 'better-sqlite3'
+import { Wallet } from 'ethers'
 import { describe, expect, test } from 'vitest'
 import type { RelayerPoliciesInput, SendTransactionRequest } from '../client/index.ts'
 import * as fees from '../server/evm/fees.ts'
@@ -154,3 +156,35 @@ test('the fee of what was never signed is given back, and a change of the policy
   expect((await cancel(id)).data.status).toBe('canceled')
   expect(await refusalOf(post(priced(3n * gwei)))).toEqual([])
 })
+
+test('a transaction that is signed at another nonce counts the fees of both nonces', async () => {
+  const { chain, addAccount, database_file } = await testRig({ chain: { noMining: true } })
+  const { key = '', address = '' } = chain.accounts[2] ?? {}
+  const account = await addAccount({ key, policies: { max_fee_per_day: `${10n ** 18n}` } })
+  await chain.mine(5)
+  await account.send(1)
+  await account.finished(chain.mine)
+
+  await chain.reorg(3)
+  const prices = { type: 2, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gasLimit: 21_000n }
+  const rival = await new Wallet(key).signTransaction({ ...prices, chainId: chain.chain_id, nonce: 0, to: address })
+  await chain.rpc('eth_sendRawTransaction', [rival])
+  await chain.mine(2)
+  await until('it is mined at the next nonce', async () => (await account.latest()) === 2, chain.mine)
+  await account.finished(chain.mine)
+
+  const db = new Database(database_file, { readonly: true })
+  const counted = db.prepare<[], string>(`SELECT amount FROM spending WHERE asset = 'fee'`).pluck().all()
+  const signed = db
+    .prepare<[], { nonce: number; price: string }>('SELECT nonce, max_fee_per_gas AS price FROM attempts')
+    .all()
+  db.close()
+  const highest = new Map<number, bigint>()
+  for (const { nonce, price } of signed) {
+    if (BigInt(price) > (highest.get(nonce) ?? 0n)) highest.set(nonce, BigInt(price))
+  }
+  expect([...highest.keys()].sort()).toEqual([0, 1])
+  expect(sum(counted.map(BigInt))).toBe(21_000n * sum([...highest.values()]))
+})
+
+const sum = (amounts: bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)

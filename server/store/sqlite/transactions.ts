@@ -9,7 +9,7 @@ import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
-import { createSpending } from './spending.ts'
+import { createSpending, withoutFees } from './spending.ts'
 import { bytesOf, columns, encode, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
 
 /** What the moves of one database transaction may write: some milliseconds. */
@@ -244,7 +244,9 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           move({ key, revision, set: { status: 'failed', status_reason: reason } })
           return taken
         }
-        setSpent.run(bothSpent(spentOf.get(key), taken.spent), key)
+        const before = spentOf.get(key)
+        const isSigned = selectAttempts.all(key).length > 0
+        setSpent.run(bothSpent(isSigned ? withoutFees(before) : before, taken.spent), key)
         const nonce = nextNonce.get(chain_id, from) as number
         setNonce.run(chain_id, from, nonce + 1)
         return move({ key, revision, set: { nonce, status: 'pending', status_reason, hash: null, signature: null } })
