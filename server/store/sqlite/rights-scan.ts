@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { RightsFault } from '../rows.ts'
-import { emptySums, type RightsSeal } from './rights-seal.ts'
+import { emptySums, type RightsSeal, toggle } from './rights-seal.ts'
 import { type RightsTable, rightsTables, type SealedRow, sealedColumns } from './rights-tables.ts'
 
 /** What a look at all protected rows has found. */
@@ -41,11 +41,15 @@ export function* scanRights(
     const versions = new Map<number, number>()
     for (let rows = some.all(0); rows.length > 0; rows = some.all(rows.at(-1)?.key as number)) {
       for (const row of rows) {
-        seal.toggle(all, table, row.key, row.rights_version)
+        const isGenuine = seal.isGenuine(table, row)
+        const isNewest = row.rights_version >= (before?.get(row.key) ?? 0)
+        const element = seal.element(table, row.key, row.rights_version)
+        toggle(all[table], element)
+        if (isGenuine) toggle(genuine[table], element)
         versions.set(row.key, row.rights_version)
-        if (seal.isGenuine(table, row)) seal.toggle(genuine, table, row.key, row.rights_version)
-        else faults.push({ table, id: row.id, reason: 'changed' })
-        if (row.rights_version < (before?.get(row.key) ?? 0)) faults.push({ table, id: row.id, reason: 'rolled back' })
+        if (isGenuine && isNewest) continue
+        if (faults.length < max_faults)
+          faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
       }
       if (rows.length === max_step) yield
     }
@@ -54,7 +58,7 @@ export function* scanRights(
     if (counted === 'neither') faults.push({ table, id: null, reason: 'rows are missing or rolled back' })
     tables[table] = { versions, counted }
   }
-  return { tables, faults: faults.slice(0, max_faults) }
+  return { tables, faults }
 }
 
 /** The whole look at once. */
@@ -78,7 +82,7 @@ export function sealAll(db: Database.Database, seal: RightsSeal, first_version: 
     for (const row of db.prepare<[], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table}`).all()) {
       version += 1
       update.run(version, seal.macOf(table, { ...row, rights_version: version }), row.key)
-      seal.toggle(sums, table, row.key, version)
+      toggle(sums[table], seal.element(table, row.key, version))
       count += 1
     }
   }

@@ -18,6 +18,11 @@ const mac_bytes = 32
 export const emptySums = (): Manifest['sums'] =>
   Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(mac_bytes)])) as Manifest['sums']
 
+/** Adds an element to a sum, or takes it away: one undoes the other. */
+export function toggle(sum: Buffer, element: Buffer): void {
+  for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
+}
+
 /** The cryptography of rows that grant rights, under one master key. */
 export function rightsSeal({ mac, seal, open }: RightsGuard) {
   const macOf = (table: RightsTable, { key, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>): Buffer =>
@@ -28,13 +33,8 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
     isGenuine(table: RightsTable, row: SealedRow): boolean {
       return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
     },
-    /** Adds a row's element to its table's sum, or takes it away: one undoes the other. */
-    toggle(sums: Manifest['sums'], table: RightsTable, key: number, version: number): void {
-      // Elements and sums are known to nobody without the master key, who could else find other rows with the same sum.
-      const element = mac(`element ${table} ${key} ${version}`)
-      const sum = sums[table]
-      for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
-    },
+    /** A row's part of its table's sum. Nobody without the master key knows it, or could look for other rows with the same sum. */
+    element: (table: RightsTable, key: number, version: number): Buffer => mac(`element ${table} ${key} ${version}`),
     sealManifest({ version, sums }: Manifest): Uint8Array {
       const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
       return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
 import { type RightsState, scanNow, scanRights } from './rights-scan.ts'
-import { type RightsSeal, rightsSeal } from './rights-seal.ts'
+import { type RightsSeal, rightsSeal, toggle } from './rights-seal.ts'
 import { type RightsTable, rightsTables, rightsTriggers, type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Row = SealedRow & { id: string }
@@ -197,7 +197,7 @@ export function createRights(
       const manifest = sealing.openManifest(statements.manifest.get())
       if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
       for (const { table, key, version } of changes.values()) {
-        if (version > 0) sealing.toggle(manifest.sums, table, key, version)
+        if (version > 0) toggle(manifest.sums[table], sealing.element(table, key, version))
         const row = statements.rows[table].get(key)
         if (!row) {
           sealed.push({ table, key, version: 0 })
@@ -206,7 +206,7 @@ export function createRights(
         manifest.version += 1
         const mac = sealing.macOf(table, { ...row, rights_version: manifest.version })
         statements.updates[table].run(manifest.version, mac, key)
-        sealing.toggle(manifest.sums, table, key, manifest.version)
+        toggle(manifest.sums[table], sealing.element(table, key, manifest.version))
         sealed.push({ table, key, version: manifest.version })
       }
       statements.setManifest.run(sealing.sealManifest(manifest))
