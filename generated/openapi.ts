@@ -470,8 +470,10 @@ export interface paths {
         put?: never;
         /**
          * Heal a relayer's nonces now
-         * @description Does at once what happens by itself every few seconds: follows a chain that is ahead, fills gaps, and sends again
-         *     what the nodes have lost. Answers with the state afterwards.
+         * @description Asks every endpoint of the network for the account's count. Where a majority counts more nonces than this service gave, the
+         *     counter follows, also without a signed transaction that proves it, and unsigned transactions get the next nonces: so an
+         *     imported key goes on whose history the nodes do not have. Closes gaps, and sends again what the nodes have lost. Answers
+         *     with the state afterwards.
          *
          *     With `{"chain_restarted": true}`, for a test chain that began anew: unfinished transactions end with the reason, the
          *     `nonce` of every earlier transaction becomes null, the next nonce is the account's count on the new chain, and the
