@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { type Config, ConfigError } from './config.ts'
 import type { Chains } from './evm/chains.ts'
-import type { Ended, Exchange } from './http/exchange.ts'
+import type { Ended, RequestContext } from './http/request-context.ts'
 import { createRequestLog } from './http/request-log.ts'
 import { createBalances } from './metrics/balances.ts'
 import { serveMetrics } from './metrics/server.ts'
@@ -49,15 +49,15 @@ export async function createObservation(config: Config, observed: Observed): Pro
     observer: { ...createStateLog(observed.logger), ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
     around: (listener) =>
       traces
-        ? (request, response: ServerResponse & { locals?: Exchange }) =>
-            traces.request(response.locals as Exchange, request.headers.traceparent as string | undefined, () =>
+        ? (request, response: ServerResponse & { locals?: RequestContext }) =>
+            traces.request(response.locals as RequestContext, request.headers.traceparent as string | undefined, () =>
               listener(request, response as never),
             )
         : listener,
-    ended(exchange) {
-      metrics?.requested(exchange)
-      traces?.requested(exchange)
-      log(exchange)
+    ended(context) {
+      metrics?.requested(context)
+      traces?.requested(context)
+      log(context)
     },
     async serve() {
       await metrics?.serve()

@@ -17,10 +17,11 @@ import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
 import { createAudit } from './http/audit.ts'
 import { createAuthentication } from './http/authentication.ts'
-import { type Contract, compileContract, readContract } from './http/contract.ts'
+import { type Contract, mountContract, readContract } from './http/contract.ts'
 import { createKeyConnections } from './http/key-connections.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
+import { schemaCheck } from './http/schema-check.ts'
 import { type HttpTimes, listen } from './http/server.ts'
 import { createShares } from './http/shares.ts'
 import { makeId } from './ids.ts'
@@ -99,7 +100,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
-  const contract = world.contract ?? openContract()
+  const contract = world.contract ?? (await openContract(logger))
   const { operations } = contract
   const observation = await createObservation(config, {
     ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },
@@ -110,7 +111,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     logger.fatal({ err: error }, 'the database cannot be trusted any more: the process ends')
     process.exit(exit_code_io)
   }
-  const storeWorld = { now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer, observer, broken }
+  const storeWorld = { now, makeId, checkEvent: schemaCheck(contract.document, 'Event'), showRelayer, observer, broken }
   const store = openStore(config.database_file, storeWorld)
 
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)
@@ -318,9 +319,9 @@ function openStore(...parameters: Parameters<typeof openSqliteStore>): Store {
   }
 }
 
-function openContract(): Contract {
+async function openContract(logger: Logger): Promise<Contract> {
   try {
-    return compileContract(readContract())
+    return await mountContract(readContract(), logger)
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     throw isMissing ? new ConfigError('generated/openapi.json is missing: run `npm run generate`') : error

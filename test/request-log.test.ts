@@ -134,7 +134,7 @@ test('what went wrong inside is logged under the id of its request', async () =>
   const answer = await service.raw('/api/v1/notifications/hook/health', { headers })
   expect([answer.status, answer.headers.get('x-request-id')]).toEqual([500, 'ill'])
   expect(linesOf(service).filter(({ level, request_id }) => level === 50 && request_id !== undefined)).toEqual([
-    expect.objectContaining({ msg: 'a request failed', request_id: 'ill' }),
+    expect.objectContaining({ msg: 'request failed', request_id: 'ill' }),
   ])
 })
 

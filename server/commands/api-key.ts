@@ -3,7 +3,8 @@ import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { openVault, readSecrets } from '../first-start.ts'
-import { compileContract, readContract } from '../http/contract.ts'
+import { readContract } from '../http/contract.ts'
+import { schemaCheck } from '../http/schema-check.ts'
 import { makeId } from '../ids.ts'
 import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
@@ -51,12 +52,12 @@ try {
 async function run(): Promise<void> {
   const { values, positionals } = readArguments()
   const [command, id = ''] = positionals
-  const contract = compileContract(readContract())
+  const contract = readContract()
   const config = readConfig(process.env)
   // What a first start would make: a database without its master key would be refused by it.
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
-  const world = { now: Date.now, makeId, checkEvent: contract.checkSchema('Event'), showRelayer }
+  const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
   openVault(store, secrets, ({ table, id, reason }) => {
     process.stderr.write(`Warning: a row of ${table} is refused (${id ?? 'unknown'}: ${reason}).\n`)
@@ -73,7 +74,7 @@ async function run(): Promise<void> {
   try {
     if (command === 'create') {
       const body = readKey(values)
-      const wrong = contract.checkSchema('CreateApiKeyRequest')(body)
+      const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { data } = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
       show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
@@ -88,7 +89,7 @@ async function run(): Promise<void> {
       const body = values['former-valid-seconds']
         ? { former_valid_seconds: readNumber(values['former-valid-seconds'], '--former-valid-seconds') }
         : {}
-      const wrong = contract.checkSchema('RotateApiKeyRequest')(body)
+      const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { data } = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
       show(data.token, `API key ${id}: the token before is accepted until ${data.api_key.former_valid_until ?? 'now'}.`)

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { AuditEntry, Deed } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Operation } from './contract.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 export interface Audit {
   /** What records an operation. */
@@ -19,7 +19,7 @@ export interface Audit {
 
 interface Recorder {
   /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
-  begin(exchange: Exchange, path: Record<string, string>): Deed
+  begin(context: RequestContext, path: Record<string, string>): Deed
   /** How it ended. In the trail by now when it changed the store, else with the next lot. */
   end(deed: Deed, result: number): void
 }

@@ -2,17 +2,42 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError, badRequest } from '../errors.ts'
 import type { AmountPlaces } from './amount-places.ts'
+import type { OperationFacts } from './document.ts'
 import { parseJson } from './json.ts'
 import type { Held } from './shares.ts'
 
 export const max_body_bytes = 1024 * 1024
 
 /** RFC 9112, section 6: a request without these two headers has no body. */
-export const isBodyless = ({ headers }: IncomingMessage): boolean =>
+const isBodyless = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 
+/**
+ * Spells the request's Content-Type as the contract does, and removes it where the operation takes no body: the validator keeps a
+ * compiled check for each spelling that it meets. Throws ApiError (415) for another media type.
+ */
+export function checkMediaType(request: IncomingMessage, { mediaTypes, bodyIsOptional }: BodyFacts): void {
+  const [first] = mediaTypes
+  if (first === undefined) delete request.headers['content-type']
+  else
+    request.headers['content-type'] = bodyIsOptional && isBodyless(request) ? first : mediaTypeOf(request, mediaTypes)
+}
+
+/** Reads the body of an operation: undefined where it takes none, an empty object for an optional one that is absent. */
+export async function readBody(
+  request: IncomingMessage,
+  { mediaTypes, bodyIsOptional, amounts }: BodyFacts,
+  bytes: () => Held,
+): Promise<unknown> {
+  if (mediaTypes.length === 0) return undefined
+  if (bodyIsOptional && isBodyless(request)) return {}
+  return readJson(await readBytes(request, bytes()), amounts)
+}
+
+type BodyFacts = Pick<OperationFacts, 'mediaTypes' | 'bodyIsOptional' | 'amounts'>
+
 /** Which of the operation's media types the request's body is of. Throws ApiError (415). */
-export function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
+function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   const { 'content-type': contentType, 'content-encoding': encoding } = request.headers
   const refuse = (path: string, message: string) =>
     new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
@@ -35,7 +60,7 @@ export function mediaTypeOf(request: IncomingMessage, accepted: string[]): strin
 }
 
 /** Reads a JSON body. `amounts`: where its amounts are. Throws ApiError (400). */
-export function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
+function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
   if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
   if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
   return parseJson(bytes.toString('utf8'), amounts)
@@ -45,7 +70,7 @@ export function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unkn
  * Reads a body of at most 1 MiB. `bytes`: the share of it that the caller holds, which grows before a body does; a declared length counts
  * as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
  */
-export async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > max_body_bytes) throw tooLarge()
   bytes.add(declared)

@@ -1,249 +1,144 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AjvOptions } from 'express-openapi-validator/dist/framework/ajv/options.js'
-import { RequestValidator } from 'express-openapi-validator/dist/middlewares/openapi.request.validator.js'
-import { ResponseValidator } from 'express-openapi-validator/dist/middlewares/openapi.response.validator.js'
-import { SchemaPreprocessor } from 'express-openapi-validator/dist/middlewares/parsers/schema.preprocessor.js'
-import { ContentType } from 'express-openapi-validator/dist/middlewares/util.js'
-import { ApiError, type Detail } from '../errors.ts'
-import type { OperationId } from '../operation.ts'
-import type { AmountPlaces } from './amount-places.ts'
-import {
-  amountsByOperation,
-  answerReferences,
-  type ContractOperation,
-  type Document,
-  dereference,
-  headerReader,
-  operationsOf,
-  rolesOf,
-  soleSuccess,
-} from './document.ts'
-import { type QueryReader, queryReader } from './query.ts'
-import { code, formats, schemaKey, shareSchemas } from './schemas.ts'
-import { shownName } from './shown-name.ts'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import { middleware } from 'express-openapi-validator'
+import type { Logger } from 'pino'
+import { type ContractDocument, describeOperations, type OperationFacts, validatorDocument } from './document.ts'
+import { isTime } from './time-format.ts'
+import { isViolation, requestViolation } from './violation.ts'
 
-/**
- * The mounting of the contract on express-openapi-validator, and the one file that knows its insides (hence the pinned
- * version and a test that notices a change). Used as a whole, its middleware searches the contract's paths one by one,
- * parses the URL again, and caches a validator for every spelling of a Content-Type it is sent (200 KB each). What an
- * operation needs is known when the service starts: its own compiled checks, taken out here once, and called directly.
- */
-export interface Operation {
-  id: OperationId
-  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** As the contract writes it. */
-  path: string
-  /** The one status of its success. */
-  status: number
-  /** Whether its success is a stream of events and no JSON. */
-  streams: boolean
-  /** Whether it asks for a token. */
-  guarded: boolean
-  /** What the token's key must be allowed. */
-  roles: string[]
-  /** Whether it declares 429, and so counts against the caller's rate. */
-  limited: boolean
-  /** The media types of its body; empty when it takes none. */
-  mediaTypes: string[]
-  /** Whether its body may be absent, which is the same as an empty object. */
-  bodyIsOptional: boolean
-  /** Where its body has amounts. */
-  amounts: AmountPlaces | undefined
-  readQuery: QueryReader
-  /** The headers that the operation declares, under the contract's names. */
-  readHeader(headers: Record<string, unknown>): Record<string, unknown>
-  /** Fills in the defaults of the query. Throws ApiError (400) with every place that breaks the contract. */
-  checkRequest(parts: RequestParts, mediaType: string | undefined): void
-  /** Undefined when the body is what the contract promises for the status; else what is wrong with it. */
-  checkResponse(status: number, body: unknown): string | undefined
+/** An operation of the contract, with its checks. */
+export interface Operation extends OperationFacts {
+  /** Express middleware: tells the checks which operation the request is for. */
+  identify: RequestHandler
+  /** Express middleware: checks the parameters and the body, and fills in the defaults of the query. Fails with ApiError (400). */
+  checkRequest: (RequestHandler | ErrorRequestHandler)[]
+  /** Rejects when a body is not what the contract promises for the status. */
+  checkResponse(request: Request, status: number, body: unknown): Promise<void>
 }
-
-export interface RequestParts {
-  query: Record<string, unknown>
-  headers: Record<string, unknown>
-  params: Record<string, unknown>
-  body: unknown
-}
-
-/** A compiled check of Ajv's, with what it found wrong last. */
-interface Check {
-  (data: unknown): boolean
-  errors?: { instancePath: string; message?: string; params: Record<string, unknown> }[] | null
-}
-
-const max_details = 20
 
 export interface Contract {
+  document: ContractDocument
   operations: Operation[]
-  /** Says what is wrong with a value by a schema of the contract's; undefined when nothing is. */
-  checkSchema(name: string): (value: unknown) => string | undefined
+  /** Compiles the checks of the operations one by one, with turns of the event loop between. Without it, first requests do. */
+  warmUp(): Promise<void>
 }
+
+type Step = RequestHandler
 
 const contractFile = join(import.meta.dirname, '..', '..', 'generated', 'openapi.json')
+const known_steps = [
+  'pathParamsMiddleware',
+  'metadataMiddleware',
+  'securityMiddleware',
+  'requestMiddleware',
+  'responseMiddleware',
+]
 
-/** Throws ENOENT when it was never generated. */
-export const readContract = (): unknown => JSON.parse(readFileSync(contractFile, 'utf8'))
+/** Throws ENOENT when the contract was never generated. */
+export const readContract = (): ContractDocument => JSON.parse(readFileSync(contractFile, 'utf8'))
 
-/** `document`: generated/openapi.json, parsed; it is taken over and changed. Compiles every check of every operation. */
-export function compileContract(document: unknown): Contract {
-  const amounts = amountsByOperation(document as Document)
-  const references = answerReferences(document as Document)
-  const { requests, responses, apiDoc, apiDocRes } = createValidators(document)
-  const answersOf = sharedAnswers(responses)
-  const parameters = (document as Document).components.parameters
-
-  const operations = operationsOf(apiDoc as unknown as Document).map(
-    ({ path, method, operation, response }): Operation => {
-      const key = `${method} ${path}`
-      const declared = (operation.parameters ?? []).map((parameter) => dereference(parameter, parameters))
-      const mediaTypes = Object.keys(operation.requestBody?.content ?? {})
-      const bodyIsOptional = mediaTypes.length > 0 && operation.requestBody?.required !== true
-      const checks = new Map(
-        (mediaTypes.length > 0 ? mediaTypes : [undefined]).map((mediaType) => [
-          mediaType,
-          requestCheck(requests, path, operation, key, mediaType),
-        ]),
-      )
-      const answers = answersOf(references.get(key) ?? {}, response(apiDocRes as unknown as Document), key)
-
-      return {
-        id: operation.operationId,
-        method,
-        path,
-        status: soleSuccess(operation),
-        streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
-        guarded: operation.security?.length !== 0,
-        roles: rolesOf(operation),
-        limited: '429' in operation.responses,
-        mediaTypes,
-        bodyIsOptional,
-        amounts: amounts.get(key),
-        readQuery: queryReader(declared),
-        readHeader: headerReader(declared),
-        checkRequest: (parts, mediaType) => checks.get(mediaType)?.(parts),
-        checkResponse(status, body) {
-          const check = answers[status]?.['application/json'] ?? answers.default?.['application/json']
-          if (!check) return `no answer with status ${status} is declared`
-          return check({ response: body }) ? undefined : describe(check)
-        },
-      }
-    },
-  )
-
-  return {
-    operations,
-    checkSchema(name) {
-      const check = (responses as unknown as Responses).ajvBody.getSchema(schemaKey(name))
-      if (!check) throw new Error(`The contract has no schema ${name}`)
-      return (value) => (check(value) ? undefined : describe(check))
-    },
-  }
-}
-
-/** The validator's two halves, and what it makes of the document for each. */
-function createValidators(document: unknown) {
-  const validateResponses = { removeAdditional: false, coerceTypes: false }
-  const options = new AjvOptions({
-    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
-    validateResponses,
+/**
+ * Mounts the contract on express-openapi-validator, through its public entry. Mounted whole, its middleware searches all paths for every
+ * request, twice as slow as everything else. It returns its steps as an array of named functions, though: the metadata step, which
+ * finds the operation, runs here once per operation and its result is kept; a request then runs the request and response steps of its
+ * operation only. If the array ever has another shape, it is mounted whole: slower, never wrong.
+ */
+export async function mountContract(document: ContractDocument, logger: Pick<Logger, 'warn'>): Promise<Contract> {
+  const steps = middleware({
+    apiSpec: validatorDocument(document) as never,
+    validateApiSpec: false,
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, allErrors: true },
+    validateResponses: { coerceTypes: false },
+    validateSecurity: false,
     validateFormats: true,
     ajvFormats: { mode: 'full' },
+    formats: { 'date-time': { type: 'string', validate: isTime } },
+    fileUploader: false,
     serDes: [],
-    formats: {},
-  } as never)
-  const { apiDoc, apiDocRes } = new SchemaPreprocessor(
-    document as never,
-    options.preprocessor,
-    true as never,
-  ).preProcess()
-  const requestSchemas = shareSchemas(apiDoc as unknown as Document)
-  const answerSchemas = shareSchemas(apiDocRes as unknown as Document)
-  const requests = new RequestValidator(requestSchemas.around as never, { ...options.request, code, formats } as never)
-  const responses = new ResponseValidator(
-    answerSchemas.around as never,
-    { ...options.response, code, formats } as never,
-    validateResponses as never,
+  }) as unknown as Step[]
+  const names = steps.map(({ name }) => name)
+  const isKnown = names.join() === known_steps.join()
+  if (!isKnown)
+    logger.warn({ steps: names }, 'contract checks mounted whole: the validator has other steps than expected')
+  const operations = await Promise.all(
+    describeOperations(document).map(async (facts): Promise<Operation> => {
+      return { ...facts, ...(isKnown ? await checksOf(facts, steps) : mountedWhole(steps)) }
+    }),
   )
-  const { ajv, ajvBody } = requests as unknown as Requests
-  requestSchemas.addTo(ajv)
-  requestSchemas.addTo(ajvBody)
-  answerSchemas.addTo((responses as unknown as Responses).ajvBody)
-  return { requests, responses, apiDoc, apiDocRes }
-}
-
-/** The checks of an operation's answers by status; a response that several operations name is compiled once. */
-function sharedAnswers(validator: ResponseValidator) {
-  const shared = new Map<string, Record<string, Check>>()
-  return (references: Record<string, string>, responses: Record<string, unknown>, key: string) =>
-    Object.fromEntries(
-      Object.entries(responses).map(([status, response]) => {
-        const name = references[status] ?? `${key} ${status}`
-        const known = shared.get(name)
-        const built = known ?? (validator as unknown as Responses).buildValidators({ [status]: response }, name)[status]
-        shared.set(name, built ?? {})
-        return [status, built ?? {}]
-      }),
-    )
-}
-
-interface Ajv {
-  getSchema(key: string): Check | undefined
-  addSchema(schema: object, key: string): unknown
-}
-
-interface Responses {
-  ajvBody: Ajv
-  buildValidators(responses: unknown, key: string): Record<string, Record<string, Check>>
-}
-
-interface Requests {
-  buildMiddleware(path: string, operation: unknown, contentType: unknown, key: string): unknown
-  ajv: Ajv
-  ajvBody: Ajv
-}
-
-/** Has the validator build its middleware, and takes from it the two compiled checks that the middleware would call. */
-function requestCheck(
-  validator: RequestValidator,
-  path: string,
-  operation: ContractOperation,
-  operationKey: string,
-  mediaType: string | undefined,
-) {
-  const requests = validator as unknown as Requests
-  const key = `${operationKey} ${mediaType}`
-  requests.buildMiddleware(path, operation, ContentType.fromString(mediaType as string), key)
-  const general = requests.ajv.getSchema(key)
-  const body = requests.ajvBody.getSchema(key)
-  if (!general || !body) throw new Error(`express-openapi-validator kept no checks for ${key}`)
-
-  return (parts: RequestParts) => {
-    const generalHolds = general(parts)
-    const bodyHolds = body(parts)
-    if (generalHolds && bodyHolds) return
-    throw new ApiError(
-      'bad_request',
-      'Bad Request',
-      [...(generalHolds ? [] : detailsOf(general)), ...(bodyHolds ? [] : detailsOf(body))].slice(0, max_details),
-    )
+  return {
+    document,
+    operations,
+    warmUp: () => (isKnown ? warmUp(operations) : Promise.resolve()),
   }
 }
 
-function detailsOf(check: Check): Detail[] {
-  return (check.errors ?? []).slice(0, max_details).map(({ instancePath, message = 'is wrong', params }) => {
-    const unknown = params.additionalProperty ?? params.unevaluatedProperty
-    const name = params.missingProperty ?? (unknown === undefined ? undefined : shownName(unknown as string))
-    const place = name === undefined ? instancePath : `${instancePath}/${name}`
-    const allowed = Array.isArray(params.allowedValues) ? `: ${params.allowedValues.join(', ')}` : ''
-    return {
-      path: place.replace(/^\/params/, '/path').slice(0, 1_000),
-      message: `${message}${allowed}`.slice(0, 1_000),
-    }
-  })
+type Checks = Pick<Operation, 'identify' | 'checkRequest' | 'checkResponse'>
+
+/** Then the validator finds the operation itself, and checks the answer inside `response.json`. */
+const mountedWhole = (steps: Step[]): Checks => ({
+  identify: (_request, _response, next) => next(),
+  checkRequest: [...steps, tellViolation],
+  checkResponse: async () => {},
+})
+
+async function checksOf(facts: OperationFacts, steps: Step[]): Promise<Checks> {
+  const [pathParams, metadata, , requestStep, responseStep] = steps as [Step, Step, Step, Step, Step]
+  const path = facts.path.replaceAll(/\{\w+\}/g, '0')
+  const sample = { method: facts.method.toUpperCase(), path, originalUrl: path, url: path, baseUrl: '', app: sampleApp }
+  // The first step waits until the document is read, and throws what is wrong with it.
+  await run(pathParams, sample)
+  await run(metadata, sample)
+  const { openapi } = sample as { openapi?: object }
+  if (!openapi) throw new Error(`The validator does not know ${facts.id}`)
+
+  return {
+    identify(request, _response, next) {
+      Object.assign(request, {
+        openapi: { ...openapi, pathParams: request.params },
+        // The query is read already; the validator would parse the URL again, 10 us.
+        originalUrl: '/',
+      })
+      next()
+    },
+    checkRequest: [requestStep, tellViolation],
+    // The step wraps `json` of a response. One of its own keeps the response itself as Express made it.
+    checkResponse: (request, status, body) =>
+      new Promise((resolve, reject) => {
+        const probe = {
+          statusCode: status,
+          headersSent: false,
+          getHeaders: () => jsonHeaders,
+          json: () => resolve(),
+        }
+        responseStep(request, probe as unknown as Response, (error?: unknown) => {
+          if (error) reject(error as Error)
+          else (probe.json as (body: unknown) => void)(body)
+        })
+      }),
+  }
 }
 
-const describe = (check: Check) =>
-  detailsOf(check)
-    .map(({ path, message }) => `${path} ${message}`)
-    .join('; ')
+const tellViolation: ErrorRequestHandler = (error, _request, _response, next) =>
+  next(isViolation(error) ? requestViolation(error) : error)
+
+const jsonHeaders = { 'content-type': 'application/json' }
+const sampleApp = { param() {}, enabled: () => true }
+
+const run = (step: Step, request: object): Promise<void> =>
+  new Promise((resolve, reject) => {
+    step(request as Request, {} as Response, (error?: unknown) => (error ? reject(error as Error) : resolve()))
+  })
+
+/** A failing check compiles as well as a passing one does. */
+async function warmUp(operations: Operation[]): Promise<void> {
+  for (const { method, mediaTypes, status, identify, checkRequest, checkResponse } of operations) {
+    for (const mediaType of mediaTypes.length > 0 ? mediaTypes : [undefined]) {
+      const headers = mediaType === undefined ? {} : { 'content-type': mediaType }
+      const request = { method: method.toUpperCase(), headers, originalUrl: '/', params: {}, query: {}, body: {} }
+      for (const check of [identify, checkRequest[0] as Step]) await run(check, request).catch(() => {})
+      await checkResponse(request as unknown as Request, status, {}).catch(() => {})
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}

@@ -2,57 +2,125 @@ import type { OperationId } from '../operation.ts'
 import { type AmountPlaces, amountPlaces } from './amount-places.ts'
 import type { Parameter } from './query.ts'
 
-// What the contract's document says of each operation.
-
-export interface ContractOperation {
-  operationId: OperationId
-  security?: { token?: string[] }[]
-  parameters?: Parameter[]
-  requestBody?: { required?: boolean; content: Record<string, unknown> }
-  responses: Record<string, unknown>
-}
-
-export interface Document {
-  paths: Record<string, Record<string, ContractOperation>>
+/** generated/openapi.json, parsed: the members that are read here. */
+export interface ContractDocument {
+  paths: Record<string, PathItem>
   components: { parameters: Record<string, Parameter>; schemas: Record<string, object> }
 }
 
-const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+type PathItem = { parameters?: Parameter[] } & { [M in Method]?: ContractOperation }
 
-/** Where each operation's body has amounts, by method and path. Before the validator puts copies in the places of references. */
-export function amountsByOperation({ paths, components }: Document): Map<string, AmountPlaces> {
-  return new Map(
-    Object.entries(paths).flatMap(([path, item]) =>
-      methods.flatMap((method) => {
-        const contents = Object.values(item[method]?.requestBody?.content ?? {}) as { schema: object }[]
-        const bodies = contents.map(({ schema }) => schema)
-        return bodies.length > 0 ? [[`${method} ${path}`, amountPlaces(bodies, components.schemas)] as const] : []
-      }),
+interface ContractOperation {
+  operationId: OperationId
+  security?: { token?: string[] }[]
+  parameters?: Parameter[]
+  requestBody?: { required?: boolean; content: Record<string, { schema: object }> }
+  responses: Record<string, unknown>
+}
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/** The contract's statements about an operation. */
+export interface OperationFacts {
+  id: OperationId
+  method: Method
+  /** As the contract writes it. */
+  path: string
+  /** The one status of its success. */
+  status: number
+  /** Whether its success is a stream of events instead of JSON. */
+  streams: boolean
+  /** Whether it asks for a token. */
+  guarded: boolean
+  /** The roles that it asks of the token's API key. */
+  roles: string[]
+  /** Whether it declares 429, and so counts against the caller's rate. */
+  limited: boolean
+  /** The media types of its body; empty when it takes none. */
+  mediaTypes: string[]
+  /** Whether its body may be absent, which is the same as an empty object. */
+  bodyIsOptional: boolean
+  /** Where its body has amounts; undefined when it takes none. */
+  amounts: AmountPlaces | undefined
+  /** Its parameters, references resolved. */
+  parameters: Parameter[]
+}
+
+const methods: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']
+
+export function describeOperations(document: ContractDocument): OperationFacts[] {
+  return operationsOf(document).map(({ path, method, operation, shared }) => ({
+    id: operation.operationId,
+    method,
+    path,
+    status: soleSuccess(operation),
+    streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
+    guarded: operation.security?.length !== 0,
+    roles: rolesOf(operation),
+    limited: '429' in operation.responses,
+    mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
+    bodyIsOptional: operation.requestBody !== undefined && operation.requestBody.required !== true,
+    amounts: amountsOf(operation, document),
+    parameters: [...shared, ...(operation.parameters ?? [])].map((parameter) =>
+      dereference(parameter, document.components.parameters),
     ),
+  }))
+}
+
+/**
+ * A copy of the document for the validator. It compiles each check with the whole document around it, so the copy leaves out prose and
+ * examples; and all failures of an operation have one schema, which `default` stands for.
+ */
+export function validatorDocument(document: ContractDocument): ContractDocument {
+  const { webhooks: _, ...copy } = withoutProse(document) as ContractDocument & { webhooks?: unknown }
+  for (const { operation } of operationsOf(copy)) {
+    for (const status of Object.keys(operation.responses)) {
+      if (!status.startsWith('2') && status !== 'default') delete operation.responses[status]
+    }
+  }
+  // Values were percent-decoded before: what was reserved in the URL means nothing any more.
+  const parameters = [
+    ...Object.values(copy.components.parameters),
+    ...operationsOf(copy).flatMap(({ operation, shared }) => [...shared, ...(operation.parameters ?? [])]),
+  ]
+  for (const parameter of parameters) if (parameter.in === 'query') Object.assign(parameter, { allowReserved: true })
+  return copy
+}
+
+const prose: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'x-codeSamples'])
+
+/** `isNames`: the node's keys are names that the contract gives, such as a property that is called `description`. */
+function withoutProse(node: unknown, isNames = false): unknown {
+  if (Array.isArray(node)) return node.map((child) => withoutProse(child))
+  if (typeof node !== 'object' || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key]) => isNames || !prose.has(key))
+      .map(([key, child]) => [key, withoutProse(child, !isNames && key === 'properties')]),
   )
 }
 
-export const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
-  parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
-
-export function headerReader(parameters: Parameter[]) {
-  const names = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
-  return (headers: Record<string, unknown>) =>
-    Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
-}
-
-export function operationsOf(document: Document) {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
+const operationsOf = (document: ContractDocument) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method]
-      const response = (other: Document) => other.paths[path]?.[method]?.responses ?? {}
-      return operation ? [{ path, method, operation, response }] : []
+      return operation ? [{ path, method, operation, shared: item.parameters ?? [] }] : []
     }),
+  )
+
+function amountsOf({ requestBody }: ContractOperation, { components }: ContractDocument): AmountPlaces | undefined {
+  if (!requestBody) return undefined
+  return amountPlaces(
+    Object.values(requestBody.content).map(({ schema }) => schema),
+    components.schemas,
   )
 }
 
-/** A check that fails a handler's author at the start, not a caller later. */
-export function soleSuccess({ operationId, responses }: ContractOperation): number {
+const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
+  parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
+
+/** Fails at startup, for the author of the contract, instead of later for a caller. */
+function soleSuccess({ operationId, responses }: ContractOperation): number {
   const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
   if (successes.length !== 1)
     throw new Error(`${operationId} must declare exactly one success, not ${successes.length}`)
@@ -61,22 +129,9 @@ export function soleSuccess({ operationId, responses }: ContractOperation): numb
 }
 
 /** An operation that forgets to name a role would be open to every key. */
-export function rolesOf({ operationId, security }: ContractOperation): string[] {
+function rolesOf({ operationId, security }: ContractOperation): string[] {
   if (security?.length === 0) return []
   const roles = security?.[0]?.token ?? []
   if (roles.length === 0) throw new Error(`${operationId} must name the roles that it asks for`)
   return roles
-}
-
-/** Which of the contract's responses each operation names, before the validator puts copies in their places. */
-export function answerReferences(document: Document): Map<string, Record<string, string>> {
-  return new Map(
-    operationsOf(document).map(({ path, method, operation }) => {
-      const named = Object.entries(operation.responses as Record<string, { $ref?: string }>)
-      return [
-        `${method} ${path}`,
-        Object.fromEntries(named.flatMap(([status, { $ref }]) => ($ref ? [[status, $ref]] : []))),
-      ]
-    }),
-  )
 }

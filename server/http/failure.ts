@@ -1,6 +1,8 @@
+import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import type { Failure } from '../../generated/openapi.ts'
 import { ApiError, statusOf } from '../errors.ts'
+import type { RequestContext } from './request-context.ts'
 
 export interface FailureAnswer {
   status: number
@@ -8,23 +10,39 @@ export interface FailureAnswer {
   body: Failure
 }
 
-const internal = new ApiError('internal', 'Internal Server Error')
+/** Answers a failed request. The last middleware of the application. */
+export function failureMiddleware(logger: Logger): ErrorRequestHandler {
+  return (error, request, response, _next) => {
+    const { request_id } = response.locals as RequestContext
+    if (!tellable(error)) logger.error({ err: error, request_id }, 'request failed')
+    if (response.headersSent) return void response.destroy()
+    const { status, headers, body } = toFailure(error)
+    response.set(headers)
+    // The rest of a body that nobody reads goes with its connection.
+    if (!request.complete && hasBody(request.headers)) response.set('Connection', 'close')
+    response.status(status).json(body)
+  }
+}
 
-/** What a caller is told of an error. What is not ours to tell is logged, and says "Internal Server Error". */
-export function toFailure(error: unknown, request_id: string, logger: Logger): FailureAnswer {
-  const told = tellable(error)
-  if (!told) logger.error({ err: error, request_id }, 'a request failed')
-  const { code, message, details, headers } = told ?? internal
+/** What a caller is told of an error: of an error that is not an ApiError only "Internal Server Error". */
+export function toFailure(error: unknown): FailureAnswer {
+  const { code, message, details, headers } = tellable(error) ?? internal
   const body: Failure = { success: false, data: null, message }
   if (details.length > 0) body.details = details
   return { status: statusOf[code], headers, body }
 }
 
-/** Express throws an error with status 400 for a path that is no URI. */
+const internal = new ApiError('internal', 'Internal Server Error')
+
 function tellable(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
-  if (error instanceof URIError) return new ApiError('bad_request', 'Bad Request', [pathDetail])
+  // Express throws an error with status 400 for a path that is not percent-encoded UTF-8.
+  if ((error as { status?: number } | undefined)?.status === 400)
+    return new ApiError('bad_request', 'Bad Request', [pathDetail])
   return undefined
 }
 
 const pathDetail = { path: '/path', message: 'must be percent-encoded UTF-8' }
+
+const hasBody = (headers: Record<string, unknown>): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

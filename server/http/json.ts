@@ -1,6 +1,6 @@
 import { badRequest } from '../errors.ts'
 import type { AmountPlaces } from './amount-places.ts'
-import { shownName } from './shown-name.ts'
+import { shownName } from './violation.ts'
 
 /** More than any operation has a use for. A megabyte of tiny values takes the contract's checks 0.4 s. */
 const max_values = 10_000

@@ -1,12 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** A page as it goes over the wire, in one piece or in several. */
-export interface EncodedList {
-  pieces: Buffer[]
-  /** What is wrong with it by the contract; undefined when nothing is. */
-  broken: string | undefined
-}
-
 interface List {
   data: unknown[]
 }
@@ -44,19 +37,18 @@ function widthOf(row: unknown): number {
 }
 
 /** Checks and encodes a page in steps between which others have their turn. The rows are let go as they are encoded. */
-export async function encodeList(body: List, check: (part: List) => string | undefined): Promise<EncodedList> {
+export async function encodeList(body: List, check: (part: List) => Promise<void>): Promise<Buffer[]> {
   const { data } = body
   const pieces: Buffer[] = []
   const [head = '', tail = ''] = JSON.stringify({ ...body, data: [] }).split('"data":[]', 2)
   let gathered = `${head}"data":[`
   while (data.length > 0) {
     const rows = data.splice(0, stepOf(data))
-    const broken = check({ ...body, data: rows })
-    if (broken !== undefined) return { pieces: [], broken }
+    await check({ ...body, data: rows })
     pieces.push(Buffer.from(`${gathered}${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`))
     gathered = ''
     await turn()
   }
   pieces.push(Buffer.from(`${gathered}]${tail}`))
-  return { pieces, broken: undefined }
+  return pieces
 }

@@ -1,5 +1,5 @@
 import { badRequest } from '../errors.ts'
-import { shownName } from './shown-name.ts'
+import { shownName } from './violation.ts'
 
 export interface Parameter {
   $ref?: string
@@ -12,6 +12,13 @@ export interface Parameter {
 export type QueryReader = (search: string) => Record<string, unknown>
 
 const max_pairs = 100
+
+/** Reads the headers that an operation declares, under the contract's names. */
+export function headerReader(parameters: Parameter[]) {
+  const names = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
+  return (headers: Record<string, unknown>): Record<string, unknown> =>
+    Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
+}
 
 /**
  * Strict where the validator is lenient (it reads 1e2 and 0x10 as integers): an integer is decimal digits, a name is one of

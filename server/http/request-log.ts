@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino'
-import type { Ended } from './exchange.ts'
+import type { Ended } from './request-context.ts'
 
 const level = 30
 

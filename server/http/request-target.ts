@@ -1,21 +1,19 @@
-import type { IncomingMessage } from 'node:http'
-
 /** A request's target may name the scheme and the host too (RFC 9112, 3.2.2). */
 const origin = /^https?:\/\/[^/?]*/i
+/** Characters that mean the same whether they are percent-encoded or not (RFC 3986, 2.3). */
+const unreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/gi
 
-export function pathOf({ url = '' }: IncomingMessage): string {
-  const question = url.indexOf('?')
-  const path = question < 0 ? url : url.slice(0, question)
-  return plainPath(path.startsWith('/') ? path : path.replace(origin, ''))
+/** A target as the routes know it: origin form, and no character percent-encoded for nothing (RFC 3986, 6.2.2.2). */
+export function normalizeTarget(target: string): string {
+  const local = target.startsWith('/') ? target : target.replace(origin, '').replace(/^(?!\/)/, '/')
+  if (!local.includes('%')) return local
+  const end = local.indexOf('?')
+  const path = end < 0 ? local : local.slice(0, end)
+  return path.replaceAll(unreserved, (code) => decodeURIComponent(code)) + local.slice(path.length)
 }
 
-/** RFC 3986, 6.2.2.2: an unreserved character is the same whether it is percent-encoded or not. */
-const plainPath = (path: string): string =>
-  path.includes('%') ? path.replaceAll(unreserved, (encoded) => decodeURIComponent(encoded)) : path
-
-const unreserved = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][0-9A]|5F|7E)/gi
-
-export function queryOf({ url = '' }: IncomingMessage): string {
-  const question = url.indexOf('?')
-  return question < 0 ? '' : url.slice(question + 1)
+/** The query of a target, without its question mark. */
+export function searchOf(target: string): string {
+  const start = target.indexOf('?')
+  return start < 0 ? '' : target.slice(start + 1)
 }

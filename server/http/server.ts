@@ -9,8 +9,8 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import type { Detail } from '../errors.ts'
 import { createConnections } from './connections.ts'
-import { type Ended, type Exchange, newExchange } from './exchange.ts'
 import { isDoubled } from './headers.ts'
+import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
 import { securityHeaders, securityLines } from './security-headers.ts'
 
 /** Milliseconds. Node's own defaults let a slow client hold a socket for minutes. */
@@ -55,7 +55,7 @@ export interface ServerParts {
   times?: Partial<HttpTimes> | undefined
 }
 
-/** Listens; the listener finds the request's exchange in `response.locals`. Throws when the address cannot be had. */
+/** Listens; the listener finds the request's context in `response.locals`. Throws when the address cannot be had. */
 export async function listen(parts: ServerParts): Promise<HttpServer> {
   const { listener, host, port, makeId, elapsed, ended } = parts
   const times = { ...usual, ...parts.times }
@@ -65,20 +65,20 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
   const last = new WeakSet<ServerResponse>()
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const started = elapsed()
-    const exchange = newExchange(request, makeId)
+    const context = newRequestContext(request, makeId)
     const { socket } = request
     connections.begun(socket, response)
     response.on('close', () => {
       connections.ended(socket, response)
       if (last.has(response)) endSocket(socket)
-      exchange.status = response.headersSent ? response.statusCode : 0
-      exchange.aborted = !response.writableFinished
-      exchange.duration_ms = elapsed() - started
-      ended(exchange)
+      context.status = response.headersSent ? response.statusCode : 0
+      context.aborted = !response.writableFinished
+      context.duration_ms = elapsed() - started
+      ended(context)
     })
-    return exchange
+    return context
   }
-  const serve = (request: IncomingMessage, response: ServerResponse & { locals?: Exchange }) => {
+  const serve = (request: IncomingMessage, response: ServerResponse & { locals?: RequestContext }) => {
     response.locals = begin(request, response)
     const fault = faultOf(request)
     if (fault) return refuse(response, 400, fault)
@@ -104,11 +104,11 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
   server.once('close', () => clearInterval(checking))
   /** For what never becomes a request. */
   const answerRaw = (socket: Socket, status: number) => {
-    const exchange = newExchange(undefined, makeId)
-    exchange.remote_address = socket.remoteAddress ?? ''
-    exchange.status = status
-    writeFailure(socket, status, exchange)
-    ended(exchange)
+    const context = newRequestContext(undefined, makeId)
+    context.remote_address = socket.remoteAddress ?? ''
+    context.status = status
+    writeFailure(socket, status, context)
+    ended(context)
   }
   server.on('clientError', (error: ParseError, stream) => {
     const socket = stream as Socket
@@ -120,7 +120,7 @@ export async function listen(parts: ServerParts): Promise<HttpServer> {
     if (!answer.headersSent) answer.setHeader('Connection', 'close')
   })
   server.on('connect', (_request, socket) => answerRaw(socket as Socket, 501))
-  server.on('checkExpectation', (request, response: ServerResponse & { locals?: Exchange }) => {
+  server.on('checkExpectation', (request, response: ServerResponse & { locals?: RequestContext }) => {
     response.locals = begin(request, response)
     refuse(response, 417)
   })
@@ -177,7 +177,7 @@ function faultOf(request: IncomingMessage): Detail | undefined {
 }
 
 /** Answers and closes the connection. An answer that waits for others on its connection is written after them. */
-function refuse(response: ServerResponse & { locals?: Exchange }, status: number, detail?: Detail) {
+function refuse(response: ServerResponse & { locals?: RequestContext }, status: number, detail?: Detail) {
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'X-Request-Id': response.locals?.request_id,
@@ -219,7 +219,7 @@ function statusOf({ code, rawPacket }: ParseError): number {
 }
 
 /** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
-function writeFailure(socket: Socket, status: number, { request_id }: Exchange) {
+function writeFailure(socket: Socket, status: number, { request_id }: RequestContext) {
   const body = failureBody(status)
   endSocket(
     socket,

@@ -18,7 +18,7 @@ export interface MetricsParts {
   balances(): Balance[]
 }
 
-/** Of a request: what http/exchange.ts knows of it. */
+/** Of a request: what http/request-context.ts knows of it. */
 interface Request {
   operation: string | undefined
   method: string
@@ -78,7 +78,7 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   const paid = counter('relayer_fees_paid_wei_total', 'Fees of what has ended on the chain', ['chain_id'])
   const rpcCalls = counter('relayer_rpc_calls_total', 'Calls to nodes', ['host'])
   const rpcErrors = counter('relayer_rpc_errors_total', 'Exchanges with nodes that came to no answer', ['host'])
-  const rpcDurations = histogram('relayer_rpc_exchange_duration_seconds', 'Time of an exchange', ['host'], slow_s)
+  const rpcDurations = histogram('relayer_rpc_exchange_duration_seconds', 'Time of an context', ['host'], slow_s)
   const attempts = counter('relayer_delivery_attempts_total', 'Attempts at deliveries', ['outcome'])
   const attemptDurations = histogram('relayer_delivery_attempt_duration_seconds', 'Time of an attempt', [], slow_s)
   const refusedRows = counter('relayer_rows_refused_total', 'Rows that another program has changed', ['table'])

@@ -6,7 +6,7 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Observer } from '../observer.ts'
 import { parseTraceparent } from './traceparent.ts'
 
-/** Of a request: what http/exchange.ts knows of it. */
+/** Of a request: what http/request-context.ts knows of it. */
 interface Request {
   request_id: string
   method: string

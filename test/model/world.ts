@@ -108,7 +108,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
       ...{ PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '1000000' },
     })
     const service = await startService(config, {
-      ...{ now: clock.now, elapsed: clock.elapsed, contract: compiledContract() },
+      ...{ now: clock.now, elapsed: clock.elapsed, contract: await compiledContract() },
       logger: pino({ level: 'silent' }),
       openPost: nodes.openPost(() => life.dead),
     })

@@ -1,9 +1,10 @@
-import { type Contract, compileContract, readContract } from '../../server/http/contract.ts'
+import pino from 'pino'
+import { type Contract, mountContract, readContract } from '../../server/http/contract.ts'
 
-let compiled: Contract | undefined
+let mounted: Promise<Contract> | undefined
 
-/** Compiled once for all services of a process: it takes a third of a second, and keeps nothing of what it checks. */
-export function compiledContract(): Contract {
-  compiled ??= compileContract(readContract())
-  return compiled
+/** Mounted once for all services of a process; its checks are compiled when a first request needs them. */
+export function compiledContract(): Promise<Contract> {
+  mounted ??= mountContract(readContract(), pino({ level: 'silent' }))
+  return mounted
 }

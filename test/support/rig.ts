@@ -94,13 +94,13 @@ export async function startRig({
   let service = await start()
   let client = connect()
 
-  function start() {
+  async function start() {
     const config = readConfig({ PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' })
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,
       logger: pino({ level: 'silent' }),
-      contract: compiledContract(),
+      contract: await compiledContract(),
     })
   }
 

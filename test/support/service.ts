@@ -40,7 +40,7 @@ export async function startTestService(
   const service = await startService(readConfig({ PORT: '0', DATA_DIR: data_dir, ...settings }), {
     // Names of the world outside stay unknown: no test calls anybody.
     lookup: (_host, _options, answer) => answer(new Error('No name is looked up in tests'), []),
-    contract: compiledContract(),
+    contract: await compiledContract(),
     ...world,
     logger,
   })

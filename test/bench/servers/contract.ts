@@ -6,7 +6,7 @@ import { messageDigest, typedDataDigest } from '../../../server/evm/digest.ts'
 import { createApp } from '../../../server/http/app.ts'
 import { createAudit } from '../../../server/http/audit.ts'
 import { createAuthentication } from '../../../server/http/authentication.ts'
-import { compileContract } from '../../../server/http/contract.ts'
+import { mountContract } from '../../../server/http/contract.ts'
 import { createRateLimit } from '../../../server/http/rate-limit.ts'
 import { listen } from '../../../server/http/server.ts'
 import { createShares } from '../../../server/http/shares.ts'
@@ -32,7 +32,7 @@ const six = [
 const file = join(import.meta.dirname, '..', '..', '..', 'generated', 'openapi.json')
 const document = JSON.parse(readFileSync(file, 'utf8'))
 if (process.argv[2] === 'six') document.paths = cut(document.paths)
-const { operations } = compileContract(document)
+const { operations } = await mountContract(document, pino())
 
 const held = {
   relayer: { paused: false, policies: {} } as RelayerRow,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller, OperationId } from '../operation.ts'
 
 /** A request and its answer, as they are logged and counted. Of what a caller wrote there is only an id whose shape was checked. */
-export interface Exchange {
+export interface RequestContext {
   /** The caller's X-Request-Id, or one made here. */
   request_id: string
   method: string
@@ -18,12 +18,12 @@ export interface Exchange {
   duration_ms: number
 }
 
-export type Ended = (exchange: Exchange) => void
+export type Ended = (context: RequestContext) => void
 
 const request_id = /^[A-Za-z0-9._-]{1,64}$/
 
 /** A header that came twice arrives joined with a comma, and so is none. */
-export function newExchange(request: IncomingMessage | undefined, makeId: () => string): Exchange {
+export function newRequestContext(request: IncomingMessage | undefined, makeId: () => string): RequestContext {
   const given = request?.headers['x-request-id'] as string | undefined
   return {
     request_id: given !== undefined && request_id.test(given) ? given : makeId(),

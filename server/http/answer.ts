@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Request, Response } from 'express'
+import type { Operation } from './contract.ts'
+import { encodeList, isLongList } from './long-list.ts'
+
+/** Answers with a body that the contract was found to hold for. Rejects when it does not. */
+export async function answer(request: Request, response: Response, operation: Operation, body: unknown): Promise<void> {
+  const { status } = operation
+  response.status(status)
+  if (isLongList(body)) {
+    const pieces = await encodeList(body, (part) => operation.checkResponse(request, status, part))
+    return sendPieces(response, pieces)
+  }
+  await operation.checkResponse(request, status, body)
+  response.json(body)
+}
+
+/** Writes a long answer at the pace of the client. */
+async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) })
+  if (response.req.method === 'HEAD') return void response.end()
+  await pipeline(Readable.from(pieces), response).catch(unlessGone)
+}
+
+/** Writes events as they come, until there are no more, the client has gone, or the caller may not follow any longer. */
+export async function streamEvents(
+  response: Response,
+  events: AsyncIterable<string>,
+  mayFollow: () => boolean,
+): Promise<void> {
+  response.set('Content-Type', 'text/event-stream; charset=utf-8')
+  if (response.req.method === 'HEAD') return void response.end()
+  response.flushHeaders()
+  // A client that ends its side of the connection follows no more.
+  const { socket } = response.req
+  const leave = () => void response.destroy()
+  socket.once('end', leave)
+  response.once('close', () => socket.off('end', leave))
+  await pipeline(Readable.from(whileAllowed(events, mayFollow)), response).catch(unlessGone)
+}
+
+async function* whileAllowed(events: AsyncIterable<string>, mayFollow: () => boolean): AsyncGenerator<string> {
+  for await (const event of events) {
+    if (!mayFollow()) return
+    yield event
+  }
+}
+
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+}

@@ -1,0 +1,14 @@
+// The entry that Ajv documents for JSON Schema 2020-12, which OpenAPI 3.1 uses.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { ContractDocument } from './document.ts'
+import { isTime } from './time-format.ts'
+
+/** A check against a schema of the contract: answers with a description of the violations, undefined when there are none. */
+export function schemaCheck(document: ContractDocument, name: string): (value: unknown) => string | undefined {
+  const ajv = new Ajv2020({ strict: false })
+  addFormats.default(ajv, { mode: 'full' })
+  ajv.addFormat('date-time', { type: 'string', validate: isTime })
+  const check = ajv.compile({ $ref: `#/components/schemas/${name}`, components: document.components })
+  return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
+}
