@@ -282,7 +282,7 @@ test('10,000 malformed tokens are all refused alike', async () => {
   const values = fc.sample(fc.tuple(scheme, fc.oneof(printable, near, shaped)), 10_000).map(([a, b]) => a + b)
   const right = new Set([token, service.api_key].map((key) => `bearer ${key}`))
   const bodies = new Set<string>()
-  const wrong = values.filter((value) => !right.has(value.trim().toLowerCase().slice(0, 7) + value.trim().slice(7)))
+  const wrong = values.filter((value) => !right.has(value.trim().replace(/^bearer +/i, 'bearer ')))
   while (wrong.length > 0) {
     const answers = wrong.splice(0, 50).map(async (Authorization) => {
       const answer = await fetch(`${service.url}${apiKeys}`, { headers: { Authorization } })

@@ -131,7 +131,7 @@ test('what went wrong inside is logged under the id of its request', async () =>
     'Content-Type': 'application/json',
     'X-Request-Id': 'ill',
   }
-  const answer = await service.raw('/api/v1/notifications/hook/health', { headers })
+  const answer = await service.raw('/api/v1/notifications/hook/deliveries', { headers })
   expect([answer.status, answer.headers.get('x-request-id')]).toEqual([500, 'ill'])
   expect(linesOf(service).filter(({ level, request_id }) => level === 50 && request_id !== undefined)).toEqual([
     expect.objectContaining({ msg: 'request failed', request_id: 'ill' }),
