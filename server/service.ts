@@ -283,6 +283,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
       times: world.http_times,
     })
 
+    // A check that is not compiled yet is compiled by the first request that needs it.
+    if (!world.contract) void contract.warmUp()
+
     return {
       url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
       metrics_url,
