@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   bump,
+  isAbove,
+  isEnough,
+  isNear,
   isPayable,
   limit,
   type Market,
@@ -180,5 +183,49 @@ describe('whatever the prices', () => {
         },
       ),
     )
+  })
+})
+
+describe('above a multiple of the market', () => {
+  // The tier average asks 2,002 at most, and a block charges 1,002.
+  test.each<[Prices, Market, bigint, boolean]>([
+    [paying(2_002n, 2n), modern, 1n, false],
+    [paying(2_003n, 2n), modern, 1n, true],
+    [paying(10_010n, 2n), modern, 5n, false],
+    [paying(10_011n, 2n), modern, 5n, true],
+    // By the tip: 1,000 + 4,010 is five times 1,002.
+    [paying(5_010n, 4_010n), modern, 5n, false],
+    [paying(5_011n, 4_011n), modern, 5n, true],
+    [legacy(10_010n), modern, 5n, false],
+    [legacy(10_011n), modern, 5n, true],
+    // 105 % of 101, rounded up.
+    [legacy(535n), old, 5n, false],
+    [legacy(536n), old, 5n, true],
+  ])('%o on %o, times %s: %s', (prices, market, multiple, above) => {
+    expect(isAbove(prices, market, 'average', multiple)).toBe(above)
+  })
+})
+
+describe('two prices', () => {
+  test.each<[Prices, Prices, boolean]>([
+    [paying(100n, 10n), paying(100n, 10n), true],
+    [paying(100n, 10n), paying(90n, 9n), true],
+    [paying(100n, 10n), paying(89n, 9n), false],
+    [paying(100n, 10n), paying(100n, 12n), false],
+    [legacy(100n), legacy(110n), true],
+    [legacy(100n), legacy(112n), false],
+    [legacy(100n), paying(100n, 100n), false],
+  ])('%o and %o are near: %s', (a, b, near) => {
+    expect([isNear(a, b), isNear(b, a)]).toEqual([near, near])
+  })
+
+  test.each<[Prices, Prices, boolean]>([
+    [paying(100n, 10n), paying(100n, 10n), true],
+    [paying(100n, 9n), paying(100n, 10n), false],
+    [paying(99n, 10n), paying(100n, 10n), false],
+    [legacy(100n), paying(100n, 100n), true],
+    [paying(200n, 99n), legacy(100n), false],
+  ])('%o is enough for %o: %s', (prices, least, enough) => {
+    expect(isEnough(prices, least)).toBe(enough)
   })
 })
