@@ -1495,6 +1495,7 @@ export interface components {
             status: components["schemas"]["DeliveryStatus"];
             created_at: components["schemas"]["Timestamp"];
             next_attempt_at: components["schemas"]["Timestamp"] | null;
+            /** @description The last 20, the oldest of them first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
         };
         Redelivery: {

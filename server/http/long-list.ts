@@ -5,6 +5,8 @@ interface List {
 }
 
 const rows_a_step = 100
+/** What a row in a row costs beside its texts. */
+const inner_characters = 200
 /** Of what is checked and encoded in one turn of the event loop: some milliseconds. */
 const step_characters = 500_000
 
@@ -25,13 +27,14 @@ function stepOf(data: unknown[]): number {
   return rows
 }
 
-/** The texts of a row, without what is nested in it: that is small. */
+/** The texts of a row, and of rows in it (the attempts of a delivery, each with an answer). */
 function widthOf(row: unknown): number {
   let characters = 0
   if (typeof row !== 'object') return characters
   for (const name in row) {
     const value = (row as Record<string, unknown>)[name]
     if (typeof value === 'string') characters += value.length
+    else if (Array.isArray(value)) for (const inner of value) characters += inner_characters + widthOf(inner)
   }
   return characters
 }

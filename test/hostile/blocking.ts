@@ -9,9 +9,10 @@ import type { Finding } from './finding.ts'
 import { bodiesOf } from './shapes.ts'
 import { type Wide, wideRequests } from './wide.ts'
 
-const max_block_ms = 50
+export const max_block_ms = 50
 /** Others use the machine too: what the service costs is the least of some tries. */
 const tries = 5
+const stream_ms = 1_000
 const root = join(import.meta.dirname, '..', '..')
 
 /** How long a body of any shape stops all others. */
@@ -37,12 +38,16 @@ export const lists = (): Promise<Finding[]> =>
     return findings
   })
 
-function withService<T>(work: (child: ChildProcess, url: string, folder: string) => Promise<T>): Promise<T> {
+export function withService<T>(
+  work: (child: ChildProcess, url: string, folder: string) => Promise<T>,
+  rpc_url?: string,
+  settings: Record<string, string> = {},
+): Promise<T> {
   return inFolder(async (folder) => {
-    const child = spawnService(folder)
+    const child = spawnService(folder, settings)
     try {
       const url = await urlOf(child)
-      await prepareDemo(url)
+      await prepareDemo(url, rpc_url)
       return await work(child, url, folder)
     } finally {
       child.kill('SIGKILL')
@@ -51,40 +56,64 @@ function withService<T>(work: (child: ChildProcess, url: string, folder: string)
 }
 
 async function worstOf(what: string, child: ChildProcess, url: string, requests: Wide[]): Promise<Finding> {
-  let worst = { name: '', block_ms: 0 }
+  let worst = { name: '', ...no_block }
   for (const request of requests) {
-    let block_ms = Number.POSITIVE_INFINITY
-    for (let attempt = 0; attempt < tries && block_ms > worst.block_ms; attempt += 1) {
-      block_ms = Math.min(block_ms, await blockOf(child, url, request))
+    let least = await blockOf(child, url, request)
+    for (let attempt = 1; attempt < tries && judged(least) > judged(worst); attempt += 1) {
+      least = lesser(least, await blockOf(child, url, request))
     }
-    if (block_ms > worst.block_ms) worst = { name: request.name, block_ms }
+    if (judged(least) > judged(worst)) worst = { name: request.name, ...least }
   }
-  return {
-    what: `${what} (${requests.length}), worst: ${worst.name}`,
-    found: `${worst.block_ms.toFixed(0)} ms`,
-    wanted: `under ${max_block_ms} ms`,
-    holds: worst.block_ms < max_block_ms,
-  }
+  return blockFinding(`${what} (${requests.length}), worst: ${worst.name}`, worst)
 }
 
-async function blockOf(child: ChildProcess, url: string, request: Wide): Promise<number> {
-  const { method, path, body, type } = request
+/** The longest that one turn of the service's event loop took, and the CPU time of the longest one by CPU time. */
+export interface Block {
+  wall_ms: number
+  cpu_ms: number
+}
+
+export const no_block: Block = { wall_ms: 0, cpu_ms: 0 }
+/** `--shared`: on a machine that others use too, only CPU time tells what the service costs. */
+const isShared = process.argv.includes('--shared')
+export const judged = ({ wall_ms, cpu_ms }: Block): number => (isShared ? cpu_ms : wall_ms)
+export const lesser = (one: Block, other: Block): Block => (judged(one) <= judged(other) ? one : other)
+
+export const blockFinding = (what: string, block: Block): Finding => ({
+  what,
+  found: `${block.wall_ms.toFixed(0)} ms (CPU ${block.cpu_ms.toFixed(0)})`,
+  wanted: `under ${max_block_ms} ms`,
+  holds: judged(block) < max_block_ms,
+})
+
+/** While it answered a request. */
+export async function blockOf(child: ChildProcess, url: string, request: Wide): Promise<Block> {
+  const { method, path, body, type, after_ms = 3 } = request
   await longest(child)
   // The first look after that begins to measure.
   await pause(5)
-  const headers = { Authorization: `Bearer ${api_key}`, ...(body !== undefined && { 'Content-Type': type }) }
-  const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) })
-  await answer.arrayBuffer()
-  if (answer.status >= 500 && answer.status !== 503) throw new Error(`${method} ${path} answers ${answer.status}`)
-  if (request.succeeds && !answer.ok) throw new Error(`${method} ${path} answers ${answer.status}`)
-  await pause(3)
+  const headers = {
+    Authorization: `Bearer ${api_key}`,
+    ...(body !== undefined && { 'Content-Type': type }),
+    ...(request.stream && { 'Last-Event-ID': '0' }),
+  }
+  const signal = request.stream ? { signal: AbortSignal.timeout(stream_ms) } : {}
+  const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }), ...signal })
+  const text = await answer.text().catch((error) => {
+    if (!request.stream) throw error
+    return ''
+  })
+  const isWrong = (answer.status >= 500 && answer.status !== 503) || (request.succeeds && !answer.ok)
+  if (isWrong) throw new Error(`${method} ${path} answers ${answer.status}: ${text.slice(0, 300)}`)
+  await pause(after_ms)
   return longest(child)
 }
 
-async function longest(child: ChildProcess): Promise<number> {
+/** Since it was asked last. */
+export async function longest(child: ChildProcess): Promise<Block> {
   child.send('?')
-  const [{ longest_ms }] = await once(child, 'message')
-  return longest_ms
+  const [{ longest_ms, longest_cpu_ms }] = await once(child, 'message')
+  return { wall_ms: longest_ms, cpu_ms: longest_cpu_ms }
 }
 
 const requestOf = ({ method, path, bodies }: ContractOperation) => ({
@@ -96,14 +125,14 @@ const requestOf = ({ method, path, bodies }: ContractOperation) => ({
   type: Object.keys(bodies)[0] as string,
 })
 
-function spawnService(folder: string): ChildProcess {
+function spawnService(folder: string, settings: Record<string, string>): ChildProcess {
   const { PATH = '' } = process.env
   const hook = join(import.meta.dirname, 'blocks.ts')
   return spawn(process.execPath, ['--import', hook, 'server/main.ts'], {
     cwd: root,
     env: {
       ...{ PATH, NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
-      ...{ ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_BURST: '10000000' },
+      ...{ ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_BURST: '10000000', ...settings },
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

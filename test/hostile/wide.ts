@@ -1,17 +1,19 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type Input, RLP } from '@ethereumjs/rlp'
 import Database from 'better-sqlite3'
 import { createRelayerClient } from '../../client/index.ts'
-import type { AuditEntry } from '../../server/store/rows.ts'
-import { createTrail, max_lot } from '../../server/store/sqlite/audit.ts'
 import { api_key } from '../bench/processes.ts'
+import { fillAudit } from './stored.ts'
 
 export interface Wide {
   name: string
   method: string
   path: string
   succeeds?: boolean
+  /** An event stream from its beginning, cut after a second. */
+  stream?: boolean
+  /** How long it goes on after its answer; default 3 ms. */
+  after_ms?: number
   /** Of its body. */
   type?: string
   body?: string
@@ -22,8 +24,8 @@ const entries = 1_000_000
 /** Of a transaction's data: as much as a block takes of it, more or less. */
 const data_characters = 260_000
 
-/** In an access list: as many as a transaction's gas pays for (EIP-2930, EIP-7825). */
-const addresses = 6_990
+/** In an access list: as many as the service reads. */
+const addresses = 3_300
 
 /** What is long because of what is stored: as much of everything as there may be on one page. */
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
@@ -35,7 +37,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
       await client.post('/api/v1/notifications', { body: { url: `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}` } })
     }
     const ids = (await relayers(client)).slice(0, rows)
-    fillAudit(db)
+    fillAudit(db, entries)
     fillTransactions(db, 'small', 64)
     fillTransactions(db, 'large', data_characters)
     const cidrs = Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`)
@@ -78,7 +80,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
 }
 
 /** An unsigned transaction for the development chain (EIP-1559). */
-const prepared = (name: string, data: Uint8Array, access: Input): Wide => {
+export const prepared = (name: string, data: Uint8Array, access: Input): Wide => {
   const list = RLP.encode([31_337, 0, 1, 1, 21_000, Buffer.alloc(20, 1), 0, data, access])
   return {
     ...{
@@ -127,17 +129,4 @@ function fillTransactions(db: Database.Database, id: string, data_characters: nu
     `INSERT INTO transaction_data SELECT key, '0x' || hex(zeroblob(?)) FROM transactions WHERE relayer_id = ?`,
   ).run(bytes, id)
   db.prepare('UPDATE transactions SET data_bytes = ? WHERE relayer_id = ?').run(bytes, id)
-}
-
-/** In lots as full as they become. */
-function fillAudit(db: Database.Database): void {
-  const { append } = createTrail(db)
-  const entry = (n: number): AuditEntry => ({
-    ...{ at: 1_750_000_000_000 + n, caller: 'somebody', operation: 'signMessage', relayer_id: 'demo', result: 200 },
-    ...{ subject: randomBytes(32).toString('hex'), request_id: randomUUID() },
-  })
-  const fill = db.transaction(() => {
-    for (let n = 0; n < entries; n += max_lot) append(Array.from({ length: max_lot }, (_, index) => entry(n + index)))
-  })
-  fill.immediate()
 }

@@ -16,7 +16,7 @@ export function insertTransactions(database_file: string, relayer_id: string, co
     db.transaction(() => {
       db.exec('DROP TRIGGER transaction_inserted')
       db.prepare(insert).run({ relayer_id, first, last: first + count - 1 })
-      db.exec(`DELETE FROM transaction_blocks; ${recount}; ${trigger}`)
+      db.exec(`DELETE FROM transaction_blocks; ${recountTransactions}; ${trigger}`)
     })()
     db.pragma('wal_checkpoint(TRUNCATE)')
   } finally {
@@ -53,7 +53,7 @@ export const transactionId = (relayer_id: string, sequence: number): string =>
   `${relayer_id}-${String(sequence).padStart(8, '0')}`
 
 /** As in migration 0010. */
-const recount = `
+export const recountTransactions = `
   INSERT INTO transaction_blocks
   SELECT relayer_key, level, sequence / size, min(created_at), max(created_at),
     sum(status IN ('pending', 'sent', 'submitted', 'mined')), sum(status = 'confirmed'), sum(status = 'failed'),

@@ -25,9 +25,9 @@ type Deliveries = Pick<
 >
 
 /** Attempts of a delivery that are shown, the last ones. */
-const max_shown_attempts = 100
-/** Deliveries whose attempts are read in one turn of the event loop. */
-const turn_rows = 100
+const max_shown_attempts = 20
+/** How long reading attempts holds up others at a time. */
+const turn_ms = 5
 const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 
 type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
@@ -165,9 +165,12 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
       const found = await findPage(listOf(notification_key, status.length > 0 ? status : states), slice)
       const rows = select.all(JSON.stringify(found.items))
       const items: Delivery[] = []
+      let began = performance.now()
       for (const row of rows) {
-        if (items.length % turn_rows === turn_rows - 1) await turn()
         items.push(show(row))
+        if (performance.now() - began < turn_ms) continue
+        await turn()
+        began = performance.now()
       }
       return { items, total_items: found.total_items }
     },

@@ -1,0 +1,119 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { api_key } from '../bench/processes.ts'
+import { startAnvil } from '../support/anvil.ts'
+import { operations as contractOperations } from '../support/contract.ts'
+import { type Block, blockFinding, blockOf, judged, lesser, longest, no_block, withService } from './blocking.ts'
+import type { Finding } from './finding.ts'
+import { store } from './stored.ts'
+import { type Stored, table } from './table.ts'
+
+/** Others use the machine too: what the service costs is the least of some tries. */
+const tries = 4
+/** A request that was as quick as this is not tried again. */
+const good_ms = 10
+/** As many as 64 MiB of unfinished data hold, more or less. */
+const large = 500
+const data = `0x${'ab'.repeat(130_000)}`
+const at_rest_ms = 5_000
+const max_growth_mb = 150
+
+/** Every operation of the contract, each at its worst, while `rows` rows are in every large table. */
+export async function operations(rows: number): Promise<Finding[]> {
+  const chain = await startAnvil({ noMining: true })
+  try {
+    return await withService(async (child, url, folder) => {
+      const client = createRelayerClient({ baseUrl: url, token: api_key })
+      const demo = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })).data
+      await chain.setBalance(demo.address, 10n ** 24n)
+      await prepare(client)
+      store(folder, rows)
+      const findings = strays()
+      const { unfinished, finding } = await sendLarge(child, client)
+      findings.push(...finding)
+      const api_keys = (await client.get('/api/v1/api-keys', { query: { per_page: tries + 1 } })).data.map(
+        ({ id }) => id,
+      )
+      for (const id of Object.keys(table)) findings.push(await measure(child, url, id, { rows, unfinished, api_keys }))
+      return findings
+    }, chain.url)
+  } finally {
+    await chain.stop()
+  }
+}
+
+/** The table and the contract name the same operations. */
+function strays(): Finding[] {
+  const known = contractOperations.map(({ id }) => id)
+  const missing = known.filter((id) => !(id in table))
+  const gone = Object.keys(table).filter((id) => !known.includes(id))
+  const found = [...missing, ...gone]
+  const what = `operations without an entry in table.ts, and the reverse: ${found}`
+  return [{ what, found: `${found.length}`, wanted: '0', holds: found.length === 0 }]
+}
+
+async function measure(child: ChildProcess, url: string, id: string, stored: Stored): Promise<Finding> {
+  const least: { name: string; block: Block }[] = []
+  try {
+    for (let attempt = 0; attempt < tries; attempt += 1) {
+      for (const [index, request] of (table[id]?.(stored, attempt) ?? []).entries()) {
+        const known = least[index]?.block
+        if (known && judged(known) <= good_ms) continue
+        const block = await blockOf(child, url, request)
+        // What stands still once, and not again, was not the request.
+        least[index] = { name: request.name, block: known ? lesser(known, block) : block }
+      }
+    }
+  } catch (error) {
+    return { what: `${id}: ${(error as Error).message}`, found: 'an error', wanted: 'a success', holds: false }
+  }
+  const [worst] = least.sort((a, b) => judged(b.block) - judged(a.block))
+  return blockFinding(`${id}: ${worst?.name}`, worst?.block ?? no_block)
+}
+
+async function prepare(client: RelayerClient): Promise<void> {
+  const relayer = { network: 'local', network_type: 'evm' as const, paused: false }
+  for (const id of ['full', ...Array.from({ length: tries }, (_, index) => `spare-${index}`)]) {
+    await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+  }
+  await client.post('/api/v1/relayers', { body: { ...relayer, id: 'full', name: 'full', signer_id: 'full' } })
+  await client.post('/api/v1/notifications', { body: { id: 'full', url: 'http://127.0.0.1:1/' } })
+  for (let index = 0; index <= tries; index += 1) {
+    await client.post('/api/v1/api-keys', { body: { name: `key ${index}`, scopes: ['sign'] } })
+  }
+}
+
+/** One key's transactions of 130 KB that are never mined: what they cost when they come, and afterwards at rest. */
+async function sendLarge(child: ChildProcess, client: RelayerClient) {
+  const memory = () =>
+    Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024
+  const before_mb = memory()
+  const unfinished: string[] = []
+  await longest(child)
+  for (let index = 0; index < large; index += 1) {
+    const body = { to: `0x${'5a'.repeat(20)}`, value: `${index}`, data, gas_limit: 6_000_000 }
+    const { data: sent } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      path: { relayer_id: 'demo' },
+      body,
+    })
+    unfinished.push(sent.id)
+  }
+  const coming = await longest(child)
+  await pause(at_rest_ms)
+  const rest = await longest(child)
+  const growth_mb = memory() - before_mb
+  const name = `${large} unfinished transactions of 130 KB`
+  const finding: Finding[] = [
+    blockFinding(`${name}: while they come`, coming),
+    blockFinding(`${name}: at rest`, rest),
+    {
+      what: `${name}: memory`,
+      found: `+${growth_mb.toFixed(0)} MB`,
+      wanted: `under ${max_growth_mb} MB`,
+      holds: growth_mb < max_growth_mb,
+    },
+  ]
+  return { unfinished, finding }
+}

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { AuditEntry } from '../../server/store/rows.ts'
+import { createTrail, max_lot } from '../../server/store/sqlite/audit.ts'
+import { recountTransactions } from '../support/transactions.ts'
+
+/** Of the newest deliveries, as many as one page has. */
+const with_attempts = 1_000
+/** As many as the contract shows. */
+const attempts_each = 100
+const time = "strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + n / 1000.0, 'unixepoch')"
+
+const numbers = (count: number) =>
+  `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
+
+/**
+ * Fills the database of a service that runs: `rows` transactions of the relayer `full`, as many events of it and deliveries to the
+ * notification `full` that have failed, notifications and audit entries; both exist already.
+ */
+export function store(folder: string, rows: number): void {
+  const db = new Database(join(folder, 'relayer.sqlite'), { timeout: 60_000 })
+  db.pragma('synchronous = OFF')
+  try {
+    withoutTriggers(db, () => {
+      fillTransactions(db, rows)
+      fillDeliveries(db, rows)
+    })
+    fillNotifications(db, rows)
+    fillAudit(db, rows)
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+}
+
+/** Rows are counted once, at the end, and not one by one. */
+function withoutTriggers(db: Database.Database, fill: () => void): void {
+  const triggers = db
+    .prepare<[], { name: string; sql: string }>(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('transactions', 'deliveries')",
+    )
+    .all()
+  db.transaction(() => {
+    for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+    fill()
+    db.exec(`DELETE FROM transaction_blocks; ${recountTransactions}; DELETE FROM delivery_blocks;
+      INSERT INTO delivery_blocks
+      SELECT notification_key, level, key / size, min(created_at), max(created_at),
+        sum(status = 'pending'), sum(status = 'delivered'), sum(status = 'failed')
+      FROM deliveries, (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000)
+      GROUP BY notification_key, level, key / size`)
+    for (const { sql } of triggers) db.exec(sql)
+  }).immediate()
+}
+
+/** Ended in several ways, one in a thousand otherwise than its neighbours. */
+const fillTransactions = (db: Database.Database, rows: number) =>
+  db.exec(`${numbers(rows)}
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at)
+    SELECT 'full-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000', n, 21000,
+      '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}
+    FROM relayers, numbers WHERE id = 'full'`)
+
+function fillDeliveries(db: Database.Database, rows: number): void {
+  db.exec(`${numbers(rows)}
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
+    SELECT 'event-' || n, key, n, 'transaction_update', 'full-' || n, '{"n":' || n || '}', ${time}
+    FROM relayers, numbers WHERE id = 'full'`)
+  db.exec(`INSERT INTO deliveries (id, notification_key, event_key, subject, status, failures, next_at, created_at)
+    SELECT 'delivery-' || sequence, notifications.key, events.key, subject, 'failed', 10, 0, created_at
+    FROM events, notifications WHERE notifications.id = 'full' AND events.id GLOB 'event-*'`)
+  db.exec(`${numbers(attempts_each)}
+    INSERT INTO delivery_attempts (delivery_key, number, at, duration_ms, status, error, answer)
+    SELECT key, n, '2026-01-01T00:00:00.000Z', 1, 500, 'HTTP 500', '${'x'.repeat(1_000)}'
+    FROM (SELECT key FROM deliveries ORDER BY key DESC LIMIT ${with_attempts}), numbers`)
+}
+
+const fillNotifications = (db: Database.Database, rows: number) =>
+  db.exec(`${numbers(rows)}
+    INSERT INTO notifications (id, type, url) SELECT 'n-' || n, 'webhook', 'http://127.0.0.1:1/' || n FROM numbers`)
+
+/** In lots as full as they become. */
+export function fillAudit(db: Database.Database, entries: number): void {
+  const { append } = createTrail(db)
+  const entry = (n: number): AuditEntry => ({
+    ...{ at: 1_750_000_000_000 + n, caller: 'somebody', operation: 'signMessage', relayer_id: 'demo', result: 200 },
+    ...{ subject: randomBytes(32).toString('hex'), request_id: randomUUID() },
+  })
+  const fill = db.transaction(() => {
+    for (let n = 0; n < entries; n += max_lot) append(Array.from({ length: max_lot }, (_, index) => entry(n + index)))
+  })
+  fill.immediate()
+}

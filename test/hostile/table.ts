@@ -1,0 +1,189 @@
+import { prepared, type Wide } from './wide.ts'
+
+/** What the requests of the table are about. */
+export interface Stored {
+  /** Rows of each large table. */
+  rows: number
+  /** Ids of unfinished transactions with as much data as there may be, of the relayer `demo`. */
+  unfinished: string[]
+  /** Ids of API keys. */
+  api_keys: string[]
+}
+
+/** Data that nodes take at most, and a little less (server/sending/admission.ts). */
+const data = `0x${'ab'.repeat(130_000)}`
+const to = `0x${'5a'.repeat(20)}`
+const transaction = { to, value: '1', data, gas_limit: 6_000_000 }
+const long_url = `http://127.0.0.1:1/${'x'.repeat(2_000)}`
+const megabyte = 1_000_000
+const page = 'per_page=1000'
+/** Background work that follows an answer is the answer's. */
+const bulk_ms = 1_500
+
+type Make = (stored: Stored, attempt: number) => Wide[]
+
+const get =
+  (...paths: string[]): Make =>
+  (stored) =>
+    paths.map((path) => {
+      const full = path
+        .replaceAll('{rows}', `${stored.rows}`)
+        .replaceAll('{last}', `${Math.floor(stored.rows / 1_000)}`)
+      return { name: full.slice(0, 60), method: 'GET', path: `/api/v1${full}`, succeeds: true }
+    })
+
+const send =
+  (
+    method: string,
+    path: string,
+    body?: (stored: Stored, attempt: number) => object,
+    special: Partial<Wide> = {},
+  ): Make =>
+  (stored, attempt) => {
+    const text = body && JSON.stringify(body(stored, attempt))
+    const with_body = text === undefined ? {} : { type: 'application/json', body: text }
+    const its = stored.unfinished[attempt] ?? 'none'
+    const key = stored.api_keys[attempt] ?? 'none'
+    const full = path.replace('{unfinished}', its).replace('{key}', key).replace('{attempt}', `${attempt}`)
+    return [
+      {
+        name: `${method} ${full}`.slice(0, 60),
+        method,
+        path: `/api/v1${full}`,
+        succeeds: true,
+        ...with_body,
+        ...special,
+      },
+    ]
+  }
+
+const addresses = (count: number) =>
+  Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
+const policies = {
+  whitelist_receivers: addresses(1_000),
+  allowed_functions: addresses(100).map((receiver) => ({
+    receiver,
+    selectors: Array.from({ length: 50 }, (_, index) => `0x${(index + 1).toString(16).padStart(8, '0')}`),
+  })),
+}
+const relayer = { name: 'new', network: 'local', network_type: 'evm', paused: false, policies }
+const typed = {
+  types: {
+    EIP712Domain: [{ name: 'name', type: 'string' }],
+    Mail: [{ name: 'to', type: 'address[]' }],
+  },
+  primaryType: 'Mail',
+  domain: { name: 'Hostile' },
+  message: { to: addresses(4_900) },
+}
+const network = {
+  network_type: 'evm',
+  chain_id: 777,
+  rpc_urls: Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}`),
+  explorer_urls: Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}`),
+  required_confirmations: 1,
+  average_blocktime_ms: 1_000,
+  is_testnet: true,
+}
+
+/**
+ * The worst request of each operation of the contract that is known: the largest body that it accepts, about as much of what is
+ * stored as it can be. A new operation needs an entry.
+ */
+export const table: Record<string, Make> = {
+  getHealth: get('/health'),
+  getReadiness: get('/ready'),
+  signMessage: send('POST', '/relayers/demo/sign', () => ({ message: 'x'.repeat(megabyte) })),
+  signTypedData: send('POST', '/relayers/demo/sign-typed-data', () => ({
+    domain_separator: '11'.repeat(32),
+    hash_struct_message: '22'.repeat(32),
+  })),
+  signTypedDataFull: send('POST', '/relayers/demo/sign-typed-data/full', () => typed),
+  signTransaction: () => [
+    prepared('data', Buffer.alloc(130_000, 0xab), []),
+    prepared(
+      'an access list',
+      Buffer.of(),
+      Array.from({ length: 3_300 }, () => [Buffer.alloc(20, 1), []]),
+    ),
+  ],
+  sendTransaction: send('POST', '/relayers/demo/transactions', () => transaction, { after_ms: 300 }),
+  dryRunTransaction: send('POST', '/relayers/demo/transactions/dry-run', () => transaction),
+  replaceTransaction: send('PUT', '/relayers/demo/transactions/{unfinished}', () => ({
+    ...transaction,
+    speed: 'fast',
+  })),
+  cancelTransaction: send('DELETE', '/relayers/demo/transactions/{unfinished}'),
+  listTransactions: get(
+    `/relayers/full/transactions/?${page}&page={last}`,
+    `/relayers/full/transactions/?${page}&status=confirmed&page={last}`,
+    '/relayers/full/transactions/?status=failed&page=90',
+    `/relayers/full/transactions/?${page}&created_after=2026-01-01T00:00:01.500Z&page={last}`,
+    `/relayers/full/transactions/?${page}&status=pending&created_before=2027-01-01T00:00:00Z`,
+    `/relayers/demo/transactions/?${page}`,
+  ),
+  getTransaction: get('/relayers/full/transactions/full-{rows}'),
+  getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
+  getRelayerBalance: get('/relayers/demo/balance'),
+  getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),
+  callRpc: send('POST', '/relayers/demo/rpc', () => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'eth_call' },
+    params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
+  })),
+  getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
+  healNonce: send('POST', '/relayers/full/nonce/heal'),
+  streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
+  listNotifications: get(`/notifications?${page}&page={last}`),
+  createNotification: send('POST', '/notifications', () => ({ url: long_url })),
+  getNotification: get('/notifications/n-{rows}'),
+  updateNotification: send('PATCH', '/notifications/n-1{attempt}', () => ({ url: long_url })),
+  getNotificationHealth: get('/notifications/full/health'),
+  listDeliveries: get(
+    `/notifications/full/deliveries?${page}`,
+    `/notifications/full/deliveries?${page}&page={last}`,
+    `/notifications/full/deliveries?${page}&status=failed&page={last}`,
+    `/notifications/full/deliveries?${page}&status=delivered`,
+  ),
+  redeliver: send('POST', '/notifications/full/deliveries/delivery-1{attempt}/redeliver'),
+  testNotification: send('POST', '/notifications/full/test'),
+  listRelayers: get(`/relayers?${page}`),
+  createRelayer: send('POST', '/relayers', (_, attempt) => ({
+    ...relayer,
+    id: `new-${attempt}`,
+    signer_id: `spare-${attempt}`,
+  })),
+  getRelayer: get('/relayers/full'),
+  updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
+  deleteRelayer: send('DELETE', '/relayers/new-{attempt}'),
+  listSigners: get(`/signers?${page}`),
+  createSigner: send('POST', '/signers', () => ({ type: 'generated' })),
+  getSigner: get('/signers/demo'),
+  deleteSigner: send('DELETE', '/signers/spare-{attempt}'),
+  listNetworks: get(`/networks?${page}`),
+  createNetwork: send('POST', '/networks', (_, attempt) => ({ ...network, name: `net-${attempt}` })),
+  getNetwork: get('/networks/evm:local'),
+  updateNetwork: send('PATCH', '/networks/evm:net-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
+  deleteNetwork: send('DELETE', '/networks/evm:net-{attempt}'),
+  listApiKeys: get(`/api-keys?${page}`),
+  createApiKey: send('POST', '/api-keys', (_, attempt) => ({
+    ...{ name: `key-${attempt}`, scopes: ['sign'] },
+    allowed_cidrs: Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`),
+  })),
+  getApiKey: send('GET', '/api-keys/{key}'),
+  updateApiKey: send('PATCH', '/api-keys/{key}', () => ({ name: 'x'.repeat(100) })),
+  rotateApiKey: send('POST', '/api-keys/{key}/rotate', () => ({})),
+  deleteApiKey: send('DELETE', '/api-keys/{key}'),
+  listAudit: get(
+    `/audit?${page}`,
+    `/audit?${page}&page={last}`,
+    `/audit?${page}&operation=none`,
+    `/audit?caller=somebody`,
+  ),
+  // Last, since they change most of what is stored, and go on in the background.
+  cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
+  redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
+    after_ms: bulk_ms,
+  }),
+  deleteNotification: (stored, attempt) =>
+    attempt === 0 ? send('DELETE', '/notifications/full', undefined, { after_ms: bulk_ms })(stored, attempt) : [],
+}
