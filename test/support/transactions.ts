@@ -52,7 +52,7 @@ function setData(db: Database.Database, id: string, data: string | null): void {
 export const transactionId = (relayer_id: string, sequence: number): string =>
   `${relayer_id}-${String(sequence).padStart(8, '0')}`
 
-/** As in migration 0010. */
+/** As in migration 0009. */
 export const recountTransactions = `
   INSERT INTO transaction_blocks
   SELECT relayer_key, level, sequence / size, min(created_at), max(created_at),

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Listing, Slice } from '../rows.ts'
 
-/** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0010 use it too. */
+/** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0009 use it too. */
 const block_size = 1_000
 /** How long a search holds up the others at a time. */
 const turn_ms = 5
