@@ -8,7 +8,8 @@ export default defineConfig({
     pool: 'forks',
     // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // A limit for what hangs, far above what a busy machine needs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })

@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
-import { type ContractDocument, describeOperations, type OperationFacts, validatorDocument } from './document.ts'
+import {
+  type ContractDocument,
+  describeOperations,
+  namesIn,
+  type OperationFacts,
+  validatorDocument,
+} from './document.ts'
 import { isTime } from './time-format.ts'
 import { isViolation, requestViolation } from './violation.ts'
 
@@ -61,9 +67,13 @@ export async function mountContract(document: ContractDocument, logger: Pick<Log
   const isKnown = names.join() === known_steps.join()
   if (!isKnown)
     logger.warn({ steps: names }, 'contract checks mounted whole: the validator has other steps than expected')
+  const tellViolation = violationTeller(namesIn(document))
   const operations = await Promise.all(
     describeOperations(document).map(async (facts): Promise<Operation> => {
-      return { ...facts, ...(isKnown ? await checksOf(facts, steps) : mountedWhole(steps)) }
+      return {
+        ...facts,
+        ...(isKnown ? await checksOf(facts, steps, tellViolation) : mountedWhole(steps, tellViolation)),
+      }
     }),
   )
   return {
@@ -76,13 +86,13 @@ export async function mountContract(document: ContractDocument, logger: Pick<Log
 type Checks = Pick<Operation, 'identify' | 'checkRequest' | 'checkResponse'>
 
 /** Then the validator finds the operation itself, and checks the answer inside `response.json`. */
-const mountedWhole = (steps: Step[]): Checks => ({
+const mountedWhole = (steps: Step[], tellViolation: ErrorRequestHandler): Checks => ({
   identify: (_request, _response, next) => next(),
   checkRequest: [...steps, tellViolation],
   checkResponse: async () => {},
 })
 
-async function checksOf(facts: OperationFacts, steps: Step[]): Promise<Checks> {
+async function checksOf(facts: OperationFacts, steps: Step[], tellViolation: ErrorRequestHandler): Promise<Checks> {
   const [pathParams, metadata, , requestStep, responseStep] = steps as [Step, Step, Step, Step, Step]
   const path = facts.path.replaceAll(/\{\w+\}/g, '0')
   const sample = { method: facts.method.toUpperCase(), path, originalUrl: path, url: path, baseUrl: '', app: sampleApp }
@@ -119,8 +129,10 @@ async function checksOf(facts: OperationFacts, steps: Step[]): Promise<Checks> {
   }
 }
 
-const tellViolation: ErrorRequestHandler = (error, _request, _response, next) =>
-  next(isViolation(error) ? requestViolation(error) : error)
+const violationTeller =
+  (names: ReadonlySet<string>): ErrorRequestHandler =>
+  (error, _request, _response, next) =>
+    next(isViolation(error) ? requestViolation(error, names) : error)
 
 const jsonHeaders = { 'content-type': 'application/json' }
 const sampleApp = { param() {}, enabled: () => true }

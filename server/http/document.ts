@@ -87,6 +87,21 @@ export function validatorDocument(document: ContractDocument): ContractDocument 
   return copy
 }
 
+/** The names that the contract gives: of properties and of parameters. */
+export function namesIn(document: ContractDocument): ReadonlySet<string> {
+  const names = new Set<string>()
+  collectNames(document, names)
+  return names
+}
+
+function collectNames(node: unknown, names: Set<string>): void {
+  if (typeof node !== 'object' || node === null) return
+  const { properties, name } = node as { properties?: object; name?: unknown }
+  for (const property of Object.keys(properties ?? {})) names.add(property)
+  if (typeof name === 'string') names.add(name).add(name.toLowerCase())
+  for (const child of Object.values(node)) collectNames(child, names)
+}
+
 const prose: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'x-codeSamples'])
 
 /** `isNames`: the node's keys are names that the contract gives, such as a property that is called `description`. */

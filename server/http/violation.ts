@@ -15,17 +15,16 @@ export const isViolation = (error: unknown): error is Violation =>
   (error as Partial<Violation>).status === 400 &&
   Array.isArray((error as Partial<Violation>).errors)
 
-/** The answer to it (400): every place that breaks the contract, and how. */
-export const requestViolation = ({ errors }: Violation): ApiError =>
-  new ApiError('bad_request', 'Bad Request', errors.slice(0, max_details).map(detailOf))
-
-function detailOf({ path, message = 'is wrong', errorCode = '' }: Violation['errors'][number]): Detail {
-  const isUnknownName = /^(?:additional|unevaluated)Properties\b/.test(errorCode)
-  const place = isUnknownName ? withoutUnknownName(path) : path
-  return {
-    path: place.replace(/^\/params/, '/path').slice(0, max_characters),
-    message: message.slice(0, max_characters),
+/** The answer to it (400): every place that breaks the contract, and how. `names`: those that the contract gives. */
+export function requestViolation({ errors }: Violation, names: ReadonlySet<string>): ApiError {
+  const details = new Map<string, Detail>()
+  for (const { path, message = 'is wrong' } of errors) {
+    const shown = shownPath(path, names).slice(0, max_characters)
+    // Of several that are wrong with one value the first is told.
+    if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, max_characters) })
+    if (details.size >= max_details) break
   }
+  return new ApiError('bad_request', 'Bad Request', [...details.values()])
 }
 
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
@@ -36,9 +35,10 @@ const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
  */
 export const shownName = (name: string): string => (word.test(name) ? name : '*')
 
-/** The name is the end of the path, and may hold slashes itself. */
-function withoutUnknownName(path: string): string {
-  const [, root = '', ...names] = path.split('/')
-  const shown = names.map((name) => (/^\d{1,6}$/.test(name) ? name : shownName(name)))
-  return shown.includes('*') ? `/${[root, ...shown.slice(0, shown.indexOf('*') + 1)].join('/')}` : path
+/** Names of the caller's may stand anywhere in a path, and hold slashes themselves. */
+function shownPath(path: string, names: ReadonlySet<string>): string {
+  const [, root = '', ...segments] = path.split('/')
+  const shown = segments.map((name) => (names.has(name) || /^\d{1,6}$/.test(name) ? name : shownName(name)))
+  const end = shown.indexOf('*')
+  return ['', root === 'params' ? 'path' : root, ...(end < 0 ? shown : shown.slice(0, end + 1))].join('/')
 }
