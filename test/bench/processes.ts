@@ -11,6 +11,7 @@ import { node_flags } from './node-flags.ts'
 const root = join(import.meta.dirname, '..', '..')
 
 export const api_key = 'bench'.repeat(8)
+export const master_key = '11'.repeat(32)
 
 /** Servers have one core, what puts load on them the other. */
 export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
@@ -90,7 +91,7 @@ export const startOurs = (data_dir: string, options: StartOptions = {}): Promise
   startServer('server/main.ts', {
     ...options,
     env: {
-      ...{ DATA_DIR: data_dir, PORT: '0', API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
+      ...{ DATA_DIR: data_dir, PORT: '0', API_KEY: api_key, MASTER_KEY: master_key },
       ...{ RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '10000000', ALLOW_PRIVATE_TARGETS: 'true' },
       ...options.env,
     },

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { api_key, inFolder } from '../bench/processes.ts'
+import { api_key, inFolder, master_key } from '../bench/processes.ts'
 import { type ContractOperation, operations } from '../support/contract.ts'
 import { prepareDemo } from './demo.ts'
 import type { Finding } from './finding.ts'
@@ -131,7 +131,7 @@ function spawnService(folder: string, settings: Record<string, string>): ChildPr
   return spawn(process.execPath, ['--import', hook, 'server/main.ts'], {
     cwd: root,
     env: {
-      ...{ PATH, NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
+      ...{ PATH, NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: master_key },
       ...{ ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_BURST: '10000000', ...settings },
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { AuditEntry } from '../../server/store/rows.ts'
 import { createTrail, max_lot } from '../../server/store/sqlite/audit.ts'
+import { master_key } from '../bench/processes.ts'
+import { sealRights } from '../support/seal-rights.ts'
 import { recountTransactions } from '../support/transactions.ts'
 
 /** Of the newest deliveries, as many as one page has. */
@@ -27,6 +29,7 @@ export function store(folder: string, rows: number): void {
       fillDeliveries(db, rows)
     })
     fillNotifications(db, rows)
+    sealRights(folder, master_key)
     fillAudit(db, rows)
     db.pragma('wal_checkpoint(TRUNCATE)')
   } finally {

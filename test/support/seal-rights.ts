@@ -1,0 +1,16 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { createVault } from '../../server/keys/vault.ts'
+import { readManifest, sealAll } from '../../server/store/sqlite/rights-scan.ts'
+import { rightsSeal } from '../../server/store/sqlite/rights-seal.ts'
+
+/** Gives MACs to the rows that a test has put into the database by itself. The service may run. `master_key`: as the setting, in hex. */
+export function sealRights(data_dir: string, master_key: string): void {
+  const db = new Database(join(data_dir, 'relayer.sqlite'), { timeout: 60_000 })
+  const seal = rightsSeal(createVault(Buffer.from(master_key, 'hex')))
+  try {
+    db.transaction(() => sealAll(db, seal, readManifest(db, seal)?.version ?? 0)).immediate()
+  } finally {
+    db.close()
+  }
+}
