@@ -1,9 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { EventRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 const max_batch = 100
 const comment_ms = 15_000
 const look_ms = 500
+/** Events of transactions with much data: a stream that reads the past has at most about 25 MB of them a second. */
+const large_characters = 250_000
+const large_rest_ms = 20
 
 export interface EventStreamParts {
   store: Pick<Store, 'events' | 'lastEvent'>
@@ -26,10 +30,13 @@ export async function* eventStream(
   yield ': connected\n\n'
   while (!isStopping()) {
     const events = await store.events(relayer_key, after, max_batch)
+    let characters = 0
     for (const event of events) {
       yield encode(event)
       after = event.sequence
+      characters += event.body.length
     }
+    if (characters >= large_characters) await pause(large_rest_ms)
     if (events.length > 0) {
       quiet_ms = 0
       continue

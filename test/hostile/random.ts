@@ -1,19 +1,17 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import fc from 'fast-check'
+import { Worker } from 'node:worker_threads'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { api_key } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { operations } from '../support/contract.ts'
 import { withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
-import { bodiesOf } from './shapes.ts'
-import { table } from './table.ts'
-import type { Wide } from './wide.ts'
+import type { RandomAttack } from './random-attack.ts'
 
 const idle_ms = 10_000
 const rate = { per_second: 10, burst: 20 }
-const at_once = 16
 /** Between two signatures of another caller. */
 const sign_ms = 25
 /** Between two transactions of another caller. */
@@ -23,13 +21,6 @@ const max_factor = 3
 const least_ms = 5
 const max_growth_mb = 150
 const end_ms = 60_000
-const seed = 13
-
-/** Weights of the operations that a limited key sends in the worst form that is known. */
-const weights: Record<string, number> = {
-  ...{ sendTransaction: 8, replaceTransaction: 2, cancelPendingTransactions: 1, dryRunTransaction: 4, callRpc: 4 },
-  ...{ signMessage: 4, signTypedDataFull: 4, signTransaction: 4, listTransactions: 4, streamEvents: 2, getNonce: 1 },
-}
 
 /** Random requests of a key that is limited to one relayer, and what others notice of them, for so many minutes. */
 export async function random(minutes: number): Promise<Finding[]> {
@@ -73,18 +64,10 @@ async function attackFor(
   const idle_p99 = others.p99()
   const idle_mb = memoryOf(pid)
 
-  let sent = 0
-  const end = performance.now() + duration_ms
-  const requests = fc.sample(requestArbitrary(), { seed, numRuns: 5_000 })
-  await Promise.all(
-    Array.from({ length: at_once }, async () => {
-      while (performance.now() < end) {
-        const request = requests[sent % requests.length] as Wide
-        sent += 1
-        await attackOnce(url, token, request)
-      }
-    }),
-  )
+  const order: RandomAttack = { url, token, duration_ms }
+  // In a thread of its own, or the latencies would be those of this one.
+  const attacker = new Worker(join(import.meta.dirname, 'random-attack.ts'), { workerData: order })
+  const [sent] = await once(attacker, 'message')
   const attacked_p99 = others.p99()
   const growth_mb = memoryOf(pid) - idle_mb
   const { failures, lost, accepted } = await others.end()
@@ -112,46 +95,6 @@ async function addRelayer(client: RelayerClient, id: string): Promise<void> {
   await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
   const relayer = { id, name: id, network: 'local', network_type: 'evm' as const, paused: false, signer_id: id }
   await client.post('/api/v1/relayers', { body: relayer })
-}
-
-/** The worst requests that are known, and bodies of any shape. */
-function requestArbitrary(): fc.Arbitrary<Wide> {
-  const stored = { rows: 1_000, unfinished: [], api_keys: [] }
-  const ours = (path: string) => path.replace(/\/relayers\/(?:demo|full|\{relayer_id\})/, '/relayers/attacked')
-  const worst = Object.entries(weights).flatMap(([id, weight]) =>
-    (table[id]?.(stored, 0) ?? []).map((request) => ({
-      weight,
-      arbitrary: fc.constant({ ...request, path: ours(request.path) }),
-    })),
-  )
-  const shaped = operations
-    .filter(({ id, bodies }) => id in weights && Object.keys(bodies).length > 0)
-    .map((operation) => {
-      const type = Object.keys(operation.bodies)[0] as string
-      const bodies = [...bodiesOf(operation)]
-      const { method, path } = operation
-      const arbitrary = fc.nat(bodies.length - 1).map((index): Wide => {
-        const { name, text } = bodies[index] as { name: string; text: string }
-        return { name, method, type, path: ours(path).replaceAll(/\{\w+\}/g, 'none'), body: text }
-      })
-      return { weight: 1, arbitrary }
-    })
-  return fc.oneof(...worst, ...shaped)
-}
-
-async function attackOnce(url: string, token: string, { method, path, type, body, stream }: Wide): Promise<void> {
-  const headers: Record<string, string> = { Authorization: `Bearer ${token}` }
-  if (body !== undefined && type !== undefined) headers['Content-Type'] = type
-  if (stream) headers['Last-Event-ID'] = '0'
-  const init = {
-    method,
-    headers,
-    signal: AbortSignal.timeout(stream ? 1_000 : 30_000),
-    ...(body !== undefined && { body }),
-  }
-  const answer = await fetch(`${url}${path}`, init).catch(() => undefined)
-  await answer?.arrayBuffer().catch(() => undefined)
-  if (answer?.status === 429) await pause(Math.random() * 200)
 }
 
 /** Other callers: signatures and transactions at a steady rate, all of which have to succeed. */

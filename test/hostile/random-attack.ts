@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import fc from 'fast-check'
+import { operations } from '../support/contract.ts'
+import { bodiesOf } from './shapes.ts'
+import { table } from './table.ts'
+import type { Wide } from './wide.ts'
+
+// The attacker of random.ts, a thread of its own: takes a RandomAttack as workerData, and posts how many requests it has sent.
+
+export interface RandomAttack {
+  url: string
+  /** Of a key that is limited to the relayer `attacked`. */
+  token: string
+  duration_ms: number
+}
+
+const at_once = 16
+const seed = 13
+
+/** Weights of the operations that a limited key sends in the worst form that is known. */
+const weights: Record<string, number> = {
+  ...{ sendTransaction: 8, replaceTransaction: 2, cancelPendingTransactions: 1, dryRunTransaction: 4, callRpc: 4 },
+  ...{ signMessage: 4, signTypedDataFull: 4, signTransaction: 4, listTransactions: 4, streamEvents: 2, getNonce: 1 },
+}
+
+/** The worst requests that are known, and bodies of any shape. */
+function requestArbitrary(): fc.Arbitrary<Wide> {
+  const stored = { rows: 1_000, unfinished: [], api_keys: [] }
+  const ours = (path: string) => path.replace(/\/relayers\/(?:demo|full|\{relayer_id\})/, '/relayers/attacked')
+  const worst = Object.entries(weights).flatMap(([id, weight]) =>
+    (table[id]?.(stored, 0) ?? []).map((request) => ({
+      weight,
+      arbitrary: fc.constant({ ...request, path: ours(request.path) }),
+    })),
+  )
+  const shaped = operations
+    .filter(({ id, bodies }) => id in weights && Object.keys(bodies).length > 0)
+    .map((operation) => {
+      const type = Object.keys(operation.bodies)[0] as string
+      const bodies = [...bodiesOf(operation)]
+      const { method, path } = operation
+      const arbitrary = fc.nat(bodies.length - 1).map((index): Wide => {
+        const { name, text } = bodies[index] as { name: string; text: string }
+        return { name, method, type, path: ours(path).replaceAll(/\{\w+\}/g, 'none'), body: text }
+      })
+      return { weight: 1, arbitrary }
+    })
+  return fc.oneof(...worst, ...shaped)
+}
+
+async function attackOnce(url: string, token: string, { method, path, type, body, stream }: Wide): Promise<void> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${token}` }
+  if (body !== undefined && type !== undefined) headers['Content-Type'] = type
+  if (stream) headers['Last-Event-ID'] = '0'
+  const init = {
+    method,
+    headers,
+    signal: AbortSignal.timeout(stream ? 1_000 : 30_000),
+    ...(body !== undefined && { body }),
+  }
+  const answer = await fetch(`${url}${path}`, init).catch(() => undefined)
+  await answer?.arrayBuffer().catch(() => undefined)
+  if (answer?.status === 429) await pause(Math.random() * 200)
+}
+
+if (parentPort) {
+  const { url, token, duration_ms }: RandomAttack = workerData
+  const requests = fc.sample(requestArbitrary(), { seed, numRuns: 5_000 })
+  const end = performance.now() + duration_ms
+  let sent = 0
+  await Promise.all(
+    Array.from({ length: at_once }, async () => {
+      while (performance.now() < end) {
+        const request = requests[sent % requests.length] as Wide
+        sent += 1
+        await attackOnce(url, token, request)
+      }
+    }),
+  )
+  parentPort.postMessage(sent)
+}
