@@ -49,7 +49,7 @@ export const seededFaults = {
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
     text: `write(row.relayer_key, 'transaction_update',`,
-    instead: `void setTimeout(write, 200, row.relayer_key, 'transaction_update',`,
+    instead: `void setTimeout(write, 20_000, row.relayer_key, 'transaction_update',`,
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>
