@@ -1,8 +1,29 @@
-// The direction of imports: main -> service -> {http, operations, sending, webhooks, keys, evm, metrics, traces, store/sqlite}
-// -> the ground floor (store/store.ts, store/rows.ts, operation.ts, observer.ts, token.ts, errors.ts, generated/). Siblings meet
-// in service.ts only.
-const siblings = ['http', 'operations', 'sending', 'webhooks', 'keys', 'evm', 'metrics', 'traces', 'store']
-const ground = '^server/(store/(?:store|rows)|operation|observer|errors|token)\\.ts$'
+// The direction of imports: main -> service -> the rooms -> the ground (store/store.ts, store/rows.ts, operation.ts, errors.ts,
+// generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms; everybody
+// may name the types of evm and of the observer.
+const rooms = [
+  'http',
+  'operations',
+  'sending',
+  'webhooks',
+  'keys',
+  'evm',
+  'telemetry',
+  'background',
+  'store',
+  'secrets',
+  'policies',
+  'outbound',
+]
+const ground = '^server/(store/(?:store|rows)|operation|errors)\\.ts$'
+// They take part in the start, as service.ts does.
+const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|master-key))\\.ts$'
+const shared = [
+  '^server/policies/',
+  '^server/outbound/',
+  '^server/secrets/(?:token|vault)\\.ts$',
+  '^server/telemetry/observer\\.ts$',
+]
 
 module.exports = {
   forbidden: [
@@ -19,12 +40,26 @@ module.exports = {
       from: { path: '^server/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
-    ...siblings.map((folder) => ({
-      name: `${folder}-meets-its-siblings-in-service`,
+    ...rooms.map((room) => ({
+      name: `${room}-meets-other-rooms-in-service`,
       severity: 'error',
-      from: { path: `^server/${folder}/` },
-      to: { path: '^(server|client|test)/', pathNot: [`^server/${folder}/`, ground] },
+      from: { path: `^server/${room}/`, pathNot: starts },
+      to: {
+        path: '^(server|client|test)/',
+        pathNot: [`^server/${room}/`, ground, ...shared],
+        dependencyTypesNot: ['type-only'],
+      },
     })),
+    {
+      name: 'types-of-other-rooms-are-those-of-evm',
+      severity: 'error',
+      from: { path: `^server/(${rooms.join('|')})/`, pathNot: starts },
+      to: {
+        path: '^(server|client|test)/',
+        pathNot: ['^server/$1/', '^server/evm/', ground, ...shared],
+        dependencyTypes: ['type-only'],
+      },
+    },
     {
       name: 'the-ground-floor-imports-nothing-above',
       severity: 'error',
@@ -64,13 +99,13 @@ module.exports = {
     {
       name: 'one-file-knows-the-metrics-library',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/metrics/metrics\\.ts$' },
+      from: { path: '^server/', pathNot: '^server/telemetry/metrics\\.ts$' },
       to: { path: 'prom-client' },
     },
     {
       name: 'one-file-knows-the-tracing-library',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/traces/traces\\.ts$' },
+      from: { path: '^server/', pathNot: '^server/telemetry/traces\\.ts$' },
       to: { path: '@opentelemetry' },
     },
   ],

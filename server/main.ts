@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
+import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
-import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './processes.ts'
 
 // Whatever this process writes (the database, its log, the keys) is its user's alone.
 process.umask(0o077)

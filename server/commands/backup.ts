@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
-import { createFile } from '../durable-file.ts'
+import { createFile } from '../secrets/durable-file.ts'
 import { CommandError, runCommand } from './command.ts'
 
 /**

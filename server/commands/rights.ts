@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../config.ts'
-import { masterKeyFile, vaultOf } from '../master-key.ts'
+import { masterKeyFile, vaultOf } from '../secrets/master-key.ts'
 import { secrets } from '../store/sqlite/secrets.ts'
 import { CommandError, runCommand } from './command.ts'
 import { open } from './rotate-master-key.ts'

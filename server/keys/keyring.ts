@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { Vault } from '../secrets/vault.ts'
 import type { RelayerRow, SignerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { isKey, localSigner } from './local.ts'
 import type { Signer } from './signer.ts'
-import type { Vault } from './vault.ts'
 
 const max_cached = 10_000
 

@@ -1,12 +1,12 @@
 import type { Relayer } from '../../generated/openapi.ts'
 import { badRequest, conflict, notFound } from '../errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
+import { addressWarnings } from '../policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
-import { addressWarnings } from './signing-policies.ts'
 
 export interface RelayerParts {
   store: Store

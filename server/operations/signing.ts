@@ -1,9 +1,6 @@
 import type { SignatureResult, SignedTransaction, TypedData } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
-import type { Observer, SignatureKind } from '../observer.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
-import type { Store } from '../store/store.ts'
 import {
   checkAddress,
   checkSignTransaction,
@@ -11,7 +8,10 @@ import {
   messageFault,
   type OnAddress,
   typedDataFault,
-} from './signing-policies.ts'
+} from '../policies/signing-policies.ts'
+import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Observer, SignatureKind } from '../telemetry/observer.ts'
 
 interface Signature {
   rs: Uint8Array

@@ -1,7 +1,7 @@
 import { ApiError, badRequest } from '../errors.ts'
+import { checkPolicies } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
-import type { Tier } from './parts.ts'
-import { checkPolicies } from './policies.ts'
+import type { Tier } from './dependencies.ts'
 
 /** What a request asks for, in the one form of each value: lower case addresses and bytes, decimal strings. */
 export interface Wanted {

@@ -1,5 +1,5 @@
 import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
-import { highestTaken, pricesOf, type Reach, type SendingParts } from './parts.ts'
+import { highestTaken, pricesOf, type Reach, type SendingParts } from './dependencies.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
 export interface Broadcast {

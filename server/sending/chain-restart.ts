@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { conflict } from '../errors.ts'
 import type { Deed, RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './parts.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 
 /** Of hardhat and anvil, and of geth's and ganache's development modes. */
 const development_chain_ids: ReadonlySet<number> = new Set([1_337, 31_337])

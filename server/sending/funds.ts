@@ -1,5 +1,5 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './parts.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 
 type Account = Awaited<ReturnType<SendingParts['store']['getAccount']>>
 

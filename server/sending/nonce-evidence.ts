@@ -1,5 +1,5 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { OneNode, Reach, SendingParts } from './parts.ts'
+import type { OneNode, Reach, SendingParts } from './dependencies.ts'
 import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
 
 /** A search that takes longer goes on in the background; its result serves the next look. */

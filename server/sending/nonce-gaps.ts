@@ -1,5 +1,5 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './parts.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 import { askEach, lookAt, reachedByMost } from './survey.ts'
 
 const max_gaps = 100

@@ -1,7 +1,7 @@
+import { spendingOf } from '../policies/transaction-policies.ts'
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
-import type { Reach, SendingParts } from './parts.ts'
-import { spendingOf } from './policies.ts'
 import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
 import { waitColumns } from './wait-reason.ts'
 

@@ -1,8 +1,8 @@
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 import { createEvidence, doubted, type Evidence } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
-import type { Reach, SendingParts } from './parts.ts'
 
 const max_compared = 10_000
 const restarted = 'The chain began anew'

@@ -1,10 +1,10 @@
 import { ApiError, badRequest, refusedBy } from '../errors.ts'
+import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
-import { capOf } from './fee-policies.ts'
+import type { Market, Prices, Reach, SendingParts, Tier } from './dependencies.ts'
 import { createFundsReader, type Funds } from './funds.ts'
 import type { Nonces } from './nonces.ts'
-import type { Market, Prices, Reach, SendingParts, Tier } from './parts.ts'
 
 export const default_tier: Tier = 'average'
 const estimate_percent = 110

@@ -1,5 +1,5 @@
 import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './parts.ts'
+import type { Reach, SendingParts } from './dependencies.ts'
 import type { Seen } from './state.ts'
 import { askEach, given } from './survey.ts'
 

@@ -1,8 +1,8 @@
 import { badRequest } from '../errors.ts'
+import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
-import { capOf } from './fee-policies.ts'
-import type { Fees, Market, Prices, Tier } from './parts.ts'
+import type { Fees, Market, Prices, Tier } from './dependencies.ts'
 
 /** Prices that a node takes in the place of `before`, which it has: given ones must be enough, others are raised. */
 export function atLeast(

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { capOf } from '../policies/fee-policies.ts'
 import type { Move, TransactionRow } from '../store/rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
-import { capOf } from './fee-policies.ts'
+import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts, tierOf } from './dependencies.ts'
 import {
   countLeftOut,
   first_retry_ms,
@@ -16,11 +17,10 @@ import {
   restInterval_ms,
   takeIn,
   watchLimit_ms,
-} from './memory.ts'
+} from './lane-state.ts'
 import type { Nonces } from './nonces.ts'
-import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts, tierOf } from './parts.ts'
+import { createSettling } from './reconcile.ts'
 import { createReorganized, watched_blocks } from './reorganized.ts'
-import { createSettling } from './settle.ts'
 import { createSigning, type Signed } from './signing.ts'
 import { decide, type Sight, type Step, type Tracked } from './state.ts'
 import { type LaneState, laneWait, waitColumns } from './wait-reason.ts'

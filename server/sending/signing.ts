@@ -1,6 +1,6 @@
+import { capOf, feeOf, feeSpending, multipleOf } from '../policies/fee-policies.ts'
 import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Broadcast } from './broadcast.ts'
-import { capOf, feeOf, feeSpending, multipleOf } from './fee-policies.ts'
 import {
   type HeldRelayer,
   highestTaken,
@@ -10,7 +10,7 @@ import {
   type Reach,
   type SendingParts,
   tierOf,
-} from './parts.ts'
+} from './dependencies.ts'
 import { reprice_ms } from './state.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 

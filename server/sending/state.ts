@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { Intent } from '../store/rows.ts'
-import type { Tier } from './parts.ts'
+import type { Tier } from './dependencies.ts'
 
 /*
  * The life of a transaction.

@@ -1,4 +1,4 @@
-import type { OneNode } from './parts.ts'
+import type { OneNode } from './dependencies.ts'
 
 /** A survey waits no longer for an endpoint. */
 const survey_ms = 3_000

@@ -1,7 +1,7 @@
 import type { Warning } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Wanted } from './admission.ts'
-import type { Fees } from './parts.ts'
+import type { Fees } from './dependencies.ts'
 import { default_tier, type Quote } from './preparation.ts'
 import { isPriced } from './replacement.ts'
 

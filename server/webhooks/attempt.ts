@@ -1,7 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { isPrivateAddress, type TargetCheck } from './target.ts'
+import { isPrivateAddress, type TargetCheck } from '../outbound/address-guard.ts'
 
 const connect_ms = 5_000
 const usual_attempt_ms = 15_000

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { createVault } from '../../server/keys/vault.ts'
+import { createVault } from '../../server/secrets/vault.ts'
 import { readManifest, sealAll } from '../../server/store/sqlite/rights-scan.ts'
 import { rightsSeal } from '../../server/store/sqlite/rights-seal.ts'
 

@@ -6,7 +6,7 @@ import { type BlockList, findPage } from './blocks.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
-import { inOneCommit } from './in-one-commit.ts'
+import { inOneCommit } from './group-commit.ts'
 import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Deliveries = Pick<

@@ -1,5 +1,5 @@
 import type { Event, Relayer, WaitingFor } from '../../../generated/openapi.ts'
-import type { Observer } from '../../observer.ts'
+import type { Observer } from '../../telemetry/observer.ts'
 import type { EventRow, RelayerRow, TransactionRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'

@@ -2,7 +2,7 @@ import type { Account, OverLimit, Spend } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
-import { inOneCommit } from './in-one-commit.ts'
+import { inOneCommit } from './group-commit.ts'
 
 const bucket_ms = 300_000
 const day_buckets = 288

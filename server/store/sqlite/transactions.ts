@@ -3,7 +3,7 @@ import type { Attempt, AttemptRow, AuditEntry, Move, OverLimit, Spend, Transacti
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
-import { inOneCommit } from './in-one-commit.ts'
+import { inOneCommit } from './group-commit.ts'
 import { inSteps } from './in-steps.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, ConfigError } from '../config.ts'
+import type { RightsFault, SignerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import { createFile, lineOf } from './durable-file.ts'
+import { type MasterKeyFile, masterKeyFile, sealProof, type Unlocked, vaultOf } from './master-key.ts'
+import { makePrivateFile, privacyFaults } from './private-files.ts'
+import { createVault, type Vault } from './vault.ts'
+
+export interface Secrets {
+  api_key: string
+  /** Where the API key was read from, when it is not a setting. */
+  api_key_file: string | undefined
+  master_key: Buffer
+  /** Absent when the master key is a setting. */
+  master_key_file: MasterKeyFile | undefined
+  /** Which files and folders other users can read or write, outside production. */
+  warnings: string[]
+}
+
+/**
+ * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
+ * makes. A master key is never made for a database that stands: it was sealed under another. In production files that other
+ * users can read, and folders that they can write to, are refused. Throws ConfigError.
+ */
+export function readSecrets(config: Config): Secrets {
+  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
+  const warnings = checkPrivacy(config)
+  const secrets = { ...readKeys(config), warnings }
+  makePrivateFile(config.database_file)
+  return secrets
+}
+
+function checkPrivacy({ data_dir, database_file, production }: Config): string[] {
+  const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
+  const database = ['', '-wal', '-shm'].map((suffix) => `${database_file}${suffix}`)
+  const faults = privacyFaults([...own, ...database], !production)
+  if (production && faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return faults
+}
+
+function readKeys(config: Config): Omit<Secrets, 'warnings'> {
+  const file = masterKeyFile(config.data_dir)
+  if (config.master_key === undefined && !file.exists() && existsSync(config.database_file)) {
+    throw new ConfigError(
+      `The database ${config.database_file} is encrypted under a master key: set MASTER_KEY, or put ${file.path} back`,
+    )
+  }
+  if (config.master_key === undefined) readOrMake(file.path, () => randomBytes(32).toString('hex'))
+  const own = config.master_key === undefined ? { master_key: file.read() as Buffer, master_key_file: file } : undefined
+  const keys = own ?? { master_key: config.master_key as Buffer, master_key_file: undefined }
+
+  if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, ...keys }
+  const api_key_file = join(config.data_dir, 'api-key')
+  const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
+  if (api_key.length < 32) throw new ConfigError(`${api_key_file} does not hold an API key`)
+  return { api_key, api_key_file, ...keys }
+}
+
+/**
+ * Unlocks the database, and has its rows that grant rights checked from here on. A change of the master key that was cut short
+ * after its commit is ended here. `first_sealed`: how many rows have got their first MAC. Throws ConfigError.
+ */
+export function openVault(
+  store: Store,
+  { master_key, master_key_file }: Secrets,
+  report: (fault: RightsFault) => void,
+): { vault: Vault; first_sealed: number } {
+  let unlocked: Unlocked | undefined
+  const { first_sealed } = store.protect((sealed) => {
+    const ours = { vault: createVault(master_key), key: master_key, is_protected: false }
+    unlocked = sealed === undefined ? ours : vaultOf([master_key, master_key_file?.next()], sealed)
+    if (!unlocked) {
+      throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
+    }
+    const { vault, is_protected } = unlocked
+    return { guard: vault, is_protected, sealed: sealProof(vault) }
+  }, report)
+  const { vault, key } = unlocked as Unlocked
+  if (key !== master_key) master_key_file?.adopt()
+  return { vault, first_sealed }
+}
+
+/** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */
+function readOrMake(file: string, make: () => string): string {
+  if (!existsSync(file)) {
+    try {
+      createFile(file, lineOf(make()))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+/** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */
+export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
+  if (!(await isUntouched(store))) return
+  await store.createNetwork({
+    id: 'evm:local',
+    name: 'local',
+    network_type: 'evm',
+    chain_id: 31_337,
+    rpc_urls: [{ url: 'http://127.0.0.1:8545', weight: 100 }],
+    symbol: 'ETH',
+    required_confirmations: 1,
+    average_blocktime_ms: null,
+    is_testnet: true,
+    explorer_urls: [],
+    features: [],
+    tags: [],
+  })
+  const signer = enclose()
+  if (!signer) throw new Error('A fresh key is no key')
+  await store.createSigner(signer)
+  await store.createRelayer({
+    id: 'demo',
+    name: 'Demo',
+    network: 'local',
+    network_type: 'evm',
+    paused: false,
+    signer_id: signer.id,
+    notification_id: null,
+    policies: {},
+    custom_rpc_urls: [],
+    system_disabled: false,
+    disabled_reason: null,
+  })
+}
+
+/** Nothing is there but what `createDemo` makes: a start that was cut short is taken up again. */
+async function isUntouched(store: Store): Promise<boolean> {
+  const few = { offset: 0, limit: 2 }
+  const [networks, signers, relayers] = [
+    await store.listNetworks(few),
+    await store.listSigners(few),
+    await store.listRelayers(few),
+  ]
+  return (
+    relayers.total_items === 0 &&
+    networks.items.every(({ id }) => id === 'evm:local') &&
+    signers.items.every(({ id }) => id === 'demo')
+  )
+}

@@ -1,0 +1,79 @@
+import type { Reach } from '../evm/chains.ts'
+import type { readSigned, seal } from '../evm/envelope.ts'
+import type * as fees from '../evm/fees.ts'
+import type { AttemptRow, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Observer } from '../telemetry/observer.ts'
+
+export type { Reach } from '../evm/chains.ts'
+export type { Market, Prices, Tier } from '../evm/fees.ts'
+export type Fees = typeof fees
+export type OneNode = Reach['each'][number]
+type Prices = fees.Prices
+type Tier = fees.Tier
+
+export interface RawSignature {
+  rs: Uint8Array
+  recovery: number
+}
+
+export interface HeldRelayer {
+  relayer: RelayerRow
+  signer: { address: string; sign(digest: Uint8Array): RawSignature | Promise<RawSignature> }
+}
+
+export interface SendingParts {
+  store: Store
+  observer: Observer
+  findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
+  reach(relayer: RelayerRow): Promise<Reach | undefined>
+  fees: Fees
+  seal: typeof seal
+  readSigned: typeof readSigned
+  /** What a node's error means for a transaction; `unreachable` when no node answered; undefined: it is no node's error. */
+  kindOf(error: unknown): string | undefined
+  /** The chain id that all nodes of the network have, when that is the wrong one. */
+  wrongChain(error: unknown): bigint | undefined
+  makeId(): string
+  /** Milliseconds of the epoch. */
+  now(): number
+  /** Milliseconds, never going back. */
+  elapsed(): number
+}
+
+/** The prices in a row, or in an attempt; undefined when it has none yet. */
+export function pricesOf(row: {
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+}): Prices | undefined {
+  if (row.gas_price !== null) return { kind: 'legacy', gas_price: BigInt(row.gas_price) }
+  if (row.max_fee_per_gas === null || row.max_priority_fee_per_gas === null) return undefined
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: BigInt(row.max_fee_per_gas),
+    max_priority_fee_per_gas: BigInt(row.max_priority_fee_per_gas),
+  }
+}
+
+export const priceColumns = (prices: Prices) => ({
+  gas_price: prices.kind === 'legacy' ? prices.gas_price.toString() : null,
+  max_fee_per_gas: prices.kind === 'eip1559' ? prices.max_fee_per_gas.toString() : null,
+  max_priority_fee_per_gas: prices.kind === 'eip1559' ? prices.max_priority_fee_per_gas.toString() : null,
+})
+
+export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
+
+/**
+ * The highest prices of all that a node has for this transaction at its nonce: a replacement must pay 10 % more. Undefined when
+ * no node is known to have any: then nothing is replaced, and any price will do.
+ */
+export function highestTaken(
+  attempts: Pick<AttemptRow, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],
+  nonce: number | null,
+): Prices | undefined {
+  const taken = attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce)
+  return taken.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (mostOf(a) < mostOf(b) ? 1 : -1))[0]
+}
+
+const mostOf = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)

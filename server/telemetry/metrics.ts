@@ -1,0 +1,177 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
+import type { Measures } from '../store/store.ts'
+import { createLatencies } from './latencies.ts'
+import type { Observer } from './observer.ts'
+
+/** A label that the world outside could make grow has at most as many values; what comes after them is `other`. */
+const max_label_values = 100
+
+export interface Balance {
+  relayer_id: string
+  chain_id: number
+  wei: bigint
+}
+
+export interface MetricsParts {
+  measure(): Promise<Measures>
+  /** As they were last seen. */
+  balances(): Balance[]
+}
+
+/** Of a request: what http/request-context.ts knows of it. */
+interface Request {
+  operation: string | undefined
+  method: string
+  status: number
+  duration_ms: number
+}
+
+export interface Metrics {
+  observer: Observer
+  requested(request: Request): void
+  contentType: string
+  /** Everything, as Prometheus reads it. */
+  expose(): Promise<string>
+}
+
+/** What is counted, and how it is called: the one file that knows prom-client. What the store holds is read when somebody asks. */
+export function createMetrics({ measure, balances }: MetricsParts): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+
+  const requests = new Map<string, { labels: Record<string, string>; count: number }>()
+  const requestCounter = new Counter({
+    name: 'relayer_http_requests_total',
+    help: 'Requests by operation of the contract, method and class of the status',
+    labelNames: ['operation', 'method', 'status'],
+    registers,
+    collect() {
+      requestCounter.reset()
+      for (const { labels, count } of requests.values()) requestCounter.inc(labels, count)
+    },
+  })
+  const latencies = createLatencies()
+  registerHistogram(registry, 'relayer_http_request_duration_seconds', 'Time to the end of the answer', () =>
+    latencies.values('relayer_http_request_duration_seconds', 'operation'),
+  )
+
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) =>
+    new Histogram({ name, help, labelNames, buckets, registers })
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers })
+
+  const signatures = { message: 0, typed_data: 0, transaction: 0, sent_transaction: 0 }
+  const signatureCounter = new Counter({
+    name: 'relayer_signatures_total',
+    help: 'Signatures by kind',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      signatureCounter.reset()
+      for (const [kind, count] of Object.entries(signatures)) signatureCounter.inc({ kind }, count)
+    },
+  })
+  const moved = counter('relayer_transaction_changes_total', 'Transactions that came to a status', ['status'])
+  const paid = counter('relayer_fees_paid_wei_total', 'Fees of what has ended on the chain', ['chain_id'])
+  const rpcCalls = counter('relayer_rpc_calls_total', 'Calls to nodes', ['host'])
+  const rpcErrors = counter('relayer_rpc_errors_total', 'Exchanges with nodes that came to no answer', ['host'])
+  const rpcDurations = histogram('relayer_rpc_exchange_duration_seconds', 'Time of an context', ['host'], slow_s)
+  const attempts = counter('relayer_delivery_attempts_total', 'Attempts at deliveries', ['outcome'])
+  const attemptDurations = histogram('relayer_delivery_attempt_duration_seconds', 'Time of an attempt', [], slow_s)
+  const refusedRows = counter('relayer_rows_refused_total', 'Rows that another program has changed', ['table'])
+  const commits = histogram('relayer_database_commit_duration_seconds', 'Time of a database transaction', [], fast_s)
+
+  const unfinished = gauge('relayer_transactions_unfinished', 'Transactions under way', ['status'])
+  const oldest = gauge('relayer_transactions_oldest_age_seconds', 'Age of the oldest under way', ['status'])
+  const pending = gauge('relayer_deliveries_pending', 'Deliveries to make', [])
+  const due = gauge('relayer_deliveries_due', 'Deliveries that are due', [])
+  const gaps = gauge('relayer_nonce_gaps', 'Nonces that no transaction holds, below the next', ['relayer'])
+  const balance = gauge('relayer_balance_wei', 'Balance when it was last seen', ['relayer', 'chain_id'])
+
+  async function readStore(): Promise<void> {
+    const measures = await measure()
+    for (const status of ['pending', 'sent', 'submitted', 'mined'] as const) {
+      const found = measures.transactions.find((group) => group.status === status)
+      unfinished.set({ status }, found?.count ?? 0)
+      oldest.set({ status }, (found?.oldest_ms ?? 0) / 1_000)
+    }
+    pending.set(measures.deliveries.pending)
+    due.set(measures.deliveries.due)
+    gaps.reset()
+    for (const one of measures.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
+    balance.reset()
+    for (const { relayer_id, chain_id, wei } of balances()) balance.set({ relayer: relayer_id, chain_id }, Number(wei))
+  }
+
+  const hostOf = createLimit()
+  const chainOf = createLimit()
+
+  return {
+    observer: {
+      signed(kind) {
+        signatures[kind] += 1
+      },
+      moved: (status) => moved.inc({ status }),
+      paid: (chain_id, fee) => paid.inc({ chain_id: chainOf(String(chain_id)) }, Number(fee)),
+      delivered(outcome, duration_ms) {
+        attempts.inc({ outcome })
+        attemptDurations.observe(duration_ms / 1_000)
+      },
+      rowRefused: (table) => refusedRows.inc({ table }),
+      committed: (duration_ms) => commits.observe(duration_ms / 1_000),
+      async rpc({ host: given, methods }, run) {
+        const host = hostOf(given)
+        rpcCalls.inc({ host }, methods.length)
+        const end = rpcDurations.startTimer({ host })
+        try {
+          return await run()
+        } catch (error) {
+          rpcErrors.inc({ host })
+          throw error
+        } finally {
+          end()
+        }
+      },
+    },
+    requested({ operation, method, status, duration_ms }) {
+      // What came to no operation may be of any method that there is.
+      const name = operation ?? 'none'
+      const key = `${name} ${operation === undefined ? '' : method} ${Math.floor(status / 100)}`
+      const known = requests.get(key)
+      if (known) known.count += 1
+      else requests.set(key, { labels: labelsOf(key), count: 1 })
+      latencies.observe(name, duration_ms)
+    },
+    contentType: registry.contentType,
+    async expose() {
+      await readStore()
+      return registry.metrics()
+    },
+  }
+}
+
+const fast_s = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
+const slow_s = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+
+/** The status of a request that was given up before its answer is `none`. */
+function labelsOf(key: string): Record<string, string> {
+  const [operation = '', method = '', hundreds = ''] = key.split(' ')
+  return { operation, method: method || 'other', status: hundreds === '0' ? 'none' : `${hundreds}xx` }
+}
+
+function createLimit(): (value: string) => string {
+  const known = new Set<string>()
+  return (value) => {
+    if (known.size < max_label_values) known.add(value)
+    return known.has(value) ? value : 'other'
+  }
+}
+
+/** A histogram that is counted elsewhere: to the registry a metric is whatever answers `get`. */
+function registerHistogram(registry: Registry, name: string, help: string, values: () => unknown[]): void {
+  const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
+  registry.registerMetric({ name, get, reset() {} } as unknown as Metric)
+}

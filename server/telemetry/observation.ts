@@ -1,0 +1,103 @@
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from '../config.ts'
+import type { Chains } from '../evm/chains.ts'
+import type { Ended, RequestContext } from '../http/request-context.ts'
+import { createRequestLog } from '../http/request-log.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import { createBalances } from './balances.ts'
+import { serveMetrics } from './metrics-server.ts'
+import type { Observer } from './observer.ts'
+import { createStateLog } from './state-log.ts'
+
+/** How an operator sees the service: the log of requests, and the metrics and traces that the settings ask for. */
+export interface Observation {
+  /** What the parts tell. */
+  observer: Observer
+  /** Has the work of each request traced. */
+  around(listener: RequestListener): RequestListener
+  /** Told of every request's end. */
+  ended: Ended
+  /** Lets Prometheus read, when it shall; where, or undefined. */
+  serve(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+export interface Observed {
+  /** The store and the chains come to be later than those that observe them. */
+  store(): Store
+  chains(): Chains
+  /** The contract's operations. */
+  operations: { id: string; path: string }[]
+  logger: Logger
+  /** Milliseconds of the epoch. */
+  now(): number
+  /** Milliseconds, never going back. */
+  elapsed(): number
+}
+
+/** What no setting asks for is not even loaded. */
+export async function createObservation(config: Config, observed: Observed): Promise<Observation> {
+  const log = createRequestLog(observed.logger, observed.now)
+  const metrics = await createMeters(config, observed)
+  const traces = await createTracing(config, observed)
+  const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
+  const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
+
+  return {
+    observer: { ...createStateLog(observed.logger), ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
+    around: (listener) =>
+      traces
+        ? (request, response: ServerResponse & { locals?: RequestContext }) =>
+            traces.request(response.locals as RequestContext, request.headers.traceparent as string | undefined, () =>
+              listener(request, response as never),
+            )
+        : listener,
+    ended(context) {
+      metrics?.requested(context)
+      traces?.requested(context)
+      log(context)
+    },
+    async serve() {
+      await metrics?.serve()
+      return metrics?.url()
+    },
+    async close() {
+      await Promise.all([metrics?.close(), traces?.close()])
+    },
+  }
+}
+
+async function createMeters(config: Config, { store, chains, logger, now, elapsed }: Observed) {
+  const { metrics_host: host, metrics_port: port } = config
+  if (port === undefined) return undefined
+  const { createMetrics } = await import('./metrics.ts')
+  const balances = createBalances<RelayerRow>({
+    relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
+    read: async (relayer) => (await (await chains().reach(relayer))?.funds(relayer.address))?.balance,
+    elapsed,
+  })
+  const metrics = createMetrics({ measure: () => store().measure(now()), balances })
+  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
+  return {
+    ...metrics,
+    async serve() {
+      server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
+    },
+    url: () => server?.url,
+    close: () => server?.close(),
+  }
+}
+
+async function createTracing({ traces_url: url, otel_service_name: service_name }: Config, { operations }: Observed) {
+  if (url === undefined) return undefined
+  const { createTraces } = await import('./traces.ts')
+  const paths = new Map(operations.map(({ id, path }) => [id, path]))
+  return createTraces({ url, service_name, routeOf: (operation) => paths.get(operation) })
+}
+
+/** The API's own address may be taken too: the one who reads this must know which. */
+function explainAddress(error: NodeJS.ErrnoException): never {
+  throw new ConfigError(`METRICS_HOST and METRICS_PORT cannot be had (${error.code}): set others`)
+}

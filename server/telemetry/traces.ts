@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { Observer } from './observer.ts'
+import { parseTraceparent } from './traceparent.ts'
+
+/** Of a request: what http/request-context.ts knows of it. */
+interface Request {
+  request_id: string
+  method: string
+  operation: string | undefined
+  status: number
+  aborted: boolean
+}
+
+export interface Traces {
+  observer: Pick<Observer, 'rpc' | 'attempt'>
+  /** Begins a request's span, under the caller's when it names one, and does the request's work inside. */
+  request(request: Request, traceparent: string | undefined, work: () => void): void
+  requested(request: Request): void
+  /** Sends what is left, and waits for it a few seconds at most. */
+  close(): Promise<void>
+}
+
+export interface TracesParts {
+  /** Where spans go, as OTLP over HTTP. */
+  url: string
+  service_name: string
+  /** The contract's path of an operation. */
+  routeOf(operation: string): string | undefined
+}
+
+/** Where a piece of work belongs, until its request has ended: what a request has begun may go on for long after it. */
+interface Place {
+  context: Context
+  ended: boolean
+}
+
+const max_queue = 2_048
+const export_timeout_ms = 3_000
+
+/** Spans of requests, calls to nodes and attempts at deliveries; the names of attributes are those of OpenTelemetry's conventions. */
+export function createTraces({ url, service_name, routeOf }: TracesParts): Traces {
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: export_timeout_ms })
+  const options = { maxQueueSize: max_queue, exportTimeoutMillis: export_timeout_ms }
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': service_name }),
+    spanProcessors: [new BatchSpanProcessor({ exporter, ...options })],
+  })
+  const tracer = provider.getTracer('evm-relayer-service')
+  const places = new AsyncLocalStorage<Place>()
+  const requests = new WeakMap<Request, { span: Span; place: Place }>()
+
+  async function within<T>(name: string, attributes: Record<string, string | number>, run: (span: Span) => Promise<T>) {
+    const place = places.getStore()
+    const parent = place && !place.ended ? place.context : ROOT_CONTEXT
+    const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent)
+    try {
+      return await run(span)
+    } catch (error) {
+      // Its kind and not its message, which may quote what is not to be told.
+      fail(span, error instanceof Error ? error.name : 'Error')
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+
+  return {
+    observer: {
+      rpc({ host, methods }, run) {
+        const [method = ''] = methods
+        const name = methods.length === 1 ? method : `batch of ${methods.length}`
+        const distinct = [...new Set(methods)].sort().join(' ')
+        return within(name, { 'rpc.system': 'jsonrpc', 'rpc.method': distinct, 'server.address': host }, run)
+      },
+      attempt: ({ host, event_id, number }, run) =>
+        within(
+          'delivery',
+          { 'http.request.method': 'POST', 'server.address': host, 'webhook.id': event_id, 'webhook.attempt': number },
+          async (span) => {
+            const result = await run()
+            if (result.status !== null) span.setAttribute('http.response.status_code', result.status)
+            if (result.error !== null) fail(span, result.status === null ? 'no answer' : String(result.status))
+            return result
+          },
+        ),
+    },
+    request(request, traceparent, work) {
+      const parent = parseTraceparent(traceparent)
+      const above = parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT
+      const span = tracer.startSpan(request.method, { kind: SpanKind.SERVER }, above)
+      const place = { context: trace.setSpan(above, span), ended: false }
+      requests.set(request, { span, place })
+      places.run(place, work)
+    },
+    requested(request) {
+      const { request_id, method, operation, status, aborted } = request
+      const known = requests.get(request)
+      if (!known) return
+      const { span, place } = known
+      place.ended = true
+      if (operation !== undefined) span.updateName(operation)
+      // No path and no query: they hold what the caller wrote.
+      span.setAttributes({
+        'http.request.method': method,
+        'http.request.header.x-request-id': [request_id],
+        ...(operation !== undefined && { 'http.route': routeOf(operation) }),
+        ...(status > 0 && { 'http.response.status_code': status }),
+      })
+      if (status >= 500) fail(span, String(status))
+      else if (aborted) span.setAttribute('error.type', 'aborted')
+      span.end()
+    },
+    close: () => provider.shutdown().catch(() => undefined),
+  }
+}
+
+function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}

@@ -1,0 +1,74 @@
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import { createBelievedClock } from '../../server/background/believed-clock.ts'
+
+const [hour, day] = [3_600_000, 86_400_000]
+const start = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** A clock over what a store remembers; `pass` lets time go by on both clocks. */
+function clockOver(memory: { ms: number | undefined }) {
+  const time = { wall: start, mono: 0 }
+  const logged: string[] = []
+  const clock = createBelievedClock({
+    store: {
+      believedTime: () => memory.ms,
+      believeTime(ms) {
+        memory.ms = ms
+      },
+    },
+    now: () => time.wall,
+    elapsed: () => time.mono,
+    logger: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
+  })
+  const pass = (ms: number) => {
+    time.wall += ms
+    time.mono += ms
+    return clock.read()
+  }
+  const jump = (ms: number) => {
+    time.wall += ms
+    return clock.read()
+  }
+  return { pass, jump, logged }
+}
+
+test('a clock that nobody changes is believed, also at the first start and after a night off', () => {
+  const memory = { ms: undefined as number | undefined }
+  const { pass, logged } = clockOver(memory)
+  for (const ms of [0, hour, hour, 5 * day]) expect(pass(ms)).toBeDefined()
+  expect(memory.ms).toBe(start + 5 * day + 2 * hour)
+  expect(clockOver({ ms: start - 8 * hour }).pass(0)).toBe(start)
+  expect(logged).toEqual([])
+})
+
+test('a clock that jumps ahead is believed only after a day of monotonic time, and a warning says so once', () => {
+  const memory = { ms: start as number | undefined }
+  const { pass, jump, logged } = clockOver(memory)
+  expect(pass(hour)).toBe(start + hour)
+  expect(jump(400 * day)).toBeUndefined()
+  expect(pass(23 * hour)).toBeUndefined()
+  expect(memory.ms).toBe(start + hour)
+  expect(logged.join('')).toContain('nothing is deleted by age')
+  expect(logged).toHaveLength(1)
+  expect(pass(hour)).toBe(start + 401 * day + hour)
+})
+
+test('corrections are no jumps, and a clock that is set back is believed', () => {
+  const { pass, jump } = clockOver({ ms: start })
+  expect(pass(0)).toBe(start)
+  expect(jump(hour / 2)).toBe(start + hour / 2)
+  expect(jump(-100 * day)).toBe(start + hour / 2 - 100 * day)
+  // Correcting that is a jump again: waiting costs nothing.
+  expect(jump(100 * day)).toBeUndefined()
+})
+
+test('a start far ahead of what the store knows is not believed for a day, however often the service starts', () => {
+  const memory = { ms: start - 30 * day }
+  for (let starts = 0; starts < 3; starts += 1) {
+    const { pass } = clockOver(memory)
+    expect([pass(0), pass(12 * hour)]).toEqual([undefined, undefined])
+  }
+  const { pass } = clockOver(memory)
+  expect([pass(0), pass(day)]).toEqual([undefined, start + day])
+  expect(memory.ms).toBe(start + day)
+})

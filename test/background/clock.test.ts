@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import type { Transaction } from '../../client/index.ts'
+import { clockMoves } from '../chaos/clock.ts'
+import { wrongIn } from '../chaos/outcome.ts'
+import { clean, minedBy } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const minute_ms = 60_000
+
+const inAMinute = () => new Date(Date.now() + minute_ms).toISOString()
+
+const find = async (account: Account, wanted: Transaction | undefined) =>
+  (await account.transactions()).find(({ id }) => id === wanted?.id)
+
+/** An account with one transaction behind it. */
+async function usedAccount({ chain, addAccount }: Rig): Promise<Account> {
+  const account = await addAccount()
+  await account.send(1)
+  await account.finished(chain.mine)
+  return account
+}
+
+/** As long as a service that has just started cannot have the newest block it signs nothing; what is accepted waits. */
+const withholdBlocks = ({ proxy, restart }: Rig) =>
+  restart(() => proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] }))
+
+test('the wall clock is moved by a day, forward and back, under traffic: nothing is lost and nothing doubled', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  expect(wrongIn(await clockMoves(rig, await rig.addAccount(), 8))).toEqual([])
+})
+
+test('the wall clock goes back while no node takes anything: it is handed over again all the same', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await account.send(3)
+  const all = async (holds: (row: Transaction) => boolean) => (await account.transactions()).every(holds)
+  await until('all were refused', () => all(({ status_reason }) => status_reason !== null))
+  rig.clock.ahead_ms -= 86_400_000
+  await rig.proxy.setFault(undefined)
+
+  // No block comes that would tell that something is missing.
+  await until('the node has all', () => all(({ status }) => status === 'submitted'))
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('valid_until passes before it is signed, and its nonce is the highest: it expires, and the nonce is given back', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await usedAccount(rig)
+  await withholdBlocks(rig)
+  const [expiring] = await account.send(1, { valid_until: inAMinute() })
+  rig.clock.ahead_ms += 2 * minute_ms
+  await rig.proxy.setFault(undefined)
+  await until('it is expired', async () => (await find(account, expiring))?.status === 'expired')
+
+  const [next] = await account.send(1)
+  expect([expiring?.nonce, next?.nonce]).toEqual([1, 1])
+  await account.finished(rig.chain.mine)
+  expect((await account.transactions()).map(({ nonce, status }) => [nonce, status])).toEqual([
+    [1, 'confirmed'],
+    [null, 'expired'],
+    [0, 'confirmed'],
+  ])
+  expect(await account.score()).toEqual({ ...clean(3), withdrawn: 1 })
+})
+
+test('valid_until passes before it is signed, and a nonce comes after it: the nonce is used up, and then it expires', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await usedAccount(rig)
+  await withholdBlocks(rig)
+  const [expiring] = await account.send(1, { valid_until: inAMinute() })
+  await account.send(2)
+  await expireOnChain(rig, account, expiring)
+})
+
+test('valid_until passes when it is with the node: it is canceled on chain, and then it expires', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await usedAccount(rig)
+  const [expiring] = await account.send(1, { valid_until: inAMinute() })
+  await until('the node has it', async () => (await find(account, expiring))?.status === 'submitted')
+  await account.send(2)
+  await expireOnChain(rig, account, expiring)
+})
+
+/** Of an account with four transactions, whose second is to expire. */
+async function expireOnChain(rig: Rig, account: Account, expiring: Transaction | undefined): Promise<void> {
+  rig.clock.ahead_ms += 2 * minute_ms
+  await rig.proxy.setFault(undefined)
+  const hasCancel = async () => {
+    const { hash } = (await find(account, expiring)) ?? {}
+    const known = hash ? await rig.chain.rpc<{ value: string } | null>('eth_getTransactionByHash', [hash]) : null
+    return known !== null && BigInt(known.value) === 0n
+  }
+  await until('the node has its cancel', hasCancel)
+  expect((await find(account, expiring))?.status).not.toBe('expired')
+
+  await account.finished(rig.chain.mine)
+  expect(await find(account, expiring)).toMatchObject({ status: 'expired', nonce: 1, confirmed_at: null })
+  expect((await minedBy(rig.chain, account.address)).find(({ nonce }) => nonce === 1)?.value).toBe(0n)
+  expect(await account.score()).toEqual({ ...clean(4), withdrawn: 1 })
+}

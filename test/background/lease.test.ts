@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createLease } from '../../server/background/lease.ts'
+import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { testChain, testFaultProxy } from '../support/chain.ts'
+import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+
+const day_ms = 86_400_000
+const duration_ms = 6_000
+
+/** A store with a clock of its own; `hold`: the lease is somebody else's, from now on. */
+function leased() {
+  const clock = { ms: 1_800_000_000_000 }
+  const store = openSqliteStore(join(temporaryFolder(), 'lease.sqlite'), {
+    now: () => clock.ms,
+    makeId: () => '',
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+  })
+  onTestFinished(store.close)
+  const hold = (owner: string) => store.takeLease('work', owner, duration_ms, () => true)
+  const lease = () => {
+    const made = createLease(store, 'work')
+    onTestFinished(made.release)
+    return made
+  }
+  return { clock, store, hold, lease }
+}
+
+async function startProcess() {
+  const child = spawn('sleep', ['600'])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  return child
+}
+
+describe('a lease', () => {
+  test('is one owner’s, also within a process, until it is released', () => {
+    const { lease } = leased()
+    const [first, second] = [lease(), lease()]
+    expect([first.claim(), second.claim(), first.claim()]).toEqual([true, false, true])
+    second.release()
+    expect([second.claim(), first.claim()]).toEqual([false, true])
+    first.release()
+    expect(second.claim()).toBe(true)
+  })
+
+  test('is of one work: another has a lease of its own', () => {
+    const { store, lease } = leased()
+    expect(lease().claim()).toBe(true)
+    expect(createLease(store, 'other').claim()).toBe(true)
+  })
+
+  test('of a process that lives is respected, and taken over the moment that it is dead', async () => {
+    const { hold, lease } = leased()
+    const child = await startProcess()
+    hold(`${hostname()} ${child.pid} its-own`)
+    const mine = lease()
+    expect(mine.claim()).toBe(false)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(mine.claim()).toBe(true)
+  })
+
+  test('of a process with our number, from before we were started, is taken over', () => {
+    const { hold, lease } = leased()
+    hold(`${hostname()} ${process.pid} of-the-one-before`)
+    expect(lease().claim()).toBe(true)
+  })
+
+  test('of another host ends with its time, whatever its number means here', async () => {
+    const { clock, hold, lease } = leased()
+    const gone = await startProcess()
+    gone.kill('SIGKILL')
+    await once(gone, 'exit')
+    hold(`elsewhere ${gone.pid} its-own`)
+    const mine = lease()
+    expect(mine.claim()).toBe(false)
+    clock.ms += duration_ms - 1
+    expect(mine.claim()).toBe(false)
+    clock.ms += 1
+    expect(mine.claim()).toBe(true)
+  })
+
+  test('that is renewed lasts from then on', () => {
+    const { clock, hold, lease } = leased()
+    hold('elsewhere 1 its-own')
+    clock.ms += duration_ms - 1
+    hold('elsewhere 1 its-own')
+    clock.ms += duration_ms - 1
+    expect(lease().claim()).toBe(false)
+  })
+
+  test('from before the clock was set back by a day says nothing', () => {
+    const { clock, hold, lease } = leased()
+    hold('elsewhere 1 its-own')
+    clock.ms -= day_ms
+    expect(lease().claim()).toBe(true)
+  })
+})
+
+const relayer_id = 'demo'
+
+async function send({ client }: TestService, index: number, to: string) {
+  const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+    path: { relayer_id },
+    header: { 'Idempotency-Key': `send-${index}` },
+    body: { to, value: `${index}`, gas_limit: 21_000 },
+  })
+  return data
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+test('two services with one database: what both accept is signed once and mined once, also when one of them ends', async () => {
+  const chain = await testChain({ noMining: true })
+  const proxy = await testFaultProxy(chain)
+  const DATA_DIR = temporaryFolder()
+  const [first, second] = [await startTestService({ DATA_DIR }), await startTestService({ DATA_DIR })]
+  const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [proxy.url] } }
+  await first.client.patch('/api/v1/networks/{network_id}', network)
+  const { data: relayer } = await second.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  const db = new Database(join(DATA_DIR, 'relayer.sqlite'), { readonly: true })
+  onTestFinished(() => void db.close())
+  const owner = db.prepare<[], string>('SELECT owner FROM leases').pluck()
+
+  const sendAll = (by: TestService[], indexes: number[]) =>
+    Promise.all(indexes.map((index) => send(by[index % by.length] as TestService, index, relayer.address)))
+  const list = async ({ client }: TestService) =>
+    (
+      await Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
+    ).reverse()
+  const become = (status: string, count: number, by = second) =>
+    expect
+      .poll(async () => (await list(by)).map((one) => one.status), { timeout: 20_000 })
+      .toEqual(Array(count).fill(status))
+
+  // Whoever accepts the first takes the lease for it.
+  await sendAll([first], [0])
+  const ownerOfFirst = owner.get()
+  const accepted = await sendAll([second, first], upTo(10).slice(1))
+  expect(new Set(accepted.map(({ nonce }) => nonce))).toEqual(new Set(upTo(10).slice(1)))
+  await become('submitted', 10)
+  expect(proxy.counts().eth_sendRawTransaction).toBe(10)
+  await chain.mine()
+  await become('confirmed', 10)
+
+  // The one that sends goes away with ten that are on their way, and lets go of its lease.
+  await sendAll([first, second], upTo(20).slice(10))
+  const before = owner.get()
+  expect(before).toEqual(expect.any(String))
+  const [leaving, staying] = before === ownerOfFirst ? [first, second] : [second, first]
+  await leaving.close()
+  expect(owner.get()).not.toBe(before)
+  await sendAll([staying], upTo(25).slice(20))
+  await expect.poll(() => chain.rpc('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0xf' })
+  await chain.mine()
+  await become('confirmed', 25, staying)
+
+  const all = await list(staying)
+  expect(all.map(({ nonce }) => nonce)).toEqual(upTo(25))
+  expect(new Set(all.map(({ value }) => value)).size).toBe(25)
+  expect(Number(await chain.rpc('eth_getTransactionCount', [relayer.address, 'latest']))).toBe(25)
+  const store = openSqliteStore(join(DATA_DIR, 'relayer.sqlite'), {
+    now: Date.now,
+    makeId: () => '',
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+  })
+  onTestFinished(store.close)
+  const holders = await store.holders(31_337, relayer.address, 0, 100, 100)
+  const attempts = await Promise.all(holders.map(({ key }) => store.attempts(key)))
+  expect(attempts.map((own) => own.map(({ hash }) => hash))).toEqual(all.map(({ hash }) => [hash]))
+})

@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createRelayerClient } from '../../client/index.ts'
+import { testChain } from '../support/chain.ts'
+import { spawnService } from '../support/process.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const demo = { path: { relayer_id: 'demo' } }
+const at_once = 40
+
+/** Two processes at one address. They take turns in taking connections, and requests made at once have one each. */
+async function start() {
+  const DATA_DIR = join(temporaryFolder(), 'data')
+  const service = spawnService({ DATA_DIR, RELAYER_PROCESSES: '2' })
+  const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
+  const token = readFileSync(join(DATA_DIR, 'api-key'), 'utf8').trim()
+  const client = createRelayerClient({ baseUrl: url, token })
+  const all = <T>(one: (index: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: at_once }, (_, index) => one(index)))
+  const sign = () => client.post('/api/v1/relayers/{relayer_id}/sign', { ...demo, body: { message: 'a' } })
+  return { service, client, all, sign }
+}
+
+const childrenOf = (pid: number) =>
+  spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean)
+    .map(Number)
+
+test('a pause that one process answers holds in the other one at once', async () => {
+  const { client, all, sign } = await start()
+  for (const paused of [true, false]) {
+    await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
+    const answers = await all(() =>
+      sign().then(
+        () => 200,
+        ({ status }) => status,
+      ),
+    )
+    expect(new Set(answers)).toEqual(new Set([paused ? 403 : 200]))
+  }
+})
+
+test('what both of them accept is sent once, under nonces without holes', async () => {
+  const chain = await testChain()
+  const { client, all } = await start()
+  const path = { network_id: 'evm:local' }
+  await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  const sent = await all((index) =>
+    client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      ...demo,
+      query: { wait: 'confirmed' },
+      body: { to: relayer.address, value: String(index + 1) },
+    }),
+  )
+  expect(new Set(sent.map(({ data }) => data.status))).toEqual(new Set(['confirmed']))
+  const nonces = sent.map(({ data }) => data.nonce as number).sort((a, b) => a - b)
+  expect(nonces).toEqual(Array.from({ length: at_once }, (_, index) => index))
+  expect(new Set(sent.map(({ data }) => data.hash)).size).toBe(at_once)
+})
+
+test('a process that dies is replaced, and all end with the first one', async () => {
+  const { service, all, sign } = await start()
+  const [one = 0, other] = childrenOf(service.pid)
+  process.kill(one, 'SIGKILL')
+  await expect.poll(() => childrenOf(service.pid).length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => service.err()).toContain(`The process ${one} ended (SIGKILL); another is started.`)
+  expect(childrenOf(service.pid)).toContain(other)
+  await all(sign)
+  const left = childrenOf(service.pid)
+  service.signal('SIGTERM')
+  expect(await service.ended).toBe(0)
+  for (const pid of left) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})

@@ -1,0 +1,232 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import pino from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { createRetention } from '../../server/background/retention.ts'
+import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { changeTransaction, insertTransactions, transactionId } from '../support/transactions.ts'
+import { until } from '../support/until.ts'
+
+const day_ms = 86_400_000
+const start = Date.parse('2026-01-01T00:00:00.000Z')
+const demo = { path: { relayer_id: 'demo' } }
+const old = { RETENTION_DAYS_TRANSACTIONS: '30', RETENTION_DAYS_IDEMPOTENCY: '7' }
+
+const fileOf = ({ data_dir }: Pick<TestService, 'data_dir'>) => join(data_dir, 'relayer.sqlite')
+
+function count(service: Pick<TestService, 'data_dir'>, table: string, where = 'true'): number {
+  const db = new Database(fileOf(service), { readonly: true })
+  try {
+    return db.prepare<[], number>(`SELECT COUNT(*) FROM ${table} WHERE ${where}`).pluck().get() as number
+  } finally {
+    db.close()
+  }
+}
+
+/** A service whose days have passed at once; it sweeps when it starts. */
+const after = (days: number, service: Pick<TestService, 'data_dir'>, settings: Record<string, string> = {}) => {
+  const ms = start + days * day_ms
+  const db = new Database(fileOf(service))
+  // As if it had run all the time: a clock that is found far ahead is not believed.
+  db.prepare('INSERT OR REPLACE INTO believed_time (id, ms) VALUES (1, ?)').run(ms)
+  db.close()
+  return startTestService({ DATA_DIR: service.data_dir, ...settings }, { now: () => ms })
+}
+
+const swept = ({ logged }: TestService) => until('it has swept', () => logged.join('').includes('what was too old'))
+
+async function page({ client }: TestService, page: number, per_page: number) {
+  return client.get('/api/v1/relayers/{relayer_id}/transactions/', { ...demo, query: { page, per_page } })
+}
+
+/** 1,000 transactions from the first of January, of which those from `young` on are of the end of the month. */
+async function withTransactions(young: number) {
+  const service = await startTestService({}, { now: () => start })
+  insertTransactions(fileOf(service), 'demo', 1_000)
+  const db = new Database(fileOf(service))
+  const late = new Date(start + 29 * day_ms).toISOString()
+  db.prepare('UPDATE transactions SET created_at = ? WHERE sequence >= ?').run(late, young)
+  db.exec(`
+    INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers;
+    INSERT INTO attempts (transaction_key, number, purpose, hash, raw, created_at)
+      SELECT key, 1, 'send', '0x', x'00', created_at FROM transactions;
+    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
+      SELECT 'c', relayer_key, 'k' || sequence, '', key, '{}' FROM transactions`)
+  db.close()
+  await service.close()
+  return service
+}
+
+test('transactions go from the oldest on, with all that is theirs; pages and totals are right at every depth', async () => {
+  const before = await withTransactions(701)
+  const service = await after(31, before, old)
+  await swept(service)
+  for (const [table, rows] of [
+    ['transactions', 300],
+    ['attempts', 300],
+    ['idempotency', 300],
+  ] as const) {
+    expect(count(service, table), table).toBe(rows)
+  }
+  const wanted = Array.from({ length: 300 }, (_, index) => transactionId('demo', 1_000 - index))
+  for (const per_page of [7, 100, 1_000]) {
+    const walked: string[] = []
+    for (let number = 1; number <= Math.ceil(300 / per_page) + 1; number += 1) {
+      const { data, pagination } = await page(service, number, per_page)
+      expect(pagination.total_items).toBe(300)
+      walked.push(...data.map(({ id }) => id))
+    }
+    expect(walked).toEqual(wanted)
+  }
+  // Nothing of the nonces has changed.
+  expect(count(service, 'accounts', 'next_nonce = 1000')).toBe(1)
+})
+
+test('while they go each page is whole: its items and its total are of one moment', async () => {
+  const before = await withTransactions(701)
+  const service = await after(31, before, old)
+  const totals = new Set<number>()
+  await until('all that is old is gone', async () => {
+    const { data, pagination } = await page(service, 1, 1_000)
+    expect(data.length).toBe(pagination.total_items)
+    expect(data.at(-1)?.id).toBe(transactionId('demo', 1_001 - data.length))
+    totals.add(data.length)
+    return data.length === 300
+  })
+  expect(Math.max(...totals)).toBeGreaterThan(300)
+})
+
+test('one that is not finished keeps those after it, and the last used nonce its transaction', async () => {
+  const before = await withTransactions(1_001)
+  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'mined' })
+  // Without a node nothing comes of it.
+  const blocked = await after(60, before, old)
+  await swept(blocked)
+  expect((await page(blocked, 1, 0)).pagination.total_items).toBe(600)
+  await blocked.close()
+  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'confirmed' })
+  const service = await after(60, before, old)
+  await swept(service)
+  const { data, pagination } = await page(service, 1, 10)
+  expect([data.map(({ nonce }) => nonce), pagination.total_items]).toEqual([[999], 1])
+})
+
+test('by default transactions and idempotency keys are kept for ever, and keys may go alone', async () => {
+  const before = await withTransactions(701)
+  const kept = await after(3_650, before)
+  await swept(kept)
+  await kept.close()
+  expect([count(kept, 'transactions'), count(kept, 'idempotency')]).toEqual([1_000, 1_000])
+  const service = await after(31, before, { RETENTION_DAYS_IDEMPOTENCY: '7' })
+  await swept(service)
+  expect([count(service, 'transactions'), count(service, 'idempotency')]).toEqual([1_000, 300])
+})
+
+test('the key of an unfinished transaction outlives a short retention: a repetition sends nothing twice', async () => {
+  const before = await withTransactions(1_001)
+  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'submitted' })
+  const service = await after(60, before, { RETENTION_DAYS_IDEMPOTENCY: '1' })
+  await swept(service)
+  expect([count(service, 'idempotency'), count(service, 'idempotency', `idempotency_key = 'k401'`)]).toEqual([1, 1])
+})
+
+test('a clock that is found far ahead deletes nothing, and the log says so', async () => {
+  const before = await withTransactions(701)
+  const ahead = await startTestService(
+    { DATA_DIR: before.data_dir, ...old },
+    { now: () => start + 3_650 * day_ms, elapsed: () => 0 },
+  )
+  await until('it says so', () => ahead.logged.join('').includes('nothing is deleted by age'))
+  await ahead.close()
+  expect([count(ahead, 'transactions'), count(ahead, 'idempotency')]).toEqual([1_000, 1_000])
+})
+
+test('deliveries and events go after 30 days; what is to be delivered stays, and a stream goes on with what is kept', async () => {
+  const receiver = await startReceiver(({ event }, response) => {
+    if (event.sequence === 2) response.writeHead(500).end()
+  })
+  const clock = { ms: start }
+  const first = await startTestService({}, { now: () => clock.ms })
+  const { client, data_dir } = first
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'hook' } })
+  const pause = async (paused: boolean) => {
+    await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
+  }
+  await pause(true)
+  await until('the first is delivered', () => count(first, 'deliveries', `status = 'delivered'`) === 1)
+  await pause(false)
+  await until('the second is tried', () => count(first, 'delivery_attempts') === 2)
+  const db = new Database(fileOf(first))
+  db.prepare(`UPDATE deliveries SET next_at = ? WHERE status = 'pending'`).run(start + 3_650 * day_ms)
+  db.close()
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
+  for (const paused of [true, false, true]) await pause(paused)
+  clock.ms += 20 * day_ms
+  await pause(false)
+  await first.close()
+  expect([count(first, 'events'), count(first, 'deliveries')]).toEqual([6, 2])
+
+  const second = await after(31, { data_dir })
+  await swept(second)
+  // The second is still to be delivered, so its event stays; the sixth is young.
+  expect([count(second, 'deliveries', `status = 'delivered'`), count(second, 'deliveries')]).toEqual([0, 1])
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const headers = { Authorization: `Bearer ${second.api_key}`, 'Last-Event-ID': '1' }
+  const stream = await second.raw('/api/v1/relayers/demo/events', { headers, signal: abort.signal })
+  let heard = ''
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  while (!heard.includes('id: 6')) heard += (await reader?.read())?.value ?? ''
+  await reader?.cancel()
+  expect(heard.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 6'])
+  await second.close()
+
+  // The last of a relayer stays for ever: the next one's number follows it.
+  const third = await after(365, { data_dir })
+  await swept(third)
+  expect(count(third, 'events', 'sequence = 6')).toBe(1)
+  await third.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
+  expect(count(third, 'events', 'sequence = 7')).toBe(1)
+})
+
+test('steps are small, only the one with the lease takes them, and a stop ends them', async () => {
+  const before = await withTransactions(1_001)
+  const store = openSqliteStore(fileOf(before), {
+    now: () => start,
+    makeId: () => '',
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+  })
+  onTestFinished(store.close)
+  const steps: number[] = []
+  const lease = { is_ours: false }
+  const parts = {
+    store: {
+      prune: async (...parameters: Parameters<typeof store.prune>) => {
+        const pruned = await store.prune(...parameters)
+        steps.push(pruned.removed)
+        return pruned
+      },
+    },
+    days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
+    claim: () => lease.is_ours,
+    readClock: () => start + 60 * day_ms,
+    logger: pino({ level: 'silent' }),
+  }
+  const idle = createRetention(parts)
+  expect(await idle.sweep()).toMatchObject({ transactions: 0 })
+  await idle.stop()
+  expect(steps).toEqual([])
+  lease.is_ours = true
+  const stopped = createRetention(parts)
+  await stopped.stop()
+  expect(steps.length).toBeLessThanOrEqual(1)
+  const retention = createRetention(parts)
+  await until('all is gone but the last', () => count(before, 'transactions') === 1)
+  await retention.stop()
+  expect(Math.max(...steps)).toBeLessThanOrEqual(100)
+  expect(steps.reduce((sum, removed) => sum + removed, 0)).toBe(999)
+})

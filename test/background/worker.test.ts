@@ -1,0 +1,224 @@
+import pino from 'pino'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createWorker, type WorkerParts } from '../../server/background/worker.ts'
+
+const patience_ms = 10_000
+
+/** A worker that ends with the test, whose work does nothing; `begun`: the key of each piece of work. */
+function testWorker(parts: Partial<WorkerParts>) {
+  const begun: number[] = []
+  const logged: string[] = []
+  const worker = createWorker({
+    find: async () => [],
+    claim: () => true,
+    version: () => 0,
+    logger: pino({}, { write: (line) => void logged.push(line) }),
+    ...parts,
+    work(key, signal) {
+      begun.push(key)
+      return parts.work?.(key, signal) ?? Promise.resolve(undefined)
+    },
+  })
+  onTestFinished(worker.stop)
+  return { ...worker, begun, logged }
+}
+
+/** Work that ends when it is told to. */
+function gate() {
+  const waiting: PromiseWithResolvers<undefined>[] = []
+  let isOpen = false
+  return {
+    async enter() {
+      if (isOpen) return undefined
+      const turn = Promise.withResolvers<undefined>()
+      waiting.push(turn)
+      return turn.promise
+    },
+    inside: () => waiting.length,
+    letOneOut: () => waiting.shift()?.resolve(undefined),
+    letAllOut() {
+      isOpen = true
+      for (const turn of waiting.splice(0)) turn.resolve(undefined)
+    },
+  }
+}
+
+/** All that can happen without a timer has happened. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a wake begins the work in the same turn, and once', async () => {
+  const worker = testWorker({})
+  worker.wake(1)
+  expect(worker.begun).toEqual([1])
+  await worker.run(2)
+  await settled()
+  expect(worker.begun).toEqual([1, 2])
+})
+
+test('a wake during the work is not lost, however many there are, and is one more round', async () => {
+  const { enter, letOneOut, inside } = gate()
+  const worker = testWorker({ work: enter })
+  worker.wake(1)
+  for (let wake = 0; wake < 3; wake += 1) worker.wake(1)
+  expect(worker.begun).toEqual([1])
+  letOneOut()
+  await vi.waitFor(() => expect(inside()).toBe(1), patience_ms)
+  expect(worker.begun).toEqual([1, 1])
+  letOneOut()
+  await settled()
+  await settled()
+  expect(worker.begun).toEqual([1, 1])
+})
+
+test('work that wants to come back does, a wake brings it forward, and a rest of none ends the lane', async () => {
+  const answers = [1, 3_600_000, undefined]
+  const worker = testWorker({ work: async () => answers.shift() })
+  worker.wake(1)
+  await vi.waitFor(() => expect(answers).toEqual([undefined]), patience_ms)
+  worker.wake(1)
+  await vi.waitFor(() => expect(answers).toEqual([]), patience_ms)
+  expect(worker.begun).toEqual([1, 1, 1])
+})
+
+test('an error is logged with its key and does not end the lane', async () => {
+  let failures = 2
+  const worker = testWorker({
+    async work() {
+      failures -= 1
+      if (failures >= 0) throw new Error('the disk is full')
+      return undefined
+    },
+  })
+  worker.wake(7)
+  await vi.waitFor(() => expect(failures).toBeLessThan(0), patience_ms)
+  const told = worker.logged.map((line) => JSON.parse(line))
+  expect(told.map(({ key, err }) => [key, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
+})
+
+test('a store that cannot be asked for a moment is logged, and the work goes on', async () => {
+  let locked = false
+  const claim = () => {
+    if (locked) throw new Error('database is locked')
+    return true
+  }
+  const worker = testWorker({ claim, find: async () => [1], work: async () => 1 })
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(1), patience_ms)
+  locked = true
+  await vi.waitFor(() => expect(worker.logged.join()).toContain('database is locked'), patience_ms)
+  expect(() => worker.wake(2)).not.toThrow()
+  locked = false
+  const { length } = worker.begun
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patience_ms)
+})
+
+test('a slow key delays no other, and is under way once', async () => {
+  const { enter, letAllOut } = gate()
+  const worker = testWorker({ work: (key) => (key === 1 ? enter() : Promise.resolve(undefined)) })
+  worker.wake(1)
+  for (const key of [2, 3, 4]) await worker.run(key)
+  worker.wake(1)
+  expect(worker.begun.filter((key) => key === 1)).toEqual([1])
+  expect(new Set(worker.begun)).toEqual(new Set([1, 2, 3, 4]))
+  letAllOut()
+})
+
+test('run waits for a round that began after it was called', async () => {
+  const { enter, letOneOut, inside } = gate()
+  const worker = testWorker({ work: enter })
+  worker.wake(1)
+  let done = false
+  const run = worker.run(1).then(() => {
+    done = true
+  })
+  letOneOut()
+  await vi.waitFor(() => expect(worker.begun).toHaveLength(2), patience_ms)
+  expect([done, inside()]).toEqual([false, 1])
+  letOneOut()
+  await run
+})
+
+test('what the store knows of is found at the start, and when another process has changed it', async () => {
+  let [version, keys] = [1, [5]]
+  const worker = testWorker({ find: async () => keys, version: () => version })
+  await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
+  keys = [6]
+  version = 2
+  await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
+})
+
+test('whoever may not work does not, and finds what is there once it may', async () => {
+  let mine = false
+  let looks = 0
+  const find = async () => {
+    looks += 1
+    return [1]
+  }
+  const worker = testWorker({ claim: () => mine, find, version: () => looks })
+  worker.wake(1)
+  await worker.run(1)
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(2), patience_ms)
+  expect(worker.begun).toEqual([])
+  mine = true
+  await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
+})
+
+test('a lane whose right to work is lost stops', async () => {
+  let [mine, looks] = [true, 0]
+  const find = async () => {
+    looks += 1
+    return []
+  }
+  const worker = testWorker({ claim: () => mine, find, version: () => looks, work: async () => 1 })
+  worker.wake(1)
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patience_ms)
+  mine = false
+  await worker.run(1)
+  const [{ length }, before] = [worker.begun, looks]
+  // Each look is 25 ms, in which a lane that goes on works a dozen times.
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2), patience_ms)
+  expect(worker.begun).toHaveLength(length)
+})
+
+test('stop tells the work, waits for its end, and nothing begins afterwards', async () => {
+  const { enter, letAllOut } = gate()
+  let signal: AbortSignal | undefined
+  const worker = testWorker({
+    work(_, given) {
+      signal = given
+      return enter()
+    },
+  })
+  worker.wake(1)
+  worker.wake(1)
+  let stopped = false
+  const stop = worker.stop().then(() => {
+    stopped = true
+  })
+  await settled()
+  expect([stopped, signal?.aborted]).toEqual([false, true])
+  letAllOut()
+  await stop
+  worker.wake(1)
+  worker.wake(2)
+  expect(worker.begun).toEqual([1])
+})
+
+test('stop does not wait for those that sleep', async () => {
+  const worker = testWorker({ work: async () => 3_600_000 })
+  await worker.run(1)
+  await worker.stop()
+})
+
+test('a clock that is set back does not stop the search for work', async () => {
+  let looks = 0
+  const find = async () => {
+    looks += 1
+    return []
+  }
+  testWorker({ find })
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(0), patience_ms)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
+  onTestFinished(() => void vi.useRealTimers())
+  const before = looks
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(before), patience_ms)
+})

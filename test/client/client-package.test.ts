@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { getAddress, verifyMessage } from 'ethers'
+import { beforeAll, expect, test } from 'vitest'
+import { startTestService } from '../support/service.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const types = join('node_modules', '@types')
+const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+const manifest = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+
+/** What the README shows, as one program. */
+const example = [...readFileSync(join(root, 'client', 'README.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs)]
+  .map(([, code]) => code)
+  .join('\n')
+
+const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
+const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)
+/** A project of somebody else's, with nothing in it but the client. */
+const project = join(folder, 'project')
+
+beforeAll(async () => {
+  await run('npm', ['run', '--silent', 'build:client'], root)
+  await run('npm', ['pack', './client', '--pack-destination', folder, '--silent'], root)
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"type": "module", "private": true}')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], project)
+  return () => rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+test('publint and attw find nothing wrong with the tarball', async () => {
+  await run(bin('publint'), [tarball, '--strict'], folder)
+  await run(bin('attw'), [tarball, '--profile', 'esm-only'], folder)
+})
+
+test('it brings the licence, the README and what was built, and depends on the version that the tests use', async () => {
+  expect(Object.keys(manifest('client').dependencies)).toEqual(['openapi-fetch'])
+  expect(manifest('client').dependencies['openapi-fetch']).toBe(manifest('.').devDependencies['openapi-fetch'])
+  const files = (await run('tar', ['-tf', tarball], folder)).trim().split('\n')
+  expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/package.json']))
+  expect(files.filter((file) => !/^package\/(?:dist\/(?:client|generated)\/|[^/]+$)/.test(file))).toEqual([])
+})
+
+test('installed in an empty project, it does what its README shows', async () => {
+  const { url, api_key, client } = await startTestService()
+  const program = example.replace('http://127.0.0.1:8080', url).replace('the API key', api_key)
+  writeFileSync(join(project, 'example.mjs'), program)
+  const lines = (await run(process.execPath, ['example.mjs'], project)).trim().split('\n')
+
+  const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
+  expect(lines).toEqual([
+    expect.stringMatching(/^0x[0-9a-f]{130}$/),
+    `demo ${demo.address}`,
+    '404 Relayer with ID nobody not found',
+  ])
+  expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
+})
+
+test.each([
+  { moduleResolution: 'nodenext', module: 'nodenext', lib: ['es2022'], types: ['node'] },
+  { moduleResolution: 'bundler', module: 'esnext', lib: ['es2022', 'dom', 'dom.asynciterable'], types: [] },
+])('its types are right under $moduleResolution', async (world) => {
+  const name = world.moduleResolution
+  const mistakes = `
+// @ts-expect-error there is no such path
+await client.get('/api/v1/relayer')
+// @ts-expect-error a message is a string
+await client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: 'demo' }, body: { message: 1 } })
+// @ts-expect-error a signature has no hash
+data.hash
+`
+  const compilerOptions = { ...world, strict: true, target: 'es2022', noEmit: true, typeRoots: [join(root, types)] }
+  writeFileSync(join(project, `${name}.ts`), example + mistakes)
+  writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }))
+  await run(bin('tsc'), ['--project', `${name}.json`], project)
+})
+
+/** What the program printed; a failure says all of it. */
+async function run(program: string, input: string[], cwd: string): Promise<string> {
+  try {
+    return (await promisify(execFile)(program, input, { cwd })).stdout
+  } catch (error) {
+    const { message, stdout, stderr } = error as { message: string; stdout?: string; stderr?: string }
+    throw new Error([message, stdout, stderr].join('\n'), { cause: error })
+  }
+}

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { createRelayerClient, RelayerError } from '../../client/index.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { insertTransactions, transactionId } from '../support/transactions.ts'
+
+const signPath = '/api/v1/relayers/{relayer_id}/sign'
+const transactionsPath = '/api/v1/relayers/{relayer_id}/transactions/'
+const demo = { path: { relayer_id: 'demo' } }
+const hello = { ...demo, body: { message: 'Hello' } }
+const baseUrl = 'http://service.test'
+const token = 't'.repeat(32)
+
+type Fetch = (request: Request) => Promise<Response>
+
+const clientOf = (service: TestService, fetch: Fetch) =>
+  createRelayerClient({ baseUrl: service.url, token: service.api_key, fetch })
+
+const json = (status: number, body: unknown) => Response.json(body, { status })
+
+const page1 = { current_page: 1, per_page: 1, total_items: 1 }
+const healthy = () => json(200, { success: true, data: { status: 'ok' }, error: '', pagination: page1 })
+
+/** What the call is rejected with, which must be a RelayerError. */
+async function rejection(call: Promise<unknown>): Promise<RelayerError> {
+  const error = await call.then(
+    () => expect.fail('The call succeeds'),
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(RelayerError)
+  return error as RelayerError
+}
+
+test('a failure carries its status, message and details', async () => {
+  const { client } = await startTestService()
+  const error = await rejection(client.post(signPath, { ...demo, body: { message: 1 as never } }))
+  expect(error).toMatchObject({ name: 'RelayerError', status: 400, message: 'Bad Request', retryAfter: undefined })
+  expect(error.details).toEqual([{ path: '/body/message', message: 'must be string' }])
+  const missing = await rejection(client.post(signPath, { ...hello, path: { relayer_id: 'no-such' } }))
+  expect([missing.status, missing.message, missing.details]).toEqual([404, 'Not found', []])
+})
+
+test('a wrong token is a failure like any other', async () => {
+  const { url } = await startTestService()
+  const error = await rejection(createRelayerClient({ baseUrl: url, token }).get('/api/v1/relayers'))
+  expect([error.status, error.message]).toEqual([401, 'Unauthorized'])
+})
+
+test('a failure that is not the service’s own still has a status and a message', async () => {
+  const answers: [Response, string][] = [
+    [new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' }), 'Bad Gateway'],
+    [new Response(null, { status: 503, statusText: 'Service Unavailable' }), 'Service Unavailable'],
+    [new Response('', { status: 599 }), 'HTTP 599'],
+    [json(500, 'text'), 'HTTP 500'],
+    [json(500, null), 'HTTP 500'],
+    [json(500, { message: 7, details: 'none' }), 'HTTP 500'],
+  ]
+  for (const [response, message] of answers) {
+    const client = createRelayerClient({ baseUrl, token, fetch: async () => response })
+    const error = await rejection(client.get('/api/v1/health'))
+    expect([error.status, error.message, error.details]).toEqual([response.status, message, []])
+  }
+})
+
+test('what fetch throws comes through as it is', async () => {
+  const refused = new TypeError('fetch failed')
+  const client = createRelayerClient({ baseUrl, token, fetch: () => Promise.reject(refused) })
+  await expect(client.get('/api/v1/health')).rejects.toBe(refused)
+})
+
+test('the fetch that is passed in is the one that is used, with the token, and for no redirect', async () => {
+  const requests: Request[] = []
+  const fetch: Fetch = async (request) => {
+    requests.push(request)
+    return healthy()
+  }
+  const client = createRelayerClient({ baseUrl, token, fetch })
+  await client.get('/api/v1/notifications/{notification_id}', { path: { notification_id: "a'b,c:d@e" } })
+  await client.post(signPath, hello)
+  const seen = requests.map(({ method, url, redirect }) => `${method} ${decodeURIComponent(url)} ${redirect}`)
+  expect(seen).toEqual([
+    `GET ${baseUrl}/api/v1/notifications/a'b,c:d@e error`,
+    `POST ${baseUrl}/api/v1/relayers/demo/sign error`,
+  ])
+  for (const { headers } of requests) expect(headers.get('Authorization')).toBe(`Bearer ${token}`)
+  expect(await requests[1]?.json()).toEqual({ message: 'Hello' })
+})
+
+test('iteration gives every item of a list once, in order, and asks for no page too many', async () => {
+  const service = await startTestService()
+  insertTransactions(`${service.data_dir}/relayer.sqlite`, 'demo', 250)
+  const urls: string[] = []
+  const client = clientOf(service, (request) => {
+    urls.push(new URL(request.url).search)
+    return fetch(request)
+  })
+  const walk = async (query?: { page?: number; per_page?: number }) => {
+    urls.length = 0
+    const ids: string[] = []
+    for await (const { id } of client.all(transactionsPath, { ...demo, ...(query && { query }) })) ids.push(id)
+    return ids
+  }
+  const all = Array.from({ length: 250 }, (_, index) => transactionId('demo', 250 - index))
+  expect(await walk()).toEqual(all)
+  expect(urls).toHaveLength(3)
+  expect(await walk({ per_page: 50 })).toEqual(all)
+  expect(urls).toHaveLength(5)
+  expect(await walk({ per_page: 5_000 })).toEqual(all)
+  expect(urls).toHaveLength(1)
+  expect(await walk({ page: 2, per_page: 100 })).toEqual(all.slice(100))
+  expect(await walk({ page: 0, per_page: 100 })).toEqual(all)
+  expect(await walk({ page: 9 })).toEqual([])
+  expect(await walk({ per_page: 0 })).toEqual([])
+  expect(urls).toHaveLength(1)
+})
+
+test('rows that arrive while a list is walked neither repeat an item nor hide one', async () => {
+  const service = await startTestService()
+  const file = `${service.data_dir}/relayer.sqlite`
+  insertTransactions(file, 'demo', 25)
+  let newest = 25
+  const client = clientOf(service, async (request) => {
+    const response = await fetch(request)
+    // Between any two pages three more arrive, while the walk is on.
+    if (newest < 40) {
+      insertTransactions(file, 'demo', 3, newest + 1)
+      newest += 3
+    }
+    return response
+  })
+  const ids: string[] = []
+  for await (const { id } of client.all(transactionsPath, { ...demo, query: { per_page: 5 } })) ids.push(id)
+  expect(ids).toEqual(Array.from({ length: 25 }, (_, index) => transactionId('demo', 25 - index)))
+  expect(newest).toBeGreaterThan(25)
+})
+
+test('a walk that is left early asks for no further page', async () => {
+  const service = await startTestService()
+  insertTransactions(`${service.data_dir}/relayer.sqlite`, 'demo', 25)
+  let requests = 0
+  const client = clientOf(service, (request) => {
+    requests += 1
+    return fetch(request)
+  })
+  for await (const { id } of client.all(transactionsPath, { ...demo, query: { per_page: 5 } })) {
+    if (id === transactionId('demo', 19)) break
+  }
+  expect(requests).toBe(2)
+})

@@ -1,0 +1,225 @@
+import { type Input, RLP } from '@ethereumjs/rlp'
+import { keccak256, SigningKey } from 'ethers/crypto'
+import { Transaction, type TransactionLike } from 'ethers/transaction'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readSigned, seal } from '../../server/evm/envelope.ts'
+import { parseUnsigned } from '../../server/evm/unsigned-transaction.ts'
+
+// Ethers writes the same transactions in its own way.
+
+const hex = (bytes: number | { min: number; max: number }) => {
+  const { min, max } = typeof bytes === 'number' ? { min: bytes, max: bytes } : bytes
+  return fc.uint8Array({ minLength: min, maxLength: max }).map((value) => `0x${Buffer.from(value).toString('hex')}`)
+}
+const amount = fc.oneof(fc.bigInt(0n, 300n), fc.bigInt(0n, 2n ** 128n), fc.bigInt(0n, 2n ** 256n - 1n))
+const count = fc.oneof(fc.integer({ min: 0, max: 300 }), fc.maxSafeNat())
+const to = fc.oneof(hex(20), fc.constant(null))
+const data = fc.oneof(
+  fc.constant(null),
+  hex({ min: 1, max: 2 }),
+  hex({ min: 50, max: 60 }),
+  hex({ min: 1, max: 70_000 }),
+)
+/** The tip is at most the whole. */
+const fees = fc.tuple(amount, amount).map((pair) => pair.sort((one, other) => (one < other ? -1 : 1)))
+const prices = fc.oneof(
+  amount.map((gas_price) => ({ kind: 'legacy' as const, gas_price })),
+  fees.map(([max_priority_fee_per_gas, max_fee_per_gas]) => ({
+    ...{ kind: 'eip1559' as const, max_fee_per_gas, max_priority_fee_per_gas },
+  })),
+)
+const envelope = fc.record({
+  ...{
+    chain_id: fc.oneof(
+      fc.integer({ min: 1, max: 300 }),
+      fc.maxSafeNat().filter((id) => id > 0),
+    ),
+    nonce: count,
+  },
+  ...{ to, value: amount, data, gas_limit: count, prices },
+})
+/** Numbers with leading zeros too, which a signature has once in 128 times. */
+const half = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const part = fc.oneof(fc.bigInt(1n, 255n), fc.bigInt(1n, 2n ** 240n), fc.bigInt(1n, half))
+const signature = fc.record({ r: part, s: part, yParity: fc.constantFrom(0 as const, 1 as const) })
+
+type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
+const word = (value: bigint) => value.toString(16).padStart(64, '0')
+const rawOf = ({ r, s, yParity }: Signature) => ({ rs: Buffer.from(word(r) + word(s), 'hex'), recovery: yParity })
+
+/** What ethers makes of it, and what it shows of the signature. */
+function byEthers(transaction: TransactionLike, { r, s, yParity }: Signature) {
+  const theirs = Transaction.from(transaction)
+  const { unsignedHash, unsignedSerialized } = theirs
+  theirs.signature = { r: `0x${word(r)}`, s: `0x${word(s)}`, yParity }
+  const read = Transaction.from(theirs.serialized).signature
+  const v = theirs.type === 0 ? (read?.networkV ?? read?.v) : yParity
+  return { unsignedHash, unsignedSerialized, serialized: theirs.serialized, hash: theirs.hash, v: Number(v) }
+}
+
+const text = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
+
+test('what is sent is written to the byte as ethers writes it, and read back', () => {
+  fc.assert(
+    fc.property(envelope, signature, (wanted, signature) => {
+      const { chain_id, nonce, to, value, data, gas_limit, prices } = wanted
+      const theirs = byEthers(
+        {
+          ...{ chainId: chain_id, nonce, to, value, data: data ?? '0x', gasLimit: gas_limit },
+          ...(prices.kind === 'legacy'
+            ? { type: 0, gasPrice: prices.gas_price }
+            : { type: 2, maxFeePerGas: prices.max_fee_per_gas, maxPriorityFeePerGas: prices.max_priority_fee_per_gas }),
+        },
+        signature,
+      )
+      const { digest, finish } = seal(wanted)
+      expect(text(digest)).toBe(theirs.unsignedHash)
+      const signed = finish(rawOf(signature))
+      expect(text(signed.raw)).toBe(theirs.serialized)
+      expect(signed.hash).toBe(theirs.hash)
+      expect(signed.signature.v).toBe(theirs.v)
+      expect(readSigned(signed.raw)).toEqual({
+        content: { to, value: value.toString(), data, gas_limit },
+        signature: signed.signature,
+      })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('so is what others have prepared, of each type', () => {
+  const access = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
+    maxLength: 3,
+  })
+  const gas = fc.bigInt(0n, 2n ** 64n - 1n)
+  const common = { nonce: count, to, value: amount, data: hex({ min: 0, max: 300 }), gasLimit: gas }
+  const prepared = fc.oneof(
+    fc.record({ ...common, type: fc.constant(0), chainId: fc.bigInt(0n, 2n ** 60n), gasPrice: amount }),
+    fc.record({
+      ...common,
+      type: fc.constant(1),
+      chainId: fc.bigInt(0n, 2n ** 60n),
+      gasPrice: amount,
+      accessList: access,
+    }),
+    fc
+      .record({ ...common, type: fc.constant(2), chainId: fc.bigInt(0n, 2n ** 60n), fees, accessList: access })
+      .map(({ fees: [maxPriorityFeePerGas, maxFeePerGas], ...rest }) => ({
+        ...rest,
+        maxFeePerGas,
+        maxPriorityFeePerGas,
+      })),
+  )
+  fc.assert(
+    fc.property(prepared, signature, (transaction, signature) => {
+      const theirs = byEthers(transaction as TransactionLike, signature)
+      const { digest, finish, chain_id } = parseUnsigned(theirs.unsignedSerialized)
+      expect(chain_id).toBe(transaction.chainId)
+      expect(text(digest)).toBe(theirs.unsignedHash)
+      const signed = finish(rawOf(signature))
+      expect(text(signed.raw)).toBe(theirs.serialized)
+      expect(signed.hash).toBe(theirs.hash)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+/** A list's numbers and bytes, with what is given in the place of its own. */
+const written = (type: number, fields: Record<number, Input>, count = type === 1 ? 8 : 9) => {
+  const typed = [1, 5, 1, ...(type === 2 ? [2] : []), 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), []]
+  const list: Input[] = type === 0 ? [5, 1, 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), 1, 0, 0] : typed
+  const changed = Array.from({ length: count }, (_, index) => fields[index] ?? list[index] ?? 0)
+  return text(Buffer.concat([type === 0 ? Buffer.of() : Buffer.of(type), RLP.encode(changed)]))
+}
+const zeros = Buffer.of(0, 1)
+const wrong: [title: string, hex: string][] = [
+  ['nothing', '0x'],
+  ['a text', '0x05'],
+  ['type 0', `0x00${written(0, {}).slice(2)}`],
+  ['type 3', written(3, {})],
+  ['a byte too many', `${written(2, {})}00`],
+  ['a byte too few', written(2, {}).slice(0, -2)],
+  ['a field too many', written(2, {}, 10)],
+  ['a field too few', written(2, {}, 8)],
+  ['a legacy one with half of its domain', written(0, {}, 7)],
+  ['a legacy one for no chain', written(0, { 6: 0 })],
+  ['a signature: legacy', written(0, { 7: 1, 8: 1 })],
+  ['a signature: type 2', written(2, { 9: 1, 10: 1, 11: 1 }, 12)],
+  ['a chain with leading zeros', written(2, { 0: zeros })],
+  ['a nonce with leading zeros', written(2, { 1: zeros })],
+  ['a zero that is written', written(2, { 1: Buffer.of(0) })],
+  ['a nonce of 65 bits', written(2, { 1: 2n ** 64n })],
+  ['gas of 65 bits', written(1, { 3: 2n ** 64n })],
+  ['a tip above the most', written(2, { 2: 3 })],
+  ['a value of 257 bits', written(2, { 6: 2n ** 256n })],
+  ['a receiver of 19 bytes', written(2, { 5: Buffer.alloc(19, 7) })],
+  ['a receiver of 21 bytes', written(1, { 4: Buffer.alloc(21, 7) })],
+  ['a list as a nonce', written(2, { 1: [] })],
+  ['a list as data', written(0, { 5: [] })],
+  ['bytes as access', written(2, { 8: Buffer.of(1) })],
+  ['an address of 19 bytes', written(2, { 8: [[Buffer.alloc(19, 7), []]] })],
+  ['an address without keys', written(2, { 8: [[Buffer.alloc(20, 7)]] })],
+  ['a key of 31 bytes', written(2, { 8: [[Buffer.alloc(20, 7), [Buffer.alloc(31, 7)]]] })],
+  ['a length that is longer than it must be', `0x02${'f8'}08${'01'.repeat(8)}`],
+  ['lists without end', `0x02${'c1'.repeat(200_000)}`],
+]
+
+test.each(wrong)('%s is no unsigned transaction', (_, hex) => {
+  expect(() => parseUnsigned(hex)).toThrow()
+})
+
+test('what the refused ones are made of is right', () => {
+  for (const type of [0, 1, 2]) expect(parseUnsigned(written(type, {})).chain_id).toBe(1n)
+})
+
+test('of bytes that were tampered with nothing is taken that ethers reads otherwise', () => {
+  const originals = [0, 1, 2].map((type) => Buffer.from(written(type, {}).slice(2), 'hex'))
+  const change = fc.record({ at: fc.nat(60), byte: fc.nat(255) })
+  let taken = 0
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...originals),
+      fc.array(change, { minLength: 1, maxLength: 3 }),
+      (original, changes) => {
+        const bytes = Buffer.from(original)
+        for (const { at, byte } of changes) bytes[at % bytes.length] = byte
+        let digest: Uint8Array
+        try {
+          digest = parseUnsigned(text(bytes)).digest
+        } catch {
+          return
+        }
+        taken += 1
+        expect(text(digest)).toBe(keccak256(bytes))
+        expect(Transaction.from(text(bytes)).unsignedHash).toBe(text(digest))
+      },
+    ),
+    { numRuns: 3_000 },
+  )
+  expect(taken).toBeGreaterThan(100)
+})
+
+test('the one who signed it is who is found in it', () => {
+  const key = new SigningKey(`0x${'11'.repeat(32)}`)
+  const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
+  const { digest, finish } = seal({ ...wanted, prices: { kind: 'legacy', gas_price: 1n } })
+  const { r, s, yParity } = key.sign(digest)
+  const { raw } = finish(rawOf({ r: BigInt(r), s: BigInt(s), yParity }))
+  expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)
+})
+
+test('the items of an unsigned transaction are counted before it is decoded', () => {
+  const flat = `0xfa0493e0${'01'.repeat(300_000)}`
+  expect(() => parseUnsigned(flat)).toThrow('more than 10000 items')
+  const keys = (count: number) => Array.from({ length: count }, () => Buffer.alloc(32))
+  const withKeys = (count: number) => {
+    const fields: Input = [1, 0, 1, 21_000, '', 0, '0x00', [[Buffer.alloc(20), keys(count)]]]
+    return parseUnsigned(`0x01${Buffer.from(RLP.encode(fields)).toString('hex')}`)
+  }
+  expect(withKeys(8_830).chain_id).toBe(1n)
+  expect(() => withKeys(10_000)).toThrow('more than 10000 items')
+  let nested: Input = []
+  for (let depth = 0; depth < 10; depth += 1) nested = [nested]
+  expect(() => parseUnsigned(`0x${Buffer.from(RLP.encode(nested)).toString('hex')}`)).toThrow('nested')
+})

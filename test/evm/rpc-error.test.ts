@@ -1,0 +1,200 @@
+import { AbiCoder } from 'ethers'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { classifyRpcError, type RpcErrorKind, revertReason } from '../../server/evm/rpc-error.ts'
+
+// What nodes and providers say: from their sources, their issues, and (anvil 1.7.1) from asking one. After "execution
+// reverted:" a contract speaks, here with the words of a node.
+const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
+  already_known: `
+    geth        already known | known transaction: 0x7f657507aee0511e36d2d1972a6b22e917cc89f92b6c12c4dbd57eaabb236960
+    erigon      ALREADY_EXISTS: already known | INTERNAL_ERROR: existing tx with same hash
+    nethermind  AlreadyKnown
+    besu        Known transaction
+    anvil       transaction already imported
+    hardhat     Known transaction: 0x7f657507aee0511e36d2d1972a6b22e917cc89f92b6c12c4dbd57eaabb236960
+    mantle      failed to forward tx to sequencer, please try again. Error message: 'already known'
+    parity      Transaction with the same hash was already imported.
+    moonbeam    submit transaction to pool failed: Pool(AlreadyImported)
+    cosmos      failed to broadcast transaction: : tx already in mempool`,
+  nonce_too_low: `
+    geth        nonce too low | nonce too low: next nonce 5, tx nonce 3
+    erigon      INTERNAL_ERROR: nonce too low
+    nethermind  OldNonce | OldNonce, Current nonce: 55, nonce of rejected tx: 54
+    besu        Nonce too low
+    hardhat     Transaction nonce too low. Expected nonce to be at least 5 but got 4. | nonce 5 too low, expected 6
+    nitro       nonce too low: address 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C, tx: 8089 state: 8090
+    arbitrum    invalid transaction nonce
+    parity      Transaction nonce is too low. Try incrementing the nonce.`,
+  nonce_too_high: `
+    geth        nonce too high: tx nonce 9, gapped nonce 5 | gapped-nonce tx from delegated accounts
+    geth        future transaction tries to replace pending
+    nethermind  NonceGap, Future nonce. Expected nonce: 10 | nonce too far in future | NotCurrentNonceForDelegation
+    besu        Transaction nonce is too distant from current sender nonce | Nonce too high
+    besu        An invalid transaction with a lower nonce exists
+    hardhat     Nonce too high. Expected nonce to be 0 but got 1. Note that transactions can't be queued when automining.`,
+  replacement_underpriced: `
+    geth        replacement transaction underpriced
+    erigon      INTERNAL_ERROR: could not replace existing tx
+    nethermind  ReplacementNotAllowed | OwnNonceAlreadyUsed
+    besu        Replacement transaction underpriced
+    reth        [0x7f65]: insufficient gas price to replace existing transaction
+    hardhat     Replacement transaction underpriced. A gasPrice/maxFeePerGas of at least 22 is necessary to replace
+    parity      Transaction gas price 100wei is too low. There is another transaction with same nonce in the queue`,
+  underpriced: `
+    geth        transaction underpriced: tip needed 1000000000, tip permitted 1
+    geth        transaction gas price below minimum: gas tip cap 1500000000, minimum needed 25000000000
+    geth        err: max fee per gas less than block base fee: address 0xD3b2, maxFeePerGas: 0 (supplied gas 50000000)
+    erigon      INTERNAL_ERROR: underpriced | INTERNAL_ERROR: fee too low
+    nethermind  FeeTooLow, EffectivePriorityFeePerGas too low 10 < 20, BaseFee: 30 | FeeTooLowToCompete | miner premium is negative
+    besu        Gas price below configured minimum gas price | Gas price below current base fee
+    reth        transaction priority fee below minimum required priority fee 20000000000
+    hardhat     Transaction maxFeePerGas (1) is too low for the next block, which has a baseFeePerGas of 670197580
+    celo        error_forwarding_sequencer: gas fee cap is below the minimum base fee
+    arbitrum    gas price too low`,
+  insufficient_funds: `
+    geth        insufficient funds for gas * price + value: balance 0, tx cost 42000000000000, overshot 42000000000000
+    geth        gas required exceeds allowance (0) | failed with 16777216 gas: insufficient funds for gas * price + value: address 0xb68D have 0 want 1
+    erigon      INTERNAL_ERROR: insufficient funds
+    nethermind  InsufficientFunds, Account balance: 3020000000000000000, cumulative cost: 5809177184380485770
+    besu        Upfront cost exceeds account balance | transaction up-front cost 0x10 exceeds transaction sender account balance 0x0
+    reth        transaction overdraws from account, value or fee: 2, balance: 1 | EVM error: OutOfFunds
+    anvil       Insufficient funds for gas * price + value
+    hardhat     Sender doesn't have enough funds to send tx. The max upfront cost is: 3 and the sender's balance is: 2.
+    ganache     VM Exception while processing transaction: sender doesn't have enough funds to send tx.
+    arbitrum    not enough funds for gas`,
+  gas_limit_too_low: `
+    geth        intrinsic gas too low: gas 20000, minimum needed 21000
+    geth        insufficient gas for floor data gas cost: gas 19435, minimum needed 24000
+    erigon      INTERNAL_ERROR: IntrinsicGas
+    besu        Intrinsic gas exceeds gas limit
+    anvil       intrinsic gas too high -- CallGasCostMoreThanGasLimit | intrinsic gas too high -- GasFloorMoreThanGasLimit
+    hardhat     Transaction requires at least 21000 gas but got 1 | gas floor (24000) exceeds the gas limit (21000)`,
+  gas_limit_too_high: `
+    geth        exceeds block gas limit | transaction gas limit too high (cap: 16777216, tx: 21000000)
+    geth        gas required exceeds allowance (30000000)
+    erigon      INTERNAL_ERROR: gas limit is too high
+    nethermind  GasLimitExceeded, Gas limit: 100, gas limit of rejected tx: 150 | gas limit reached
+    nethermind  TxGasLimitCapExceeded: Gas limit 16777217 exceeded cap of 16777216.
+    reth        exceeds max transaction gas limit | intrinsic gas too high
+    anvil       intrinsic gas too high -- tx.gas_limit > env.block.gas_limit | Out of gas: gas required exceeds allowance: 30000000
+    hardhat     Transaction gas limit is 30000000 and exceeds transaction gas cap of 16777216
+    base        exceeds maximum per-transaction gas limit: transaction gas 37801375, limit 25000000`,
+  fee_too_high: `
+    geth        tx fee (45.00 ether) exceeds the configured cap (1.00 ether)
+    geth        max priority fee per gas higher than max fee per gas: address 0xb68D, maxPriorityFeePerGas: 2
+    nethermind  InvalidMaxPriorityFeePerGas: Cannot be higher than maxFeePerGas.
+    besu        Transaction fee cap exceeded | Max priority fee per gas exceeds max fee per gas`,
+  reverted: `
+    geth        execution reverted: nonce too low | gas required exceeds allowance (10000000) or always failing transaction
+    geth        invalid opcode: opcode 0xfe not defined | max code size exceeded
+    nethermind  revert | VM execution error.
+    besu        Execution reverted: already known
+    anvil       EVM error InvalidFEOpcode | EVM error OutOfGas
+    hardhat     VM Exception while processing transaction: reverted with an unrecognized custom error (return data: 0x12)`,
+  pool_full: `
+    geth        txpool is full | account limit exceeded: pooled 16 txs | address already reserved
+    geth        in-flight transaction limit reached for delegated accounts
+    erigon      INTERNAL_ERROR: pending sub-pool is full
+    parity      There are too many transactions in the queue. Your transaction was dropped due to limit.
+    arbitrum    sequencer pending tx pool full, please try again`,
+  rejected: `
+    geth        invalid sender: invalid chain id for signer: have 8141 want 1 | nonce has max value
+    geth        transaction type not supported: tx type 3 not supported by this pool | authority nonce too low
+    geth        oversized data: transaction size 131083, limit 131072 | rlp: expected input list for types.LegacyTx
+    geth        only replay-protected (EIP-155) transactions allowed over RPC | gas uint64 overflow
+    erigon      invalid chain id, expected: 1 got: 5
+    nethermind  NonceTooHigh: Nonce exceeds max nonce | FailedToResolveSender | Invalid, transaction Hash is null
+    besu        Wrong chainId | Invalid signature | Sender account not authorized to send transactions
+    reth        sender is not an EOA
+    anvil       Failed to decode transaction
+    hardhat     Trying to send an incompatible EIP-155 transaction, signed for another chain.`,
+  rate_limited: `
+    infura      daily request count exceeded, request rate limited
+    alchemy     Your app has exceeded its compute units per second capacity.
+    quicknode   50/second request limit reached - reduce calls per second | credits limited to 6000/sec
+    base        429 Too Many Requests: {"jsonrpc":"2.0","error":{"code":-32016,"message":"over rate limit"},"id":1}`,
+  unavailable: `
+    geth        header not found | missing trie node 5c0ee75d9dd668839db2895c93257f6a3a77282740c045d286ff0d1f (path )
+    nethermind  No state available for block 0x3f9e020290502d1d41f4b5519e7d456f0935dea980ec310935206cac8239117e
+    besu        Initial sync is still in progress | Unauthorized
+    reth        execution aborted (timeout = 10s)
+    op-reth     error sending request for url (https://mainnet-sequencer.base.org/): error trying to connect
+    nitro       sequencer temporarily not available | dial tcp 10.0.0.1:8547: connect: connection refused
+    base        no backend is currently healthy to serve traffic
+    drpc        Request timeout on the free tier, please upgrade your tier to the paid one`,
+  method_not_found: `
+    geth        the method eth_getAccount does not exist/is not available
+    besu        The method eth_sendTransaction is not supported. | Method not enabled
+    nitro       publishing transactions not supported by this endpoint`,
+}
+
+for (const [kind, lines] of Object.entries(texts))
+  describe(kind, () => {
+    for (const line of lines.trim().split('\n')) {
+      const [node = '', messages = ''] = line.trim().split(/ {2,}/)
+      test.each(messages.split(' | '))(`${node}: %s`, (message) => {
+        expect(classifyRpcError({ code: -32000, message })).toBe(kind)
+        expect(classifyRpcError({ code: -32603, message: 'Internal error', data: { code: 1, message } })).toBe(kind)
+      })
+    }
+  })
+
+test.each<[string, RpcErrorKind, object]>([
+  ['anvil, by code', 'method_not_found', { code: -32601, message: 'Not found' }],
+  ['alchemy, by code', 'rate_limited', { code: 429, message: '' }],
+  ['drpc, by code', 'rate_limited', { code: -32005, message: 'eth_getLogs capacity exhausted, retry shortly' }],
+  ['besu: its -32005', 'gas_limit_too_high', { code: -32005, message: 'gas limit exceeds block gas limit' }],
+  ['infura: a query too large', 'unknown', { code: -32005, message: 'query returned more than 10000 results' }],
+  ['besu: its -32001', 'nonce_too_low', { code: -32001, message: 'Nonce too low' }],
+  ['zksync: its 3', 'already_known', { code: 3, message: 'known transaction. transaction is already in the system' }],
+  ['nethermind 1.2', 'reverted', { code: -32015, message: 'VM execution error.', data: 'Reverted 0x7a933234' }],
+  ['besu, by code', 'unavailable', { code: -32603, data: null }],
+  ['resource not found, by code', 'unavailable', { code: -32001 }],
+  ['resource unavailable, by code', 'unavailable', { code: -32002 }],
+  ['revert, by code', 'reverted', { code: 3, message: '' }],
+  ['string in data', 'insufficient_funds', { code: -32603, message: 'Internal error', data: 'insufficient funds' }],
+  ['not the same as known', 'unknown', { code: -32000, message: 'Unknown transaction' }],
+  ['generic', 'unknown', { code: -32003, message: 'Transaction rejected' }],
+  ['nothing', 'unknown', {}],
+])('%s is %s', (_, kind, error) => expect(classifyRpcError(error)).toBe(kind))
+
+const encode = (selector: string, types: string[], values: unknown[]) =>
+  selector + AbiCoder.defaultAbiCoder().encode(types, values).slice(2)
+const early = encode('0x08c379a0', ['string'], ['too early'])
+const custom = 'execution reverted: custom error'
+const two = encode('0xcf479181', ['uint256', 'uint256'], [1, 2])
+
+test.each<[string, string | undefined, unknown]>([
+  ['geth', 'too early', { code: 3, message: 'execution reverted: too early', data: early }],
+  ['hardhat', 'too early', { data: { message: '', txHash: `0x${'1'.repeat(64)}`, data: early } }],
+  ['nethermind', 'too early', { code: -32015, message: 'VM execution error.', data: `Reverted ${early}` }],
+  ['data.result', 'too early', { result: early }],
+  ['bytes alone', 'too early', early.toUpperCase().replace('X', 'x')],
+  ['bytes in the message', 'too early', { message: `execution reverted: ${early}` }],
+  ['panic', 'panic 0x11 (arithmetic overflow or underflow)', encode('0x4e487b71', ['uint256'], [0x11])],
+  ['unknown panic', 'panic 0x99 (no known code)', encode('0x4e487b71', ['uint256'], [0x99])],
+  ['anvil', `custom error 0xcf479181: 0x${two.slice(10)}`, { message: `${custom} 0xcf479181: \0\u0001`, data: two }],
+  ['custom error, no arguments', 'custom error 0x7a933234', { message: 'execution reverted', data: '0x7a933234' }],
+  ['hardhat, by name', 'Late(1)', { message: "reverted with custom error 'Late(1)'", data: { data: two } }],
+  ['text alone', 'Dai/insufficient-balance', { code: 3, message: 'execution reverted: Dai/insufficient-balance' }],
+  ['neither Error nor custom', 'data 0x6162', { data: '0x6162' }],
+  ['an Error that is cut off', `data ${early.slice(0, 100)}`, early.slice(0, 100)],
+  ['control characters and bidi', 'a b c', encode('0x08c379a0', ['string'], ['a\nb\u202ec\u0000'])],
+  ['no reason', undefined, { code: 3, message: 'execution reverted', data: '0x' }],
+  ['no revert', undefined, { code: -32000, message: 'nonce too low' }],
+])('revert reason, %s: %s', (_, reason, error) => expect(revertReason(error)).toBe(reason))
+
+test('whatever a node sends, both answer, and a reason is bounded and printable', () => {
+  expect(revertReason(encode('0x08c379a0', ['string'], ['\u{1f600}'.repeat(1_000)]))).toHaveLength(500)
+  const hex = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
+  const selector = fc.constantFrom('0x08c379a0', '0x4e487b71', '0x12345678')
+  const bytes = fc.tuple(selector, hex).map(([start, rest]) => start + rest.slice(2))
+  const error = fc.record({ code: fc.anything(), message: fc.anything(), data: fc.oneof(bytes, fc.anything()) })
+  fc.assert(
+    fc.property(error, (error) => {
+      expect(typeof classifyRpcError(error as object)).toBe('string')
+      expect(revertReason(error) ?? 'none').toMatch(/^[^\p{C}\p{Zl}\p{Zp}]{1,500}$/u)
+    }),
+  )
+})

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { faults } from '../chaos/faults.ts'
+import { wrongIn } from '../chaos/outcome.ts'
+import { testFaultProxy } from '../support/chain.ts'
+import { clean } from '../support/ledger.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+test('under each kind of fault of a node nothing is lost and nothing doubled', async () => {
+  const outcomes = await faults(await testRig({ chain: { blockTime_s: 0.25 } }), 5)
+  expect(outcomes.flatMap(({ kind, outcome }) => wrongIn(outcome).map((text) => `${kind}: ${text}`))).toEqual([])
+})
+
+test.each(['connection_reset', 'http_429', 'http_500', 'internal_error'] as const)(
+  'of two nodes one fails (%s): the other one does it all, and no caller hears of it',
+  async (kind) => {
+    const { chain, proxy, client, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
+    const sound = await testFaultProxy(chain)
+    const account = await addAccount({ rpc_urls: [proxy.url, sound.url] })
+    await proxy.setFault({ kind })
+
+    for (let value = 1; value <= 10; value += 1) {
+      await client().post('/api/v1/relayers/{relayer_id}/transactions', {
+        path: { relayer_id: account.relayer_id },
+        body: { to: account.address, value: `${value}` },
+      })
+    }
+    await account.finished()
+    expect((await account.score()).unfinished).toBe(0)
+    expect(await account.latest()).toBe(10)
+    // The one that fails was tried, and then left alone for longer and longer.
+    expect(proxy.counts()[kind]).toBeGreaterThan(0)
+    expect(proxy.counts().requests).toBeLessThan(Number(sound.counts().requests))
+  },
+)
+
+test('a node on another chain: the relayer is disabled and says why, and goes on when the node is right again', async () => {
+  const { chain, proxy, client, addAccount, restart } = await testRig({ chain: { noMining: true } })
+  const account = await addAccount()
+  const path = { relayer_id: account.relayer_id }
+  const relayer = async () => (await client().get('/api/v1/relayers/{relayer_id}', { path })).data
+  await account.send(3)
+
+  await restart(() => proxy.setFault({ kind: 'wrong_chain_id' }))
+  await until('the relayer is disabled', async () => (await relayer()).system_disabled)
+  expect((await relayer()).disabled_reason).toMatch(/on chain 1 and not on 31337/)
+  const send = { path, body: { to: account.address, value: '1' } }
+  await expect(client().post('/api/v1/relayers/{relayer_id}/transactions', send)).rejects.toMatchObject({
+    status: 503,
+    details: [{ path: 'network', message: expect.stringContaining('another chain (1)') }],
+  })
+
+  await proxy.setFault(undefined)
+  await account.send(3)
+  await account.finished(chain.mine)
+  expect(await relayer()).toMatchObject({ system_disabled: false, disabled_reason: null })
+  expect(await account.score()).toEqual(clean(6))
+})
+
+test('a node on another chain from the start: the first POST is refused, and the relayer says why', async () => {
+  const { proxy, client, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
+  await proxy.setFault({ kind: 'wrong_chain_id' })
+  const account = await addAccount()
+  const path = { relayer_id: account.relayer_id }
+  const send = { path, body: { to: account.address, value: '1' } }
+  await expect(client().post('/api/v1/relayers/{relayer_id}/transactions', send)).rejects.toMatchObject({ status: 503 })
+  const { data: status } = await client().get('/api/v1/relayers/{relayer_id}/status', { path })
+  expect(status).toMatchObject({ system_disabled: true, disabled_reason: expect.stringContaining('on chain 1') })
+
+  await proxy.setFault(undefined)
+  await account.send(1)
+  await account.finished()
+  expect(await account.score()).toEqual(clean(1))
+})

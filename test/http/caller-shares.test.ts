@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { createRelayerClient, type RelayerClient, RelayerError } from '../../client/index.ts'
+import { createShares } from '../../server/http/shares.ts'
+import { testChain, testFaultProxy } from '../support/chain.ts'
+import { createRelayer } from '../support/resources.ts'
+import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const receiver = `0x${'5a'.repeat(20)}`
+const mebibyte = 1024 * 1024
+
+/** The token of an API key that may read these relayers only. */
+async function readToken(client: RelayerClient, relayer_ids: string[]): Promise<string> {
+  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'], relayer_ids } })
+  return data.token
+}
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('It was not refused'),
+    (error) => (error instanceof RelayerError ? { status: error.status, ...error.details[0] } : Promise.reject(error)),
+  )
+
+test('slow RPC calls of a read key do not delay the sender', async () => {
+  const chain = await testChain({ blockTime_s: 1 })
+  const proxy = await testFaultProxy(chain)
+  const { client, url } = await startTestService()
+  const network = { rpc_urls: [proxy.url], required_confirmations: 1, average_blocktime_ms: 1_000 }
+  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: network })
+  const [account, other] = [await createRelayer(client), await createRelayer(client)]
+  await chain.setBalance(account.address, 10n ** 20n)
+  const reader = createRelayerClient({ baseUrl: url, token: await readToken(client, [other.id]), maxRetries: 0 })
+  await proxy.setFault({ kind: 'hang', methods: ['eth_getLogs'] })
+
+  const stop = new AbortController()
+  const ask = async () => {
+    while (!stop.signal.aborted) {
+      const body = { method: 'eth_getLogs' as const, params: [{ fromBlock: '0x0' }] }
+      const input = { path: { relayer_id: other.id }, body, signal: stop.signal }
+      await reader.post(`${base}/rpc`, input).catch(() => pause(20))
+    }
+  }
+  const asking = Array.from({ length: 8 }, ask)
+  await until('the node holds calls', () => (proxy.counts().eth_getLogs ?? 0) >= 4)
+
+  const send = (value: number) =>
+    client.post(`${base}/transactions`, {
+      path: { relayer_id: account.id },
+      query: { wait: 'confirmed', wait_seconds: 60 },
+      body: { to: receiver, value: `${value}` },
+    })
+  const sent = await Promise.all(Array.from({ length: 16 }, (_, index) => send(index + 1)))
+  expect(sent.map(({ data }) => data.status)).toEqual(Array.from({ length: 16 }, () => 'confirmed'))
+  stop.abort()
+  await Promise.all(asking)
+})
+
+/** A node that answers every call with the result; its chain id is 31337. */
+async function startNode(result: (method: string) => string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse((await request.toArray()).join(''))
+    const answers = [body].flat().map(({ id, method }) => {
+      const text = method === 'eth_chainId' ? '"0x7a69"' : result(method)
+      return `{"jsonrpc":"2.0","id":${id},"result":${text}}`
+    })
+    response.end(Array.isArray(body) ? `[${answers}]` : answers[0])
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('an answer of a node that is too large is refused with 502, and the node goes on being used', async () => {
+  const answers = { eth_getLogs: `"${'x'.repeat(4 * mebibyte)}"`, eth_call: `[${'[],'.repeat(100_000)}[]]` }
+  const node = await startNode((method) => answers[method as 'eth_call'] ?? '"0x1"')
+  const { client } = await startTestService()
+  const { id } = await createRelayer(client, { custom_rpc_urls: [node] })
+  const ask = (method: 'eth_getLogs' | 'eth_call' | 'eth_blockNumber') =>
+    client.post(`${base}/rpc`, { path: { relayer_id: id }, body: { method } })
+  for (let again = 0; again < 4; again += 1) {
+    expect(await failure(ask('eth_getLogs'))).toEqual({
+      status: 502,
+      path: 'node',
+      message: "The node's answer is larger than 4 MiB; ask for less, for example for fewer blocks",
+    })
+    expect(await failure(ask('eth_call'))).toMatchObject({
+      status: 502,
+      message: "The node's answer has more than 100000 values; ask for less, for example for fewer blocks",
+    })
+  }
+  expect((await ask('eth_blockNumber')).data.result).toBe('0x1')
+})
+
+test('one key holds a quarter of the event streams, and others are served', async () => {
+  const { url, client, raw } = await startTestService()
+  const token = await readToken(client, ['demo'])
+  const open = async (by: string, method = 'GET') => {
+    const stop = new AbortController()
+    const headers = { Authorization: `Bearer ${by}` }
+    const answer = await fetch(`${url}/api/v1/relayers/demo/events`, { method, headers, signal: stop.signal })
+    return { answer, close: () => stop.abort() }
+  }
+  const streams = await Promise.all(Array.from({ length: 250 }, () => open(token)))
+  onTestFinished(() => streams.forEach(({ close }) => void close()))
+  expect(streams.every(({ answer }) => answer.status === 200)).toBe(true)
+  for (const method of ['GET', 'HEAD']) {
+    const { answer } = await open(token, method)
+    expect([method, answer.status, answer.headers.get('Retry-After')]).toEqual([method, 429, '1'])
+  }
+  const other = await raw('/api/v1/relayers/demo/events')
+  expect(other.status).toBe(200)
+  await other.body?.cancel()
+  // One that ends makes room, and HEAD holds nothing.
+  streams.pop()?.close()
+  const again = async (method: string) => {
+    const { answer, close } = await open(token, method)
+    const { status } = answer
+    close()
+    return status
+  }
+  await until('there is room', async () => (await again('HEAD')) === 200)
+  for (const method of ['HEAD', 'HEAD', 'GET']) await until(method, async () => (await again(method)) === 200)
+})
+
+test('a share is of one key, the rest is for all, and what is released can be held again', () => {
+  const shares = createShares({ name: 'things', limit: 10, each: 4 })
+  const key = (id: string) => ({ id, roles: new Set<string>() })
+  const code = (take: () => unknown) => {
+    try {
+      take()
+      return 'held'
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+  }
+  const first = shares.hold(key('a'), 3)
+  expect(code(() => first.add(2))).toBe('too_many_requests')
+  expect(code(() => first.add(1))).toBe('held')
+  shares.hold(key('b'), 4)
+  expect(code(() => shares.hold(key('c'), 3))).toBe('unavailable')
+  first.release()
+  first.release()
+  const administrator = { id: 'environment', roles: new Set(['administer']) }
+  expect(code(() => shares.hold(administrator, 6))).toBe('held')
+  expect(code(() => shares.hold(administrator, 1))).toBe('unavailable')
+})

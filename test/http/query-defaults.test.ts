@@ -1,0 +1,69 @@
+import type { RequestHandler } from 'express'
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import contract from '../../generated/openapi.json' with { type: 'json' }
+import { mountContract, readContract } from '../../server/http/contract.ts'
+import type { OperationId, OperationRequest } from '../../server/operation.ts'
+
+/** The query parameters that a handler may rely on, whatever it is asked: those of which the type says so. */
+type Certain<Query> = { [Name in keyof Query]-?: object extends Pick<Query, Name> ? never : Name }[keyof Query]
+type CertainOfAny = { [Id in OperationId]: Certain<OperationRequest<Id>['query']> }[OperationId]
+
+/** One that is certain and missing here does not compile, nor does one that is here and not certain. */
+const certain = { page: true, per_page: true, status: true, wait: true, wait_seconds: true } satisfies Record<
+  CertainOfAny,
+  true
+>
+interface Parameter {
+  name: string
+  in: string
+  schema: { default?: unknown }
+}
+
+/** Of each operation: its query parameters. */
+function declared(): { id: string; parameters: Parameter[] }[] {
+  const shared = contract.components.parameters as Record<string, Parameter>
+  return Object.values(contract.paths).flatMap((item) =>
+    Object.values(item as Record<string, { operationId?: string; parameters?: (Parameter & { $ref?: string })[] }>)
+      .filter(({ operationId }) => operationId !== undefined)
+      .map(({ operationId, parameters = [] }) => ({
+        id: operationId as string,
+        parameters: parameters
+          .map((one) => (one.$ref ? (shared[one.$ref.split('/').at(-1) as string] as Parameter) : one))
+          .filter((parameter) => parameter.in === 'query'),
+      })),
+  )
+}
+
+test('the parameters with a default in the contract are those that the types call certain, and in every operation', () => {
+  const all = declared().flatMap(({ parameters }) => parameters)
+  const withDefault = all.filter(({ schema }) => 'default' in schema).map(({ name }) => name)
+  expect(new Set(withDefault)).toEqual(new Set(Object.keys(certain)))
+  // The list is by name: a name must not have a default here and none there.
+  const without = all.filter(({ schema }) => !('default' in schema)).map(({ name }) => name)
+  expect(without.filter((name) => name in certain)).toEqual([])
+})
+
+test('a handler that is asked for nothing gets every default', async () => {
+  const { operations } = await mountContract(readContract(), pino({ level: 'silent' }))
+  for (const { id, parameters } of declared()) {
+    const operation = operations.find((one) => one.id === id)
+    const query: Record<string, unknown> = {}
+    const request = {
+      method: operation?.method.toUpperCase(),
+      headers: { 'content-type': operation?.mediaTypes[0] },
+      originalUrl: '/',
+      params: {},
+      query,
+    }
+    for (const check of [operation?.identify, operation?.checkRequest[0]] as RequestHandler[]) {
+      // Its path and its body are missing; its query is filled in all the same.
+      await new Promise<void>((resolve) => check(request as never, {} as never, () => resolve()))
+    }
+    const defaults = parameters.filter(({ schema }) => 'default' in schema)
+    expect({ id, query }).toEqual({
+      id,
+      query: Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default])),
+    })
+  }
+})

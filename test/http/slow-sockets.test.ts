@@ -1,0 +1,62 @@
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { prepareLongList } from '../hostile/demo.ts'
+import { kindOf, names, openSlowSockets } from '../hostile/slow-sockets.ts'
+import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+/** `npm run test:hostile` does it with 5,000 sockets, the usual times and a clock. */
+const count = 210
+const http_times = { headers: 300, request: 600, answer: 600, idle: 900, check: 50 }
+
+test('slow sockets of every kind are cut, and others are served meanwhile', async () => {
+  const { url, api_key, client } = await startTestService({}, { http_times })
+  await prepareLongList(client)
+  const slow = await openSlowSockets(url, api_key, count, 50)
+  onTestFinished(slow.stop)
+  const path = { relayer_id: 'demo' }
+  await until('all are cut', async () => {
+    await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
+    return slow.left() === 0
+  })
+  const wanted = Array.from({ length: count }, (_, index) => kindOf(index))
+  for (const name of names) expect(slow.lasted[name], name).toHaveLength(wanted.filter((kind) => kind === name).length)
+  expect(new Set(wanted).size).toBe(names.length)
+})
+
+test('a client that takes what it is sent keeps its stream, and one that waits its answer', async () => {
+  const { raw } = await startTestService({}, { http_times: { ...http_times, answer: 50 } })
+  const stream = await raw('/api/v1/relayers/demo/events')
+  const reader = stream.body?.getReader()
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('connected')
+  // Longer than any of the times: what is quiet is not stalled.
+  for (let looked = 0; looked < 20; looked += 1) await raw('/api/v1/health').then((answer) => answer.text())
+  await raw('/api/v1/relayers/demo', { method: 'PATCH', body: '{"paused":true}' })
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('relayer')
+  await reader?.cancel()
+})
+
+test('a client that stops taking its answers, with more of them than the system buffers, is cut', async () => {
+  const { url, api_key, client, logged } = await startTestService({}, { http_times })
+  await prepareLongList(client)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').pause()
+  onTestFinished(() => void socket.destroy())
+  const request = `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
+  socket.write(request.repeat(200))
+  await until('an answer is given up', () => logged.some((line) => /listNetworks.*"aborted":true/.test(line)))
+})
+
+test('each of the requests that were sent at once is over when their connection is', async () => {
+  const { url, api_key, logged } = await startTestService()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
+  // The first has no end, so that those behind it are never written.
+  socket.write(request('/api/v1/relayers/demo/events') + request('/api/v1/networks').repeat(5))
+  await new Promise((resolve) => socket.once('data', resolve))
+  expect(logged.filter((line) => line.includes('"msg":"request"'))).toEqual([])
+  socket.destroy()
+  const over = (operation: string) =>
+    logged.filter((line) => line.includes(`"${operation}"`) && line.includes('"aborted":true')).length
+  await until('all are over', () => over('streamEvents') === 1 && over('listNetworks') === 5)
+})

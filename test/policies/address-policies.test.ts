@@ -1,0 +1,174 @@
+import { Transaction, TypedDataEncoder } from 'ethers'
+import { expect, test } from 'vitest'
+import { createRelayerClient, type RelayerClient, RelayerError, type RelayerPoliciesInput } from '../../client/index.ts'
+import { refusalOf } from '../support/policies.ts'
+import { createRelayer, createSigner } from '../support/resources.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const relayerPath = '/api/v1/relayers/{relayer_id}'
+const domain = { name: 'Token', chainId: 1, verifyingContract: `0x${'12'.repeat(20)}` }
+const separator = TypedDataEncoder.hashDomain(domain)
+const permit = { domain_separator: separator, hash_struct_message: '22'.repeat(32) }
+
+/** One key on two chains: `strict` on chain 1, `lax` on a test network. */
+async function strictAndLax(service: TestService, strict: RelayerPoliciesInput, lax: RelayerPoliciesInput = {}) {
+  const { client } = service
+  for (const [name, chain_id] of [
+    ['mainnet', 1],
+    ['testnet', 11_155_111],
+  ] as const) {
+    await client.post('/api/v1/networks', {
+      body: { name, network_type: 'evm', chain_id, rpc_urls: ['http://127.0.0.1:9'] },
+    })
+  }
+  const { id: signer_id } = await createSigner(client)
+  const first = await createRelayer(client, { id: 'strict', signer_id, network: 'mainnet', policies: strict })
+  const second = await createRelayer(client, { id: 'lax', signer_id, network: 'testnet', policies: lax })
+  return { first, second }
+}
+
+const lax = { path: { relayer_id: 'lax' } }
+const signs = (client: RelayerClient) => ({
+  message: () => client.post('/api/v1/relayers/{relayer_id}/sign', { ...lax, body: { message: 'Hello' } }),
+  permit: () => client.post('/api/v1/relayers/{relayer_id}/sign-typed-data', { ...lax, body: permit }),
+  document: () =>
+    client.post('/api/v1/relayers/{relayer_id}/sign-typed-data/full', {
+      ...lax,
+      body: { types: { A: [] }, primaryType: 'A', message: {}, domain: { name: 'Other' } },
+    }),
+})
+
+async function refusals(client: RelayerClient) {
+  const acts = signs(client)
+  return {
+    message: await refusalOf(acts.message()),
+    permit: await refusalOf(acts.permit()),
+    document: await refusalOf(acts.document()),
+  }
+}
+
+test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' | 'permit' | 'document', string>>]>([
+  [{}, {}, {}],
+  [{ allow_messages: false }, {}, { message: 'allow_messages' }],
+  [{ allow_messages: false }, { allow_messages: true }, { message: 'allow_messages' }],
+  [{ allow_blind_typed_data: false }, {}, { permit: 'allow_blind_typed_data' }],
+  [{ allowed_domain_separators: [separator] }, {}, { document: 'allowed_domain_separators' }],
+  [
+    { allowed_domain_separators: [] },
+    { allowed_domain_separators: [separator] },
+    { document: 'allowed_domain_separators', permit: 'allowed_domain_separators' },
+  ],
+  [
+    { token_limits: [{ token: domain.verifyingContract, max_amount: '1' }] },
+    {},
+    { document: 'token_limits', permit: 'token_limits' },
+  ],
+  // What is about transactions holds on its own chain.
+  [{ allow_sign_transaction: false, max_value: '0', whitelist_receivers: [], gas_price_cap: '1' }, {}, {}],
+])('policies %j of one relayer hold for another one on the address, with %j', async (strict, own, refused) => {
+  const service = await startTestService()
+  await strictAndLax(service, strict, own)
+  const wanted = Object.fromEntries(
+    (['message', 'permit', 'document'] as const).map((name) => [name, refused[name] ? [refused[name]] : []]),
+  )
+  expect(await refusals(service.client)).toEqual(wanted)
+})
+
+test('they hold from the change on, in every process, also while the strict relayer is paused, and end with it', async () => {
+  const service = await startTestService()
+  const other = await startTestService({ DATA_DIR: service.data_dir })
+  await strictAndLax(service, {})
+  const strict = { path: { relayer_id: 'strict' } }
+  const both = async () => [await refusals(service.client), await refusals(other.client)]
+  const none = { message: [], permit: [], document: [] }
+  expect(await both()).toEqual([none, none])
+  await service.client.patch(relayerPath, { ...strict, body: { policies: { allow_messages: false }, paused: true } })
+  const refused = { ...none, message: ['allow_messages'] }
+  expect(await both()).toEqual([refused, refused])
+  await other.client.delete(relayerPath, strict)
+  expect(await both()).toEqual([none, none])
+})
+
+test('another signer of the same key has the same address, and so the same policies', async () => {
+  const service = await startTestService()
+  const key = `0x${'42'.repeat(32)}`
+  const [one, two] = [
+    await createSigner(service.client, { type: 'plain', config: { key } }),
+    await createSigner(service.client, { type: 'plain', config: { key } }),
+  ]
+  await service.client.post('/api/v1/networks', {
+    body: { name: 'mainnet', network_type: 'evm', chain_id: 1, rpc_urls: ['http://127.0.0.1:9'] },
+  })
+  const policies = { allow_messages: false }
+  await createRelayer(service.client, { id: 'strict', signer_id: one.id, network: 'mainnet', policies })
+  await createRelayer(service.client, { id: 'lax', signer_id: two.id })
+  expect((await refusals(service.client)).message).toEqual(['allow_messages'])
+})
+
+test('the refusal names the strict relayer to those that may touch it, and to no others', async () => {
+  const service = await startTestService()
+  await strictAndLax(service, { allow_messages: false })
+  const told = async (client: RelayerClient) => {
+    const error = await signs(client)
+      .message()
+      .catch((error) => error)
+    expect(error).toBeInstanceOf(RelayerError)
+    return (error as RelayerError).details
+  }
+  const said = (name: string) => [
+    {
+      path: 'policies/allow_messages',
+      message: `Messages are not signed (policy of ${name} on the same address)`,
+    },
+  ]
+  expect(await told(service.client)).toEqual(said('the relayer strict'))
+  const { data } = await service.client.post('/api/v1/api-keys', {
+    body: { name: 'limited', scopes: ['sign', 'manage', 'read'], relayer_ids: ['lax'] },
+  })
+  const limited = createRelayerClient({ baseUrl: service.url, token: data.token })
+  expect(await told(limited)).toEqual(said('another relayer'))
+  const { data: shown } = await limited.patch(relayerPath, { ...lax, body: { name: 'Lax' } })
+  expect(shown.warnings).toHaveLength(1)
+  expect(JSON.stringify(shown)).not.toContain('strict')
+})
+
+test('to create or to change a laxer relayer says which rules hold beyond it, and to make one stricter does too', async () => {
+  const service = await startTestService()
+  const { first, second } = await strictAndLax(service, {
+    allow_messages: false,
+    allowed_domain_separators: [separator],
+  })
+  const of_strict = [
+    'allow_messages of the relayer strict on the same address holds for this relayer too: Messages are not signed',
+    'allowed_domain_separators of the relayer strict on the same address holds for this relayer too: Typed data is signed only for its allowed_domain_separators',
+  ]
+  expect(first.warnings).toBeUndefined()
+  expect(second.warnings).toEqual(of_strict)
+  const { data: shown } = await service.client.get(relayerPath, lax)
+  expect(shown.warnings).toEqual(of_strict)
+
+  const same = { policies: { allow_messages: false, allowed_domain_separators: [separator] } }
+  const { data: equal } = await service.client.patch(relayerPath, { ...lax, body: same })
+  expect(equal.warnings).toBeUndefined()
+  const stricter = { policies: { allow_blind_typed_data: false } }
+  const { data: changed } = await service.client.patch(relayerPath, { ...lax, body: stricter })
+  expect(changed.warnings).toEqual([
+    'allow_blind_typed_data holds for the relayer strict on the same address too: Typed data is signed only when it is given in full',
+  ])
+})
+
+test('a transaction for another chain, or for none, is not signed', async () => {
+  const service = await startTestService()
+  await strictAndLax(service, { allow_sign_transaction: false })
+  const of = (given: object) =>
+    Transaction.from({ to: domain.verifyingContract, gasLimit: 21_000, gasPrice: 1n, type: 0, ...given })
+      .unsignedSerialized
+  for (const unsigned_transaction of [of({ chainId: 1 }), of({ chainId: 0 })]) {
+    const path = { relayer_id: 'lax' }
+    const signed = service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
+      path,
+      body: { unsigned_transaction },
+    })
+    await expect(signed).rejects.toMatchObject({ status: 400, details: [{ path: '/body/unsigned_transaction' }] })
+  }
+})

@@ -1,0 +1,190 @@
+import Database from 'better-sqlite3'
+import { Wallet } from 'ethers'
+import { describe, expect, test } from 'vitest'
+import type { RelayerPoliciesInput, SendTransactionRequest } from '../../client/index.ts'
+import * as fees from '../../server/evm/fees.ts'
+import { checkFees } from '../../server/policies/fee-policies.ts'
+import { refusalOf, unsigned } from '../support/policies.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const relayerPath = '/api/v1/relayers/{relayer_id}'
+const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const to = `0x${'12'.repeat(20)}`
+const gwei = 10n ** 9n
+
+const flat = (tip: bigint) => ({ safe_low: tip, average: tip, fast: tip, fastest: tip })
+const market = (base_fee: bigint, tip: bigint): fees.Market => ({ kind: 'eip1559', base_fee, tips: flat(tip) })
+const paying = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint): fees.Prices => ({
+  kind: 'eip1559',
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+})
+const old = (gas_price: bigint): fees.Prices => ({ kind: 'legacy', gas_price })
+
+describe('which prices the market and the fee policies refuse', () => {
+  // 5 times (2 x 20 gwei, and 2 gwei) are 210 gwei.
+  const busy = market(20n * gwei, 2n * gwei)
+  const tiny = market(7n, 0n)
+  const cap = { gas_price_cap: '1000000000000000' }
+  test.each<[string, fees.Prices, fees.Market, RelayerPoliciesInput, string[]]>([
+    ['five times the market', paying(500n * gwei, 190n * gwei), busy, {}, []],
+    ['more than five times', paying(500n * gwei, 190n * gwei + 1n), busy, {}, ['max_fee_multiple']],
+    ['a maximum of a thousand times with a small tip', paying(42_000n * gwei, 2n * gwei), busy, {}, []],
+    ['a tip that is all of it', paying(333n * gwei, 333n * gwei), busy, {}, ['max_fee_multiple']],
+    ['a gas price of five times', old(210n * gwei), busy, {}, []],
+    ['a gas price above', old(210n * gwei + 1n), busy, {}, ['max_fee_multiple']],
+    ['another multiple', old(42n * gwei + 1n), busy, { max_fee_multiple: 1 }, ['max_fee_multiple']],
+    ['a cap in its place', old(100_000n * gwei), busy, cap, []],
+    ['10 gwei where gas costs next to nothing', paying(20n * gwei, 10n * gwei - 7n), tiny, {}, []],
+    ['more than 10 gwei there', paying(20n * gwei, 10n * gwei), tiny, {}, ['max_fee_multiple']],
+    [
+      'a chain without a base fee',
+      old(71n * gwei),
+      { kind: 'legacy', gas_price: 10n * gwei },
+      {},
+      ['max_fee_multiple'],
+    ],
+    ['its fastest tier, five times', old(70n * gwei), { kind: 'legacy', gas_price: 10n * gwei }, {}, []],
+    ['a fee at its limit', old(10n * gwei), busy, { max_fee_per_transaction: '1000000000000000' }, []],
+    [
+      'a fee above it',
+      old(10n * gwei),
+      busy,
+      { max_fee_per_transaction: '999999999999999' },
+      ['max_fee_per_transaction'],
+    ],
+    ['both', old(999n * gwei), busy, { max_fee_per_transaction: '1' }, ['max_fee_multiple', 'max_fee_per_transaction']],
+  ])('%s', (_, prices, its, policies, refused) => {
+    const check = () => checkFees(fees, { policies } as never, { gas_limit: 100_000, prices, market: its })
+    const details = refused.map((name) => expect.objectContaining({ path: `policies/${name}` }))
+    if (refused.length === 0) expect(check).not.toThrow()
+    else expect(check).toThrow(expect.objectContaining({ code: 'forbidden', details }))
+  })
+})
+
+async function start(policies: RelayerPoliciesInput) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const { chain, client, addAccount } = rig
+  const account = await addAccount({ policies })
+  const path = { relayer_id: account.relayer_id }
+  const post = async (body: Partial<SendTransactionRequest>) =>
+    (await client().post(sendPath, { path, body: { to, value: '1', gas_limit: 21_000, ...body } })).data
+  const dryRun = async (body: Partial<SendTransactionRequest>) => {
+    const input = { path, body: { to, value: '1', gas_limit: 21_000, ...body } }
+    const { data } = await client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', input)
+    return data.refusals.flatMap(({ details }) => details.map((detail) => detail.path))
+  }
+  const replace = (transaction_id: string, body: Partial<SendTransactionRequest>) =>
+    client().put(onePath, {
+      path: { ...path, transaction_id },
+      body: { to, value: '1', gas_limit: 21_000, ...body },
+    })
+  const sign = (max_fee_per_gas: bigint) =>
+    client().post('/api/v1/relayers/{relayer_id}/sign-transaction', {
+      path,
+      body: { unsigned_transaction: unsigned({ max_fee_per_gas }) },
+    })
+  const cancel = (transaction_id: string) => client().delete(onePath, { path: { ...path, transaction_id } })
+  const patch = (change: RelayerPoliciesInput) => client().patch(relayerPath, { path, body: { policies: change } })
+  const read = async (transaction_id: string) =>
+    (await client().get(onePath, { path: { ...path, transaction_id } })).data
+  return { ...rig, chain, account, post, dryRun, replace, sign, cancel, patch, read }
+}
+
+const priced = (price: bigint, tip = gwei) => ({ max_fee_per_gas: `${price}`, max_priority_fee_per_gas: `${tip}` })
+
+test('the balance is not paid to the proposer by a mistake in a price, with nothing but max_value and a whitelist', async () => {
+  const { post, dryRun, replace } = await start({ max_value: '0', whitelist_receivers: [to] })
+  // 30,000,000 units of gas at 333 gwei are 9.99 ETH.
+  const all = { value: '0', gas_limit: 30_000_000, max_fee_per_gas: '333000000000' }
+  const wrong = { ...all, max_priority_fee_per_gas: '333000000000' }
+  expect(await refusalOf(post(wrong))).toEqual(['max_fee_multiple'])
+  expect(await dryRun(wrong)).toEqual(['policies/max_fee_multiple'])
+  const { id } = await post({ ...all, value: '0', max_priority_fee_per_gas: '1' })
+  expect(await refusalOf(replace(id, wrong))).toEqual(['max_fee_multiple'])
+})
+
+test('max_fee_per_transaction holds when sending, replacing, signing, and in a dry run', async () => {
+  const { post, dryRun, replace, sign, patch } = await start({ max_fee_per_transaction: `${21_000n * 3n * gwei}` })
+  expect(await refusalOf(post(priced(3n * gwei + 1n)))).toEqual(['max_fee_per_transaction'])
+  expect(await dryRun(priced(3n * gwei + 1n))).toEqual(['policies/max_fee_per_transaction'])
+  const { id } = await post(priced(3n * gwei))
+  expect(await refusalOf(replace(id, { ...priced(4n * gwei), value: '2' }))).toEqual(['max_fee_per_transaction'])
+  await patch({ max_fee_per_transaction: `${100_000n * 3n * gwei}` })
+  expect(await refusalOf(sign(3n * gwei + 1n))).toEqual(['max_fee_per_transaction'])
+  expect(await refusalOf(sign(3n * gwei))).toEqual([])
+})
+
+test('max_fee_per_day counts each nonce at its highest price: sending, replacing and signing, and a bump what it adds', async () => {
+  const one = 21_000n * 3n * gwei
+  const { chain, post, dryRun, replace, sign, cancel, patch, read, account } = await start({
+    max_fee_per_day: `${4n * one}`,
+  })
+  const sent = [await post(priced(3n * gwei)), await post(priced(3n * gwei)), await post(priced(3n * gwei))]
+  const [first, second] = sent.map(({ id }) => id) as [string, string]
+  expect(await refusalOf(post(priced(6n * gwei)))).toEqual(['max_fee_per_day'])
+  expect(await dryRun(priced(6n * gwei))).toEqual(['policies/max_fee_per_day'])
+  expect(await refusalOf(replace(first, priced(7n * gwei, 2n * gwei)))).toEqual(['max_fee_per_day'])
+  await replace(first, priced(6n * gwei, 2n * gwei))
+  expect(await refusalOf(sign(1n))).toEqual(['max_fee_per_day'])
+
+  // The transfer that takes its place costs at least 10 % more than it, for which there is no room.
+  await until('the nodes have it', async () => (await read(second)).status === 'submitted')
+  await cancel(second)
+  const reason = `Canceled by request; Waits: the policy max_fee_per_day (${4n * one}) leaves no room for its fee`
+  await until('it says that it waits', async () => (await read(second)).status_reason === reason)
+  const signed = (await read(second)).hash
+  await patch({ max_fee_per_day: `${5n * one}` })
+  await until('it is signed', async () => (await read(second)).hash !== signed)
+  // 6, 3.3 and 3 gwei are counted of 15, which leaves 2.7: the transfer counts what it adds.
+  expect(await refusalOf(sign((21_000n * 28n * gwei) / 1_000_000n))).toEqual(['max_fee_per_day'])
+  expect(await refusalOf(sign((21_000n * 27n * gwei) / 1_000_000n))).toEqual([])
+  await account.finished(chain.mine)
+  expect(await read(second)).toMatchObject({ status: 'canceled', status_reason: 'Canceled by request' })
+  expect(await read(first)).toMatchObject({ status: 'confirmed' })
+})
+
+test('the fee of what was never signed is given back, and a change of the policy counts from then on', async () => {
+  const one = 21_000n * 3n * gwei
+  const { proxy, post, cancel, restart } = await start({ max_fee_per_day: `${one}` })
+  // Nothing is signed before the first look at the chain.
+  await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
+  const { id } = await post(priced(3n * gwei))
+  expect(await refusalOf(post(priced(3n * gwei)))).toEqual(['max_fee_per_day'])
+  expect((await cancel(id)).data.status).toBe('canceled')
+  expect(await refusalOf(post(priced(3n * gwei)))).toEqual([])
+})
+
+test('a transaction that is signed at another nonce counts the fees of both nonces', async () => {
+  const { chain, addAccount, database_file } = await testRig({ chain: { noMining: true } })
+  const { key = '', address = '' } = chain.accounts[2] ?? {}
+  const account = await addAccount({ key, policies: { max_fee_per_day: `${10n ** 18n}` } })
+  await chain.mine(5)
+  await account.send(1)
+  await account.finished(chain.mine)
+
+  await chain.reorg(3)
+  const prices = { type: 2, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gasLimit: 21_000n }
+  const rival = await new Wallet(key).signTransaction({ ...prices, chainId: chain.chain_id, nonce: 0, to: address })
+  await chain.rpc('eth_sendRawTransaction', [rival])
+  await chain.mine(2)
+  await until('it is mined at the next nonce', async () => (await account.latest()) === 2, chain.mine)
+  await account.finished(chain.mine)
+
+  const db = new Database(database_file, { readonly: true })
+  const counted = db.prepare<[], string>(`SELECT amount FROM spending WHERE asset = 'fee'`).pluck().all()
+  const signed = db
+    .prepare<[], { nonce: number; price: string }>('SELECT nonce, max_fee_per_gas AS price FROM attempts')
+    .all()
+  db.close()
+  const highest = new Map<number, bigint>()
+  for (const { nonce, price } of signed) {
+    if (BigInt(price) > (highest.get(nonce) ?? 0n)) highest.set(nonce, BigInt(price))
+  }
+  expect([...highest.keys()].sort()).toEqual([0, 1])
+  expect(sum(counted.map(BigInt))).toBe(21_000n * sum([...highest.values()]))
+})
+
+const sum = (amounts: bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ConfigError } from '../../server/config.ts'
+import { createFile, lineOf } from '../../server/secrets/durable-file.ts'
+import { fileFault, folderFault } from '../../server/secrets/private-files.ts'
+import { production } from '../support/resources.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+/** What a start is told that must not succeed. */
+async function refusal(settings: Record<string, string>): Promise<string> {
+  const error = await startTestService(settings).then(
+    () => expect.fail('The service starts'),
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(ConfigError)
+  return (error as Error).message
+}
+
+/** A data folder in which a service ran and ended. */
+async function usedFolder(settings: Record<string, string> = {}): Promise<string> {
+  const service = await startTestService(settings)
+  await service.close()
+  return service.data_dir
+}
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+const sign = { path: { relayer_id: 'demo' }, body: { message: 'Hello' } }
+
+test('a service that starts again signs with the same key and takes the same API key', async () => {
+  const first = await startTestService()
+  const before = await first.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
+  await first.close()
+  const second = await startTestService({ DATA_DIR: first.data_dir })
+  expect(second.api_key).toBe(first.api_key)
+  expect(await second.client.post('/api/v1/relayers/{relayer_id}/sign', sign)).toEqual(before)
+})
+
+test('a database whose master key is gone does not start, says why, and makes no new key', async () => {
+  const DATA_DIR = await usedFolder()
+  rmSync(join(DATA_DIR, 'master-key'))
+  for (const attempt of [1, 2]) {
+    const message = await refusal({ DATA_DIR })
+    expect(message, `attempt ${attempt}`).toContain('MASTER_KEY')
+    expect(message).toContain(join(DATA_DIR, 'relayer.sqlite'))
+  }
+  expect(readdirSync(DATA_DIR)).not.toContain('master-key')
+})
+
+test('a database under another master key does not start and says why, wherever the other one comes from', async () => {
+  const DATA_DIR = await usedFolder()
+  const another = 'ab'.repeat(32)
+  expect(await refusal({ DATA_DIR, MASTER_KEY: another })).toMatch(/another master key/)
+  writeFileSync(join(DATA_DIR, 'master-key'), another)
+  const message = await refusal({ DATA_DIR })
+  expect(message).toMatch(/another master key/)
+  expect(message).not.toContain(another)
+})
+
+test('a database made under MASTER_KEY starts with it again, in hex or in base64, and not without it', async () => {
+  const MASTER_KEY = 'cd'.repeat(32)
+  const DATA_DIR = await usedFolder({ MASTER_KEY })
+  expect(await refusal({ DATA_DIR })).toContain('MASTER_KEY')
+  const again = await startTestService({ DATA_DIR, MASTER_KEY: Buffer.from(MASTER_KEY, 'hex').toString('base64') })
+  await again.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
+})
+
+test.each(['', 'not a key\n'])('a key file that holds %j is named, and its content is not told', async (content) => {
+  for (const name of ['master-key', 'api-key']) {
+    const DATA_DIR = temporaryFolder()
+    writeFileSync(join(DATA_DIR, name), content)
+    const message = await refusal({ DATA_DIR })
+    expect(message).toContain(join(DATA_DIR, name))
+    expect(message).not.toContain('not a key')
+  }
+})
+
+test('production keeps no key on the disk and makes no demo relayer', async () => {
+  const service = await startTestService(production)
+  expect(readdirSync(service.data_dir).filter((name) => !name.startsWith('relayer.sqlite'))).toEqual([])
+  expect(service.demo).toBe(false)
+  const { data } = await service.client.get('/api/v1/relayers')
+  expect(data).toEqual([])
+})
+
+test('the keys are their user’s alone whoever starts the service', async () => {
+  const { data_dir } = await startTestService()
+  for (const name of ['master-key', 'api-key', 'relayer.sqlite', 'relayer.sqlite-wal', 'relayer.sqlite-shm']) {
+    expect(modeOf(join(data_dir, name)), name).toBe('600')
+  }
+})
+
+test('whatever a first start writes is its user’s alone, even under a lax umask', async () => {
+  const DATA_DIR = join(temporaryFolder(), 'data')
+  const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
+  const script = `umask 000; exec "$0" "$1"`
+  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR }
+  const child = spawn('sh', ['-c', script, process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  // The greeting comes when all is written.
+  await once(child.stdout, 'data')
+  const modes = readdirSync(DATA_DIR).map((name) => [name, (statSync(join(DATA_DIR, name)).mode & 0o777).toString(8)])
+  expect(Object.fromEntries(modes)).toEqual({
+    'api-key': '600',
+    'master-key': '600',
+    'relayer.sqlite': '600',
+    'relayer.sqlite-shm': '600',
+    'relayer.sqlite-wal': '600',
+  })
+  expect((statSync(DATA_DIR).mode & 0o777).toString(8)).toBe('700')
+  child.kill('SIGTERM')
+  expect((await once(child, 'exit'))[0]).toBe(0)
+})
+
+test('a draft that somebody made in advance, or a link, does not become the key file', () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'master-key')
+  const planted = join(folder, 'planted')
+  // The name that a draft had once; now nobody knows it.
+  writeFileSync(`${file}.${process.pid}`, '')
+  chmodSync(`${file}.${process.pid}`, 0o666)
+  createFile(file, lineOf('secret'))
+  expect(modeOf(file)).toBe('600')
+
+  writeFileSync(planted, '')
+  symlinkSync(planted, join(folder, 'api-key'))
+  expect(() => createFile(join(folder, 'api-key'), lineOf('secret'))).toThrow(/EEXIST/)
+  expect(statSync(planted).size).toBe(0)
+})
+
+test('folders that others can write to and files that others can read are refused in production', async () => {
+  const settings = { ...production, DATA_DIR: await usedFolder(production) }
+  const database = join(settings.DATA_DIR, 'relayer.sqlite')
+  for (const mode of [0o770, 0o702, 0o1777]) {
+    chmodSync(settings.DATA_DIR, mode)
+    expect(await refusal(settings)).toBe(
+      `The folder ${settings.DATA_DIR} may be written by other users (mode ${mode.toString(8)}): run chmod go-w on it`,
+    )
+  }
+  chmodSync(settings.DATA_DIR, 0o755)
+  chmodSync(database, 0o640)
+  expect(await refusal(settings)).toMatch(/relayer.sqlite may be read or written by other users \(mode 640\)/)
+  expect(modeOf(database)).toBe('640')
+  chmodSync(database, 0o600)
+  await startTestService(settings)
+})
+
+test('outside production they are named in the log, and files of this user are mended', async () => {
+  const DATA_DIR = await usedFolder()
+  const files = ['master-key', 'api-key', 'relayer.sqlite'].map((name) => join(DATA_DIR, name))
+  chmodSync(DATA_DIR, 0o777)
+  for (const file of files) chmodSync(file, 0o666)
+  const { logged } = await startTestService({ DATA_DIR })
+  for (const path of [DATA_DIR, ...files]) {
+    const lines = logged.filter((line) => line.includes('files are not private') && line.includes(`${path} may be `))
+    expect(lines, path).toHaveLength(1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40 })
+  }
+  expect(files.map(modeOf)).toEqual(['600', '600', '600'])
+})
+
+test('a folder or a file of another user is a fault; root may own the folder', () => {
+  const [own, other, root] = [1000, 1001, 0]
+  const faults = [
+    folderFault({ uid: own, mode: 0o755 }, own),
+    folderFault({ uid: root, mode: 0o755 }, own),
+    folderFault({ uid: other, mode: 0o700 }, own),
+    folderFault({ uid: other, mode: 0o700 }, root),
+    fileFault({ uid: own, mode: 0o600 }, own),
+    fileFault({ uid: own, mode: 0o400 }, own),
+    fileFault({ uid: root, mode: 0o600 }, own),
+    fileFault({ uid: own, mode: 0o604 }, own),
+  ]
+  expect(faults.map((fault) => fault?.slice(0, 14))).toEqual([
+    ...[undefined, undefined, 'belongs to the', 'belongs to the'],
+    ...[undefined, undefined, 'belongs to the', 'may be read or'],
+  ])
+})

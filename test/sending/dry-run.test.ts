@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import type { CreateRelayerRequest, SendTransactionRequest } from '../../client/index.ts'
+import { testChain } from '../support/chain.ts'
+import { createRelayer } from '../support/resources.ts'
+import { startTestService } from '../support/service.ts'
+
+const dryPath = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
+const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const ether = 10n ** 18n
+
+async function start() {
+  const chain = await testChain({ noMining: true })
+  const { client } = await startTestService()
+  const rpc_urls = [chain.url]
+  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const add = async (special: Partial<CreateRelayerRequest> = {}) => {
+    const { id, address } = await createRelayer(client, special)
+    await chain.setBalance(address, ether)
+    return id
+  }
+  const dryRun = async (relayer_id: string, body: Partial<SendTransactionRequest>) =>
+    (await client.post(dryPath, { path: { relayer_id }, body: { to, value: '1', ...body } })).data
+  const send = async (relayer_id: string, body: Partial<SendTransactionRequest>) =>
+    (await client.post(sendPath, { path: { relayer_id }, body: { to, value: '1', ...body } })).data
+  return { client, chain, add, dryRun, send }
+}
+
+test('it says what a transaction would get, which is what it gets then, and takes nothing', async () => {
+  const { client, add, dryRun, send } = await start()
+  const relayer_id = await add()
+  let reserved = 0n
+  for (const [nonce, body] of [{ speed: 'fast' as const }, { gas_price: '3000000000', value: '7' }].entries()) {
+    const first = await dryRun(relayer_id, body)
+    expect(await dryRun(relayer_id, body)).toEqual(first)
+    const { gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, value, ...sent } = await send(
+      relayer_id,
+      body,
+    )
+    expect(sent.nonce).toBe(nonce)
+    const max_cost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
+    const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
+    const cost = { ...prices, gas_limit, max_cost: `${max_cost}`, balance: `${ether}`, reserved: `${reserved}` }
+    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, warnings: [] })
+    reserved += max_cost
+  }
+  const path = { relayer_id }
+  const list = await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path })
+  expect(list.pagination.total_items).toBe(2)
+})
+
+test('all that stands against it is told at once, in the order in which sending answers with the first', async () => {
+  const { add, dryRun } = await start()
+  const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
+  const relayer_id = await add({ paused: true, policies })
+  const { accepted, refusals, nonce } = await dryRun(relayer_id, { value: '6', valid_until: '2020-01-01T00:00:00Z' })
+  const told = refusals.map(({ status, message, details }) => [status, message, details.map(({ path }) => path)])
+  expect([accepted, nonce]).toEqual([false, 0])
+  expect(told).toEqual([
+    [403, 'Relayer paused', []],
+    [400, 'Bad Request', ['/body/valid_until']],
+    [403, 'Forbidden', ['policies/whitelist_receivers', 'policies/max_value']],
+    [403, 'Forbidden', ['policies/min_balance']],
+    [403, 'Forbidden', ['policies/max_value_per_day']],
+  ])
+})
+
+test('a chain that does not answer, a call that fails and a body that cannot be read are told', async () => {
+  const { add, dryRun, chain } = await start()
+  const nothing = {
+    nonce: null,
+    gas_limit: null,
+    gas_price: null,
+    max_fee_per_gas: null,
+    max_priority_fee_per_gas: null,
+  }
+  const dead = await add({ custom_rpc_urls: ['http://127.0.0.1:1'] })
+  const unknown = { ...nothing, max_cost: null, balance: null, reserved: null, warnings: [] }
+  const unreachable = { status: 503, message: 'Service Unavailable', details: [{ path: 'network' }] }
+  expect(await dryRun(dead, {})).toMatchObject({ accepted: false, refusals: [unreachable], ...unknown })
+
+  const reverting = `0x${'c0'.repeat(20)}`
+  await chain.rpc('anvil_setCode', [reverting, '0x60006000fd'])
+  const relayer_id = await add()
+  const reverts = { status: 400, details: [{ path: '/body', message: expect.stringContaining('revert') }] }
+  expect(await dryRun(relayer_id, { to: reverting })).toMatchObject({
+    accepted: false,
+    refusals: [reverts],
+    ...unknown,
+  })
+  const poor = { status: 400, details: [{ path: '/body/value' }] }
+  const tooMuch = { value: `${ether}`, gas_limit: 21_000 }
+  expect(await dryRun(relayer_id, tooMuch)).toMatchObject({ refusals: [poor], balance: `${ether}`, gas_limit: 21_000 })
+
+  await expect(dryRun(relayer_id, { to: null })).rejects.toMatchObject({ status: 400, details: [{ path: '/body/to' }] })
+  await expect(dryRun('nobody', {})).rejects.toMatchObject({ message: 'Relayer with ID nobody not found' })
+})

@@ -1,0 +1,176 @@
+import { request } from 'node:http'
+import { expect, test } from 'vitest'
+import type { Anvil } from '../support/anvil.ts'
+import { testChain } from '../support/chain.ts'
+import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const patience = { timeout: 20_000 }
+const sending = '/api/v1/relayers/demo/transactions'
+
+async function fund({ client }: TestService, chain: Anvil) {
+  const rpc_urls = [chain.url]
+  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
+  await chain.setBalance(data.address, 10n ** 20n)
+}
+
+async function start(settings: Record<string, string> = {}) {
+  const chain = await testChain()
+  const service = await startTestService(settings)
+  await fund(service, chain)
+  return { ...service, chain }
+}
+
+/** The status and the body, to the byte. `key`: of the header; absent: none. */
+async function post({ raw, api_key }: TestService, body: string | object, key?: string, path = sending) {
+  const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
+  const response = await raw(path, {
+    method: 'POST',
+    headers: key === undefined ? headers : { ...headers, 'Idempotency-Key': key },
+    body: typeof body === 'string' ? body : JSON.stringify({ to, ...body }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+const idOf = ({ text }: { text: string }): string => JSON.parse(text).data.id
+const list = async ({ client }: TestService, relayer_id = 'demo') =>
+  Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
+
+test('the same key and body give the first answer to the byte, though all has changed since, and after a restart', async () => {
+  const DATA_DIR = temporaryFolder()
+  const service = await start({ DATA_DIR })
+  const path = { relayer_id: 'demo' }
+  const first = await post(service, { value: '1' }, 'once')
+  expect(first.status).toBe(201)
+  await expect.poll(() => list(service), patience).toMatchObject([{ status: 'confirmed' }])
+  expect(await post(service, { value: '1' }, 'once')).toEqual(first)
+
+  await service.close()
+  const again = await startTestService({ DATA_DIR })
+  // Nothing that a new transaction needs is there: neither a chain, nor funds, nor the leave to send.
+  await service.chain.stop()
+  expect(await post(again, { value: '1' }, 'once')).toEqual(first)
+  expect(await post(again, { value: '2' }, 'once')).toMatchObject({ status: 422 })
+  await again.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { paused: true } })
+  expect(await post(again, { value: '1' }, 'once')).toEqual(first)
+  expect(await list(again)).toMatchObject([{ id: idOf(first), status: 'confirmed', nonce: 0 }])
+})
+
+test('valid_until may have passed when the answer is asked for again', async () => {
+  const chain = await testChain()
+  const clock = { ahead_ms: 0 }
+  const service = await startTestService({}, { now: () => Date.now() + clock.ahead_ms })
+  await fund(service, chain)
+  const body = { value: '1', valid_until: new Date(Date.now() + 60_000).toISOString() }
+  const first = await post(service, body, 'timed')
+  expect(first.status).toBe(201)
+  clock.ahead_ms = 3_600_000
+  expect(await post(service, body, 'timed')).toEqual(first)
+  expect(await post(service, body, 'later')).toMatchObject({ status: 400 })
+})
+
+test('what is the same body, and what is another', async () => {
+  const service = await start()
+  const first = await post(service, `{"to":"${to}","value":"1","speed":"fast"}`, 'key')
+  expect(first.status).toBe(201)
+  const same = [`{"speed":"fast","value":"1","to":"${to}"}`, `{ "value": "1",\n "to": "${to}", "speed": "f\\u0061st" }`]
+  for (const body of same) expect(await post(service, body, 'key')).toEqual(first)
+  const others = [
+    { value: '2', speed: 'fast' },
+    { value: '1' },
+    { value: '1', speed: 'fastest' },
+    { value: '1', speed: 'fast', data: '0x01' },
+  ]
+  for (const body of others) {
+    const { status, text } = await post(service, body, 'key')
+    const message = 'was used with another body'
+    expect([status, JSON.parse(text).details]).toEqual([422, [{ path: '/headers/idempotency-key', message }]])
+  }
+  // Neighbours that a double cannot tell apart.
+  const large = (value: string) => post(service, `{"to":"${to}","value":${value}}`, 'large')
+  const accepted = await large('9007199254740993')
+  expect([accepted.status, (await large('9007199254740992')).status]).toEqual([201, 422])
+  expect(await large('9007199254740993')).toEqual(accepted)
+  expect(await list(service)).toHaveLength(2)
+})
+
+test('100 requests at once with one key are one transaction, in two processes too', async () => {
+  const DATA_DIR = temporaryFolder()
+  const first = await start({ DATA_DIR })
+  const second = await startTestService({ DATA_DIR })
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => post(index % 2 ? first : second, { value: '7' }, 'burst')),
+  )
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  expect(answers.every(({ status }) => status === 201)).toBe(true)
+  await expect.poll(() => list(first), patience).toMatchObject([{ value: '7', status: 'confirmed' }])
+  const { data } = await first.client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: 'demo' } })
+  expect(data).toMatchObject({ next_nonce: 1, chain_latest: 1, chain_pending: 1 })
+})
+
+test('a key in quotes is the key; it is of one relayer; without a key each request is one of its own', async () => {
+  const service = await start()
+  const { client, chain } = service
+  const first = await post(service, { value: '1' }, 'a-key')
+  expect(await post(service, { value: '1' }, '"a-key"')).toEqual(first)
+  const spaced = await post(service, { value: '1' }, '"a key"')
+  expect(idOf(spaced)).not.toBe(idOf(first))
+
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const other = { id: 'other', name: 'Other', network: 'local', network_type: 'evm', paused: false } as const
+  const { data: relayer } = await client.post('/api/v1/relayers', { body: { ...other, signer_id: signer.id } })
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  const elsewhere = await post(service, { value: '2' }, 'a-key', sending.replace('demo', 'other'))
+  expect([elsewhere.status, JSON.parse(elsewhere.text).data]).toMatchObject([201, { nonce: 0, relayer_id: 'other' }])
+
+  const bare = [await post(service, { value: '1' }), await post(service, { value: '1' })]
+  expect(bare.map(({ status }) => status)).toEqual([201, 201])
+  expect(await list(service)).toHaveLength(4)
+})
+
+test('a key that is no key is refused, and a refused request leaves its key free', async () => {
+  const service = await start()
+  expect((await post(service, { value: `${10n ** 21n}` }, 'free')).status).toBe(400)
+  const keys = [
+    '""',
+    '"',
+    '"a',
+    'a"',
+    'a"b',
+    'a,b',
+    'a b',
+    '"a\\"',
+    'kéy',
+    '\ta\tb',
+    'k'.repeat(256),
+    `"${'k'.repeat(256)}"`,
+  ]
+  const told = await Promise.all(
+    keys.map(async (key) => ({ key, status: (await post(service, { value: '1' }, key)).status })),
+  )
+  expect(told).toEqual(keys.map((key) => ({ key, status: 400 })))
+  expect(await postLines(service, ['one', 'two'])).toBe(400)
+  expect(await postLines(service, ['one', 'one'])).toBe(400)
+  expect(await postLines(service, ['"one"', '"one"'])).toBe(400)
+  expect(await postLines(service, [''])).toBe(400)
+  expect(await list(service)).toEqual([])
+  expect((await post(service, { value: '1' }, 'free')).status).toBe(201)
+  const longest = await Promise.all(
+    ['k'.repeat(255), `"${'k'.repeat(255)}"`].map((key) => post(service, { value: '1' }, key)),
+  )
+  expect(longest.map(({ status }) => status)).toEqual([201, 201])
+  expect(longest[0]).toEqual(longest[1])
+})
+
+/** With as many header lines as there are keys; the status. */
+const postLines = ({ url, api_key }: TestService, keys: string[]) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json', 'Idempotency-Key': keys }
+    const outgoing = request(`${url}${sending}`, { method: 'POST', headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(JSON.stringify({ to, value: '1' }))
+  })

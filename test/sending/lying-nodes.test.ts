@@ -1,0 +1,201 @@
+import { Wallet } from 'ethers'
+import { expect, test } from 'vitest'
+import { clean, minedBy } from '../support/ledger.ts'
+import { type Liar, type Lie, testLiar } from '../support/liar.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const ether = 10n ** 18n
+const receiver = `0x${'7e'.repeat(20)}`
+const hex = (number: number) => `0x${number.toString(16)}`
+
+const nonceOf = async ({ client }: Rig, { relayer_id }: Account) =>
+  (await client().get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })).data
+
+const heal = async ({ client }: Rig, { relayer_id }: Account) =>
+  (await client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path: { relayer_id } })).data
+
+const statusOf = async ({ client }: Rig, { relayer_id }: Account) =>
+  (await client().get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } })).data
+
+const received = async ({ chain }: Rig) => BigInt(await chain.rpc('eth_getBalance', [receiver, 'latest']))
+
+/** A transfer that no key of the account signed, named as its own. */
+const unsignedListing = (from: string, nonce: number) => ({
+  ...{ hash: `0x${'ab'.repeat(32)}`, type: '0x2', chainId: '0x7a69', from, to: receiver, nonce: hex(nonce) },
+  ...{ value: '0x1', input: '0x', gas: '0x5208', gasPrice: '0x3b9aca00', maxFeePerGas: '0x3b9aca00' },
+  ...{ maxPriorityFeePerGas: '0x1', accessList: [], r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}`, v: '0x0' },
+})
+
+/**
+ * A node that calls one nonce more used than there is, knows no receipt, and lists transactions of the account at each nonce that
+ * nobody signed, deep in the chain.
+ */
+const takingNonces =
+  (address: string, isAbout: (from: string) => boolean = (from) => from.toLowerCase() === address): Lie =>
+  async (method, params, truth) => {
+    if (method === 'eth_getTransactionCount' && isAbout(`${params[0]}`)) {
+      const isOld = params[1] === '0x0'
+      return isOld ? '0x0' : hex(Number(await truth()) + 1)
+    }
+    if (method === 'eth_getTransactionReceipt') return null
+    if (method === 'eth_getBlockByNumber' && params[1] === true) {
+      const block = (await truth()) as { transactions: unknown[] }
+      return { ...block, transactions: Array.from({ length: 50 }, (_, nonce) => unsignedListing(address, nonce)) }
+    }
+    return undefined
+  }
+
+const asked = (liar: Liar, method: string) => liar.counts[method] ?? 0
+
+test.each(['before it is signed', 'once a node has it'])(
+  'a node that lists an unsigned rival at our nonce, %s, has nothing paid twice',
+  async (when) => {
+    const rig = await testRig({ chain: { noMining: true } })
+    const liar = await testLiar(rig.chain)
+    const account = await rig.addAccount({ rpc_urls: [liar.url], policies: { max_value_per_day: `${ether}` } })
+    await rig.chain.mine(20)
+    const row = async () => (await account.transactions())[0]
+    const lie = takingNonces(account.address)
+    if (when === 'before it is signed') liar.lie = lie
+    await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', {
+      path: { relayer_id: account.relayer_id },
+      body: { to: receiver, value: `${ether}` },
+    })
+    if (!liar.lie) await until('a node has it', async () => (await row())?.status === 'submitted')
+    liar.lie = lie
+    await until(
+      'it says that its nonce is not certain',
+      async () => (await row())?.status_reason?.startsWith('Waits: the nodes say that nonce') ?? false,
+    )
+    const before = asked(liar, 'eth_getBlockByNumber')
+    await until('the node lied on', () => asked(liar, 'eth_getBlockByNumber') >= before + 15)
+    liar.lie = undefined
+    await account.finished(rig.chain.mine)
+    expect(await row()).toMatchObject({ status: 'confirmed', nonce: 0, status_reason: null })
+    expect(await minedBy(rig.chain, account.address)).toHaveLength(1)
+    expect(await received(rig)).toBe(ether)
+  },
+)
+
+test('one liar among three nodes: 40 accepted transactions are 40 on the chain', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
+  const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
+  await rig.chain.mine(20)
+  const [liar] = nodes as [Liar]
+  liar.lie = takingNonces(account.address)
+  for (let round = 0; round < 4; round += 1) {
+    await account.send(10)
+    await rig.chain.mine()
+  }
+  await until('the liar was asked', () => asked(liar, 'eth_getTransactionCount') >= 3, rig.chain.mine)
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(40))
+})
+
+test.each([3_000, 2 ** 53])(
+  'a transaction count of %i moves no counter and has nothing paid that nobody asked for',
+  async (count) => {
+    const rig = await testRig({ chain: { noMining: true } })
+    const liar = await testLiar(rig.chain)
+    const account = await rig.addAccount({ rpc_urls: [liar.url] })
+    await account.send(2)
+    await account.finished(rig.chain.mine)
+    liar.lie = (method, [address]) =>
+      method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? hex(count) : undefined
+    const accepted = account.send(1)
+    if (count === 3_000) {
+      await until('it is disabled', async () => (await statusOf(rig, account)).system_disabled, rig.chain.mine)
+      const disabled_reason = expect.stringContaining('The nodes count 3000')
+      expect(await statusOf(rig, account)).toMatchObject({ disabled_reason })
+    } else {
+      const before = asked(liar, 'eth_getTransactionCount')
+      await until('the node lied on', () => asked(liar, 'eth_getTransactionCount') >= before + 4)
+    }
+    expect((await nonceOf(rig, account)).next_nonce).toBeLessThan(4)
+    liar.lie = undefined
+    await accepted
+    await account.finished(rig.chain.mine)
+    expect(await nonceOf(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 3, chain_latest: 3 })
+    expect(await account.score()).toEqual(clean(3))
+  },
+)
+
+test('an imported key whose history no node shows waits for heal', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  await rig.chain.setNonce(account.address, 5_000)
+  const [sent] = await account.send(1)
+  expect(sent?.nonce).toBe(0)
+  await until('it is disabled', async () => (await statusOf(rig, account)).system_disabled, rig.chain.mine)
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 1 })
+  expect(await heal(rig, account)).toMatchObject({ next_nonce: 5_001, chain_latest: 5_000, status: 'in_step' })
+  await account.finished(rig.chain.mine)
+  expect(await account.transactions()).toMatchObject([{ nonce: 5_000, status: 'confirmed' }])
+})
+
+test('two nodes that agree for three blocks on a small step are followed', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const nodes = [await testLiar(rig.chain), await testLiar(rig.chain)]
+  const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
+  await rig.chain.setNonce(account.address, 10)
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  expect(await account.transactions()).toMatchObject([{ nonce: 10, status: 'confirmed' }])
+})
+
+test.each(['has pruned it', 'does not answer'])(
+  'a nonce was used elsewhere, and the node that is asked for its history %s: others go on, and it ends',
+  async (what) => {
+    const rig = await testRig({ chain: { noMining: true } })
+    const { key = '' } = rig.chain.accounts[1] ?? {}
+    const liar = await testLiar(rig.chain)
+    const account = await rig.addAccount({ key, rpc_urls: [liar.url] })
+    await account.send(1)
+    const row = async () => (await account.transactions()).at(-1)
+    await until('a node has it', async () => (await row())?.status === 'submitted')
+    liar.lie = (method, [, block]) => {
+      if (method !== 'eth_getTransactionCount' || block === 'latest' || block === 'pending') return undefined
+      return what === 'has pruned it' ? new Error('missing trie node 1234 (path )') : new Promise(() => {})
+    }
+    const fees = { type: 2, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gasLimit: 21_000n }
+    const rival = { ...fees, chainId: rig.chain.chain_id, nonce: 0, to: receiver }
+    const hash = await rig.chain.rpc<string>('eth_sendRawTransaction', [await new Wallet(key).signTransaction(rival)])
+    await rig.chain.mine()
+
+    await account.send(1)
+    const isSettled = async () => (await account.transactions())[0]?.status === 'confirmed'
+    await until('the other one is confirmed', isSettled, rig.chain.mine)
+    expect((await row())?.status).toBe('submitted')
+    if (what === 'does not answer') return
+    await until('it says why', async () => (await row())?.status_reason?.startsWith('Waits: the nodes say') ?? false)
+    rig.clock.passed_ms += 3_600_000
+    await account.finished(rig.chain.mine)
+    expect(await row()).toMatchObject({ status: 'failed', status_reason: expect.stringContaining('Check the chain') })
+    expect(await account.score(new Set([hash]))).toEqual({ ...clean(2), withdrawn: 1 })
+  },
+)
+
+test('what was given up because its nonce was called used for an hour does not block the account', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const liar = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [liar.url] })
+  await account.send(1)
+  const row = async () => (await account.transactions()).at(-1)
+  await until('a node has it', async () => (await row())?.status === 'submitted')
+  await rig.chain.dropAll()
+  liar.lie = (method) => (method === 'eth_getTransactionCount' ? '0x1' : undefined)
+  await rig.chain.mine()
+  await until('it waits', async () => (await row())?.status_reason?.startsWith('Waits: the nodes say') ?? false)
+  rig.clock.passed_ms += 3_600_000
+  await until('it is given up', async () => (await row())?.status === 'failed')
+  liar.lie = undefined
+
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const status_reason = expect.stringContaining('Check the chain')
+  expect(await row()).toMatchObject({ status: 'failed', nonce: 0, status_reason })
+  expect(await account.score()).toEqual({ ...clean(2), withdrawn: 1 })
+})

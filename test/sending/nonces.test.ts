@@ -1,0 +1,205 @@
+import { copyFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { JsonRpcProvider, Wallet } from 'ethers'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Anvil } from '../support/anvil.ts'
+import { clean, minedBy } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const nonceOf = async ({ client }: Rig, { relayer_id }: Account) =>
+  (await client().get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })).data
+
+const heal = async ({ client }: Rig, { relayer_id }: Account) =>
+  (await client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path: { relayer_id } })).data
+
+/** The account's key in other hands; answers the hash. */
+function elsewhere(chain: Anvil, key: string) {
+  const provider = new JsonRpcProvider(chain.url, chain.chain_id, { staticNetwork: true })
+  onTestFinished(() => provider.destroy())
+  const wallet = new Wallet(key, provider)
+  return async (nonce: number) => {
+    const fees = { maxFeePerGas: 100n * 10n ** 9n, maxPriorityFeePerGas: 50n * 10n ** 9n }
+    const { hash } = await wallet.sendTransaction({ to: wallet.address, value: 0, nonce, gasLimit: 21_000, ...fees })
+    return hash
+  }
+}
+
+function edit(file: string, ...statements: string[]) {
+  const db = new Database(file)
+  for (const statement of statements) db.exec(statement)
+  db.close()
+}
+
+const knownKey = ({ chain }: Rig) => chain.accounts[1]?.key as string
+
+test('the key was used elsewhere before: the account goes on where the chain is, and says so', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ key: knownKey(rig) })
+  const use = elsewhere(rig.chain, knownKey(rig))
+  const foreign = new Set([await use(0), await use(1), await use(2)])
+  await rig.chain.mine()
+
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 0, chain_latest: 3 })
+  expect(await heal(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 3 })
+  const sent = await account.send(5)
+  expect(sent.map(({ nonce }) => nonce)).toEqual([3, 4, 5, 6, 7])
+  await account.finished(rig.chain.mine)
+  expect(await account.score(foreign)).toEqual(clean(5))
+})
+
+test('the key is used elsewhere while traffic flows: what loses its nonce gets another one', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ key: knownKey(rig) })
+  const use = elsewhere(rig.chain, knownKey(rig))
+  const foreign = new Set<string>()
+  for (let round = 0; round < 5; round += 1) {
+    const sent = new Set((await account.send(3)).map(({ id }) => id))
+    const own = async () => (await account.transactions()).filter(({ id }) => sent.has(id))
+    await until('the node has the round', async () => (await own()).every(({ status }) => status === 'submitted'))
+    // It pays more than ours, and takes its place.
+    foreign.add(await use((await account.latest()) + 1))
+    await rig.chain.mine()
+  }
+  await account.finished(rig.chain.mine)
+
+  const mined = await minedBy(rig.chain, account.address)
+  expect(mined.filter(({ hash }) => foreign.has(hash))).not.toHaveLength(0)
+  expect((await account.transactions()).map(({ status }) => status)).toEqual(Array(15).fill('confirmed'))
+  expect(await account.score(foreign)).toEqual(clean(15))
+})
+
+test('the counter is ahead of the chain and nothing was signed: it is lowered, with the next transaction or by heal', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  await account.send(2)
+  await account.finished(rig.chain.mine)
+  const widen = `UPDATE accounts SET next_nonce = next_nonce + 3 WHERE address = '${account.address}'`
+
+  await rig.restart(() => edit(rig.database_file, widen))
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', next_nonce: 5, chain_latest: 2, gaps: [2, 3, 4] })
+  const sent = await account.send(2)
+  expect(sent.map(({ nonce }) => nonce)).toEqual([5, 6])
+  await account.finished(rig.chain.mine)
+  expect((await account.transactions()).map(({ nonce }) => nonce)).toEqual([3, 2, 1, 0])
+  expect(await account.score()).toEqual(clean(4))
+
+  await rig.restart(() => edit(rig.database_file, widen))
+  expect(await heal(rig, account)).toMatchObject({ gaps: [], next_nonce: 4, status: 'in_step' })
+  expect(await account.score()).toEqual(clean(4))
+})
+
+test('a gap below a signed nonce takes later transactions first, and is filled as often as the policy allows', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ policies: { max_gap_fills_per_hour: 2 } })
+  const [first] = await account.send(1)
+  await until('it is with the node', async () => (await account.transactions())[0]?.status === 'submitted')
+  await rig.restart(() => {
+    const its = `WHERE id = '${first?.id}'`
+    // As if it had been signed after the counter was raised by 4 on a false answer.
+    edit(
+      rig.database_file,
+      `UPDATE transactions SET nonce = 4, resign = 1 ${its}`,
+      'UPDATE accounts SET next_nonce = 5',
+      'DELETE FROM attempts',
+    )
+    return rig.chain.dropAll()
+  })
+  await account.send(1)
+  await until('what may be filled is', async () => (await account.transactions()).length === 4)
+  await until('three are mined', async () => (await account.latest()) === 3, rig.chain.mine)
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', gaps: [3] })
+  // Whatever is sent next closes it.
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const rows = await account.transactions()
+  expect(rows.filter(({ status }) => status === 'canceled')).toHaveLength(2)
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('an older backup is put back: nothing is sent twice, and no nonce used again', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const backup = `${rig.database_file}.backup`
+  await account.send(3)
+  await account.finished(rig.chain.mine)
+  const flying = await account.send(3)
+  await until('they are with the node', async () => (await account.transactions())[0]?.status === 'submitted')
+  await rig.restart(() => copyFileSync(rig.database_file, backup))
+
+  const later = await account.send(5)
+  await account.finished(rig.chain.mine)
+  const forgotten = new Set(later.map(({ nonce }) => nonce))
+  const mined = await minedBy(rig.chain, account.address)
+  const foreign = new Set(mined.filter(({ nonce }) => forgotten.has(nonce)).map(({ hash }) => hash))
+
+  await rig.restart(() => {
+    copyFileSync(backup, rig.database_file)
+    // As if the backup were from between acceptance and signature.
+    const unsigned = `SELECT key FROM transactions WHERE id = '${flying.at(-1)?.id}'`
+    edit(
+      rig.database_file,
+      `DELETE FROM attempts WHERE transaction_key = (${unsigned})`,
+      `UPDATE transactions SET status = 'pending', hash = NULL, signature = NULL, sent_at = NULL WHERE key = (${unsigned})`,
+    )
+  })
+  const sent = await account.send(2)
+  expect(sent.map(({ nonce }) => nonce)).toEqual([11, 12])
+  await account.finished(rig.chain.mine)
+  const taken_over = (await account.transactions()).find(({ id }) => id === flying.at(-1)?.id)
+  expect(taken_over).toMatchObject({ status: 'confirmed', nonce: 5 })
+  expect(await account.score(foreign)).toEqual(clean(13))
+})
+
+test('what nobody can tell the fate of, because the node remembers too little, holds up nothing behind it', async () => {
+  const rig = await testRig({ chain: { noMining: true, args: ['--prune-history', '1'] } })
+  const account = await rig.addAccount()
+  await account.send(120)
+  await account.finished(rig.chain.mine)
+  await rig.chain.mine(5)
+  await rig.restart(() =>
+    edit(
+      rig.database_file,
+      'DELETE FROM attempts',
+      "UPDATE transactions SET status = 'pending', hash = NULL, block_number = NULL, block_hash = NULL",
+    ),
+  )
+  await account.send(3)
+  await until('what is new is mined', async () => (await account.latest()) === 123, rig.chain.mine)
+  expect(await account.score()).toMatchObject({ accepted: 123, lost: 0, twice: 0, gaps: 0 })
+})
+
+test.each([
+  ['at rest', 0],
+  ['under traffic', 3],
+])('a development chain that began anew, %s, is recognised and explained, and not healed', async (_, unfinished) => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const path = { relayer_id: account.relayer_id }
+  await account.send(3)
+  await account.finished(rig.chain.mine)
+  await account.send(unfinished)
+
+  await rig.chain.restart()
+  await rig.chain.setBalance(account.address, 10n ** 20n)
+  await until('GET nonce says so', async () => (await nonceOf(rig, account)).status === 'chain_restarted')
+  expect((await nonceOf(rig, account)).explanation).toMatch(/began anew/)
+  const send = { path, body: { to: account.address, value: '1' } }
+  const post = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', send)
+  const isRefused = () =>
+    post().then(
+      () => false,
+      ({ status }) => status === 503,
+    )
+  // What the chain said within the last second is not asked again.
+  await until('POST is refused', isRefused)
+  await expect(post()).rejects.toMatchObject({
+    details: [{ path: 'relayer', message: expect.stringContaining('began anew') }],
+  })
+  await expect(heal(rig, account)).rejects.toMatchObject({ status: 409 })
+  const { data: status } = await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })
+  expect(status).toMatchObject({ system_disabled: true, disabled_reason: expect.stringContaining('began anew') })
+  await rig.chain.mine(2)
+  expect(await account.latest()).toBe(0)
+})

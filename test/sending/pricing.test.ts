@@ -1,0 +1,166 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { RelayerError, type SendTransactionRequest, type Transaction } from '../../client/index.ts'
+import { clean } from '../support/ledger.ts'
+import type { Account, Rig } from '../support/rig.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const minute_ms = 60_000
+const gwei = 10n ** 9n
+
+/** An account on a chain that makes blocks when it is told to, and what a test does with its one transaction. */
+async function start(policies = {}) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const { chain, proxy, clock, client } = rig
+  const account = await rig.addAccount({ policies })
+  const path = { relayer_id: account.relayer_id }
+  const first = async () => (await account.transactions()).at(-1) as Transaction
+  const its = async () => ({ ...path, transaction_id: (await first()).id })
+  const looks = () => proxy.counts().eth_getBlockByNumber ?? 0
+  const looked = async () => {
+    const before = looks()
+    await until('the service has looked', () => looks() >= before + 2)
+  }
+  return {
+    ...rig,
+    account,
+    first,
+    looked,
+    /** Time passes and a block comes, so often; the service looks twice each time. */
+    async pass(times: number, ms: number) {
+      for (let time = 0; time < times; time += 1) {
+        clock.ahead_ms += ms
+        await chain.mine()
+        await looked()
+      }
+    },
+    says: (pattern: RegExp) =>
+      until(`it says ${pattern}`, async () => pattern.test((await first()).status_reason ?? '')),
+    replace: async (body: Partial<SendTransactionRequest>) =>
+      client().put(one, { path: await its(), body: { to: account.address, value: '1', ...body } }),
+    cancel: async () => client().delete(one, { path: await its() }),
+    nonce: async () => (await client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data,
+    /** The worst-case prices of all that was signed for the first transaction. */
+    signed: () => signedPrices(rig),
+    poolHas: async (hash: string | null) =>
+      hash !== null && (await chain.rpc('eth_getTransactionByHash', [hash])) !== null,
+  }
+}
+
+function signedPrices({ database_file }: Rig): bigint[] {
+  const db = new Database(database_file, { readonly: true })
+  const select = db.prepare<[], string>(`
+    SELECT coalesce(max_fee_per_gas, gas_price) FROM attempts WHERE transaction_key = 1 ORDER BY number`)
+  const prices = select.pluck().all().map(BigInt)
+  db.close()
+  return prices
+}
+
+const ends = async (account: Account, rig: Rig) => {
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toMatchObject({ ...clean(1), withdrawn: expect.any(Number) })
+}
+
+test('nodes refuse to take it for an hour, then the account has no funds for four: it pays the price of the market', async () => {
+  const rig = await start()
+  const { account, chain, proxy, pass, says, signed, first } = rig
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await account.send(1, { speed: 'fast' })
+  await pass(6, 10 * minute_ms)
+  await says(/^Waits: nodes refuse it: .*internal error/)
+  await chain.setBalance(account.address, 0n)
+  await proxy.setFault(undefined)
+  await pass(6, 40 * minute_ms)
+  await says(/^Waits: the balance does not suffice/)
+  await chain.setBalance(account.address, 10n ** 18n)
+  await ends(account, rig)
+  // Empty blocks make the base fee fall; nothing was ever signed for more than at first.
+  expect(signed().every((price) => price <= (signed()[0] ?? 0n))).toBe(true)
+  expect((await first()).max_fee_per_gas).toBe(`${signed().at(-1)}`)
+})
+
+test('what blocks leave out is signed for more, as blocks and time pass, up to a multiple of the market’s price', async () => {
+  const { account, proxy, pass, looked, says, signed, clock, first, chain } = await start({ max_fee_multiple: 2 })
+  await proxy.setFault({ kind: 'accepted_and_forgotten' })
+  await account.send(1, { speed: 'fastest' })
+  await until('it is with the node', async () => (await first()).status === 'submitted')
+  // The clock alone raises no price: no block has left it out.
+  clock.ahead_ms += 60 * minute_ms
+  await looked()
+  expect(signed()).toHaveLength(1)
+  for (let round = 0; round < 20 && !(await first()).status_reason?.includes('max_fee_multiple'); round += 1) {
+    await chain.setBaseFee(gwei)
+    await pass(1, minute_ms)
+  }
+  await says(/^Waits: a higher price would be more than 2 times the market's \(policy max_fee_multiple\)$/)
+  const [lowest = 0n, ...bumps] = signed()
+  expect(bumps.length).toBeGreaterThan(1)
+  const market = 2n * gwei + gwei
+  expect(bumps.at(-1)).toBeLessThanOrEqual(2n * (lowest > market ? lowest : market))
+})
+
+const mistake = { max_fee_per_gas: `${100_000n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 }
+
+/** A price that no node takes, by mistake: the balance does not suffice for it. */
+async function startWithMistake() {
+  const rig = await start()
+  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await rig.account.send(1, mistake)
+  await rig.chain.setBalance(rig.account.address, 10n ** 18n)
+  await rig.proxy.setFault(undefined)
+  await rig.says(/^Waits: the balance does not suffice/)
+  return rig
+}
+
+test('a price that no node took can be lowered', async () => {
+  const rig = await startWithMistake()
+  const { account, replace, first, nonce } = rig
+  const { id: transaction_id, status_reason: reason } = await first()
+  expect((await nonce()).blocking).toEqual({ transaction_id, nonce: 0, waiting_for: 'funds', reason })
+  const { value } = await first()
+  await replace({ value, max_fee_per_gas: `${100n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 })
+  await ends(account, rig)
+  expect(await first()).toMatchObject({ status: 'confirmed', max_fee_per_gas: `${100n * gwei}` })
+  expect((await nonce()).blocking).toBeNull()
+})
+
+test('what no node took is canceled at the price of the market', async () => {
+  const rig = await startWithMistake()
+  const { account, cancel, first, signed } = rig
+  await cancel()
+  await ends(account, rig)
+  expect(await first()).toMatchObject({ status: 'canceled', status_reason: 'Canceled by request' })
+  expect(signed().at(-1)).toBeLessThan(100n * gwei)
+})
+
+test('a cancel that nodes refuse says so beside the request', async () => {
+  const { account, chain, cancel, says, nonce } = await startWithMistake()
+  await chain.setBalance(account.address, 1n)
+  await cancel()
+  await says(/^Canceled by request; Waits: the balance does not suffice: .+/)
+  expect((await nonce()).blocking).toMatchObject({ nonce: 0, waiting_for: 'funds' })
+})
+
+test('a node has it, and its answer was lost: the lower price of a replacement is raised above it', async () => {
+  const rig = await start()
+  const { account, proxy, replace, first, signed, poolHas } = rig
+  await proxy.setFault({ kind: 'reset_after_forwarding', methods: ['eth_sendRawTransaction'] })
+  const dear = { max_fee_per_gas: `${50n * gwei}`, max_priority_fee_per_gas: `${2n * gwei}`, gas_limit: 21_000 }
+  const [sent] = await account.send(1, dear)
+  await until('the node has it', async () => poolHas((await first()).hash))
+  expect(await first()).toMatchObject({ status: 'sent' })
+  const original = (await first()).hash
+  await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
+  await replace({ value: `${sent?.value}`, max_fee_per_gas: `${20n * gwei}`, max_priority_fee_per_gas: `${gwei}` })
+  await proxy.setFault(undefined)
+  await until('the replacement has taken its place', async () => {
+    const { hash } = await first()
+    return signed().length === 3 && hash !== original && poolHas(hash)
+  })
+  expect(signed()).toEqual([50n * gwei, 20n * gwei, 55n * gwei])
+  // Now that a node has it, the rule holds.
+  await expect(replace({ ...dear })).rejects.toThrow(RelayerError)
+  await ends(account, rig)
+})

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Transaction } from 'ethers'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Anvil } from '../support/anvil.ts'
+import { testFaultProxy } from '../support/chain.ts'
+import { clean } from '../support/ledger.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+test('of two nodes one rejects every transaction: the other one takes all, and none fails', async () => {
+  const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
+  const sound = await testFaultProxy(chain)
+  // The second one is asked only where the first one is no help.
+  const rpc_urls = [
+    { url: proxy.url, weight: 100 },
+    { url: sound.url, weight: 0 },
+  ]
+  await client().patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const account = await addAccount()
+  await proxy.setFault({ kind: 'rejected' })
+  await account.send(30)
+  await account.finished(chain.mine)
+  expect(proxy.counts().rejected).toBeGreaterThan(0)
+  expect(await account.score()).toEqual(clean(30))
+})
+
+test('a withdrawal that nodes reject is handed over less and less often', async () => {
+  const { proxy, addAccount } = await testRig({ chain: { noMining: true } })
+  const account = await addAccount()
+  await proxy.setFault({ kind: 'rejected' })
+  await account.send(1)
+  const reason = async () => (await account.transactions())[0]?.status_reason
+  const waits = /^A node refused it: invalid sender; Waits: nodes refuse it: invalid sender$/
+  await until('it is withdrawn and waits', async () => waits.test((await reason()) ?? ''))
+  const counts = () => ({
+    sends: proxy.counts().eth_sendRawTransaction ?? 0,
+    looks: proxy.counts().eth_getBlockByNumber ?? 0,
+  })
+  const before = counts()
+  await until('the service has looked 30 times', () => counts().looks >= before.looks + 30)
+  // Half a second, one, two, ...: a look takes a tenth of a second.
+  expect(counts().sends - before.sends).toBeLessThanOrEqual(8)
+})
+
+/**
+ * A node that holds so many transactions; how often one was handed to it. As real nodes do, it knows those that it has, and takes
+ * the next one of the account in any case.
+ */
+async function limitedNode(chain: Anvil, room: number) {
+  const node = { url: '', sends: 0 }
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse((await request.toArray()).join(''))
+    const answers: unknown[] = []
+    for (const { id, method, params } of [body].flat()) {
+      if (method === 'eth_sendRawTransaction') node.sends += 1
+      const isFull = method === 'eth_sendRawTransaction' && (await refuses(chain, params[0], room))
+      const error = { code: -32_000, message: 'account limit exceeded' }
+      const outcome = isFull
+        ? { error }
+        : await chain.rpc(method, params).then(
+            (result) => ({ result }),
+            ({ code, message }) => ({ error: { code, message } }),
+          )
+      answers.push({ jsonrpc: '2.0', id, ...outcome })
+    }
+    response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return node
+}
+
+async function refuses(chain: Anvil, raw: string, room: number): Promise<boolean> {
+  const { hash, from, nonce } = Transaction.from(raw)
+  if ((await held(chain)) < room) return false
+  const next = Number(await chain.rpc<string>('eth_getTransactionCount', [from, 'latest']))
+  return nonce > next && (await chain.rpc('eth_getTransactionByHash', [hash])) === null
+}
+
+async function held(chain: Anvil): Promise<number> {
+  const { pending, queued } = await chain.rpc<{ pending: string; queued: string }>('txpool_status')
+  return Number(pending) + Number(queued)
+}
+
+test('a node that holds 16 of an account gets each transaction about once', async () => {
+  const { chain, addAccount } = await testRig({ chain: { noMining: true } })
+  const node = await limitedNode(chain, 16)
+  const account = await addAccount({ rpc_urls: [node.url] })
+  await account.send(80)
+  let before = 0
+  await account.finished(async () => {
+    const now = await held(chain)
+    // A block comes when the service hands over no more.
+    if (now === before) await chain.mine()
+    before = now
+  })
+  expect(await account.score()).toEqual(clean(80))
+  expect(node.sends).toBeLessThanOrEqual(160)
+})

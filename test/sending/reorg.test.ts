@@ -1,0 +1,139 @@
+import { Wallet } from 'ethers'
+import { expect, test } from 'vitest'
+import { wrongIn } from '../chaos/outcome.ts'
+import { confirmations, reorgs } from '../chaos/reorgs.ts'
+import type { Anvil } from '../support/anvil.ts'
+import { clean, minedBy, readLedger } from '../support/ledger.ts'
+import { type Lie, testLiar } from '../support/liar.ts'
+import type { Account } from '../support/rig.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+test('10 reorganizations of depth 1 to 10: all is mined again, and nothing confirmed is taken back', async () => {
+  const rig = await testRig({ chain: { noMining: true }, confirmations })
+  expect(wrongIn(await reorgs(rig, await rig.addAccount(), 10))).toEqual([])
+})
+
+test('deeper than the network asks for, under traffic: what was confirmed is sent again', async () => {
+  const { chain, addAccount } = await testRig({ chain: { noMining: true } })
+  const account = await addAccount()
+  await chain.mine(5)
+  await account.send(20)
+  await account.finished(chain.mine)
+
+  const [next] = await account.send(1)
+  await until('the next one is with the node', async () => (await account.transactions())[0]?.status === 'submitted')
+  await chain.reorg(5)
+  expect(await account.latest()).toBeLessThan(20)
+  await until(
+    'the next one is confirmed',
+    async () => (await account.transactions())[0]?.status === 'confirmed',
+    chain.mine,
+  )
+  expect((await minedBy(chain, account.address)).at(-1)?.nonce).toBe(next?.nonce)
+  expect(await account.score()).toEqual(clean(21))
+})
+
+test('deeper than the network asks for, at rest: all is mined again with the next transaction', async () => {
+  const { chain, addAccount } = await testRig({ chain: { noMining: true } })
+  const account = await addAccount()
+  await chain.mine(5)
+  await account.send(20)
+  await account.finished(chain.mine)
+
+  await chain.reorg(5)
+  expect(await account.latest()).toBeLessThan(20)
+  await account.send(1)
+  await account.finished(chain.mine)
+  expect(await account.score()).toEqual(clean(21))
+})
+
+const statusesOf = async (account: Account) => (await account.transactions()).map(({ status }) => status)
+
+test.each(['while it runs', 'while it is stopped'])(
+  'deeper than the network asks for, at rest, %s: all is mined again without a further transaction',
+  async (when) => {
+    const { chain, addAccount, restart } = await testRig({ chain: { noMining: true } })
+    const account = await addAccount()
+    await chain.mine(5)
+    await account.send(3)
+    await account.finished(chain.mine)
+
+    if (when === 'while it runs') await chain.reorg(4)
+    else await restart(() => chain.reorg(4))
+    expect(await account.latest()).toBe(0)
+    // A block that asks for much more than what was signed.
+    await chain.setBaseFee(100n * 10n ** 9n)
+    await until('they are reopened', async () => !(await statusesOf(account)).includes('confirmed'))
+    await account.finished(chain.mine)
+    expect(await statusesOf(account)).toEqual(Array(3).fill('confirmed'))
+    expect(await account.score()).toEqual(clean(3))
+  },
+)
+
+test('with another transaction in the place of a confirmed one: it is sent again under a new nonce', async () => {
+  const { chain, addAccount } = await testRig({ chain: { noMining: true } })
+  const { key = '', address = '' } = chain.accounts[2] ?? {}
+  const account = await addAccount({ key })
+  await chain.mine(5)
+  await account.send(1)
+  await account.finished(chain.mine)
+
+  await chain.reorg(3)
+  const fees = { type: 2, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gasLimit: 21_000n }
+  const rival = await new Wallet(key).signTransaction({ ...fees, chainId: chain.chain_id, nonce: 0, to: address })
+  const hash = await chain.rpc<string>('eth_sendRawTransaction', [rival])
+  await chain.mine(2)
+  await until('it is mined at the next nonce', async () => (await account.latest()) === 2, chain.mine)
+  await account.finished(chain.mine)
+  expect(await account.transactions()).toMatchObject([{ nonce: 1, status: 'confirmed' }])
+  expect(await account.score(new Set([hash]))).toEqual(clean(1))
+})
+
+test.each<[string, (chain: Anvil) => Lie]>([
+  ['has no receipts', () => (method) => (method === 'eth_getTransactionReceipt' ? null : undefined)],
+  [
+    'has receipts and blocks from before',
+    (chain) => async (method, params) => {
+      if (method === 'eth_getTransactionReceipt') return null
+      if (method !== 'eth_getBlockByNumber' || params[0] === 'latest') return undefined
+      return Number(params[0]) >= Number(await chain.rpc('eth_blockNumber')) - 4 ? null : undefined
+    },
+  ],
+])('a node that %s takes nothing back', async (_, lieAbout) => {
+  const { chain, addAccount, database_file } = await testRig({ chain: { noMining: true }, confirmations: 4 })
+  const node = await testLiar(chain)
+  const account = await addAccount({ rpc_urls: [node.url] })
+  await chain.mine(5)
+  await account.send(3)
+  await until('all are mined', async () => !(await statusesOf(account)).some((one) => one !== 'mined'), chain.mine)
+  node.lie = lieAbout(chain)
+  await chain.mine(4)
+  const before = node.counts.eth_getTransactionReceipt ?? 0
+  await until('they are asked for', () => (node.counts.eth_getTransactionReceipt ?? 0) >= before + 6)
+  node.lie = undefined
+  await account.finished(chain.mine)
+  for (const told of readLedger(database_file).states.values()) {
+    expect(told).toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
+  }
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('while the service is stopped: what was mined is sent again', async () => {
+  const { chain, addAccount, restart } = await testRig({ chain: { noMining: true }, confirmations })
+  const account = await addAccount()
+  await chain.mine(5)
+  await account.send(5)
+  const statuses = async () => new Set((await account.transactions()).map(({ status }) => status))
+  await until(
+    'all are mined',
+    async () => (await statuses()).symmetricDifference(new Set(['mined'])).size === 0,
+    chain.mine,
+  )
+
+  await restart(() => chain.reorg(3))
+  expect(await account.latest()).toBe(0)
+  await until('none is in a block', async () => !(await statuses()).has('mined'))
+  await account.finished(chain.mine)
+  expect(await account.score()).toEqual(clean(5))
+})

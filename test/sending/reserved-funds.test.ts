@@ -1,0 +1,119 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { RelayerError, type RelayerPoliciesInput, type SendTransactionRequest } from '../../client/index.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const to = `0x${'12'.repeat(20)}`
+const gwei = 10n ** 9n
+const ether = 10n ** 18n
+const fee = 21_000n * 3n * gwei
+const priced = { gas_limit: 21_000, max_fee_per_gas: `${3n * gwei}`, max_priority_fee_per_gas: `${gwei}` }
+
+async function start(balance: bigint, policies: RelayerPoliciesInput = {}) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ policies })
+  await rig.chain.setBalance(account.address, balance)
+  const path = { relayer_id: account.relayer_id }
+  const post = async (value: bigint, body: Partial<SendTransactionRequest> = {}, key?: string) => {
+    const header = key === undefined ? {} : { header: { 'Idempotency-Key': key } }
+    return (await rig.client().post(sendPath, { path, ...header, body: { to, ...priced, ...body, value: `${value}` } }))
+      .data
+  }
+  /** Why it is refused; undefined when it is accepted. */
+  const refusal = (value: bigint) =>
+    post(value).then(
+      () => undefined,
+      (error) => (error instanceof RelayerError ? error.details[0]?.message : Promise.reject(error)),
+    )
+  const dryRun = async (body: Partial<SendTransactionRequest> = {}) => {
+    const input = { path, body: { to, ...priced, value: '1', ...body } }
+    return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', input)).data
+  }
+  const replace = (transaction_id: string, value: bigint) =>
+    rig.client().put(onePath, { path: { ...path, transaction_id }, body: { to, ...priced, value: `${value}` } })
+  const cancel = (transaction_id: string) => rig.client().delete(onePath, { path: { ...path, transaction_id } })
+  return { ...rig, account, path, post, refusal, dryRun, replace, cancel }
+}
+
+test('what is accepted and unfinished is reserved: it is refused what the balance does not suffice for beside it', async () => {
+  const { chain, account, post, refusal, dryRun, database_file } = await start(10n * ether)
+  // Beyond 64 bits, and to the last digit.
+  await post(6n * ether)
+  expect((await dryRun()).reserved).toBe(`${6n * ether + fee}`)
+  const room = 4n * ether - 2n * fee
+  expect(await refusal(room + 1n)).toBe(
+    `costs up to ${room + 1n + fee} wei with gas, and the balance is ${10n * ether}; ` +
+      `accepted transactions that are not mined yet cost up to ${6n * ether + fee} of it`,
+  )
+  expect((await dryRun({ value: `${room + 1n}` })).accepted).toBe(false)
+  expect(await refusal(room)).toBeUndefined()
+  expect(await refusal(0n)).toMatch(/balance/)
+  await account.finished(chain.mine)
+  expect((await dryRun()).reserved).toBe('0')
+  // The balance of a second ago, which both transactions have spent since, is not believed.
+  expect(await refusal(ether)).toMatch(/and the balance is \d{14}$/)
+
+  const db = new Database(database_file, { readonly: true })
+  expect(db.prepare('SELECT reserved FROM accounts WHERE address = ?').pluck().get(account.address)).toBe('0')
+  expect(db.prepare('SELECT count(*) FROM transactions WHERE reserved IS NOT NULL').pluck().get()).toBe(0)
+  db.close()
+})
+
+test('of 20 requests at once those are accepted that the balance suffices for', async () => {
+  const { refusal } = await start(7n * (ether + fee))
+  const refusals = await Promise.all(Array.from({ length: 20 }, () => refusal(ether)))
+  expect(refusals.filter((message) => message === undefined)).toHaveLength(7)
+})
+
+test('a replacement counts in the place of what it replaces, and a canceled transaction is released', async () => {
+  const { proxy, restart, post, replace, cancel, dryRun } = await start(10n * ether)
+  // Nothing is signed without a look at the chain.
+  await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
+  const { id } = await post(6n * ether)
+  await replace(id, 9n * ether)
+  expect((await dryRun()).reserved).toBe(`${9n * ether + fee}`)
+  await expect(replace(id, 10n * ether)).rejects.toMatchObject({ status: 400, details: [{ path: '/body/value' }] })
+  await cancel(id)
+  expect((await dryRun()).reserved).toBe('0')
+})
+
+test('what a block has taken of the balance does not count twice before its receipt is seen', async () => {
+  const { chain, proxy, account, post, refusal } = await start(10n * ether)
+  const { id } = await post(6n * ether)
+  await until(
+    'the node has it',
+    async () => (await account.transactions()).find((one) => one.id === id)?.status === 'submitted',
+  )
+  await proxy.setFault({ kind: 'null_result', methods: ['eth_getTransactionReceipt'] })
+  await chain.mine()
+  // The balance is below 4 ETH now, and the 6 are reserved until somebody sees that they are gone.
+  await until('the balance of a second ago is forgotten', async () => (await refusal(2n * ether)) === undefined)
+  expect((await account.transactions()).find((one) => one.id === id)?.status).toBe('submitted')
+})
+
+test('warnings name what may delay a transaction, in a dry run and when sending, and a repetition tells them again', async () => {
+  const policies = { gas_price_cap: `${gwei / 2n}`, min_balance: `${9n * ether}` }
+  const { chain, client, post, dryRun, path } = await start(10n * ether, policies)
+  await chain.setBaseFee(2n * gwei)
+  await chain.mine()
+  await chain.setBaseFee(2n * gwei)
+  const unpriced = { max_fee_per_gas: null, max_priority_fee_per_gas: null }
+  const codes = ['price_below_base_fee', 'price_limited_by_cap', 'low_balance_after']
+  expect((await dryRun({ ...unpriced, value: `${ether}` })).warnings.map(({ code }) => code)).toEqual(codes)
+  const sent = await post(ether, unpriced, 'one')
+  expect(sent.warnings.map(({ code }) => code)).toEqual(codes)
+  expect(await post(ether, unpriced, 'one')).toEqual(sent)
+  const { data } = await client().get(onePath, { path: { ...path, transaction_id: sent.id } })
+  expect(data).not.toHaveProperty('warnings')
+})
+
+test('a long queue is warned of', async () => {
+  const { account, dryRun } = await start(10_000n * ether)
+  await account.send(99)
+  expect((await dryRun()).warnings).toEqual([])
+  await account.send(1)
+  expect((await dryRun()).warnings).toMatchObject([{ code: 'long_queue', message: expect.stringContaining('100') }])
+})

@@ -1,0 +1,130 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import type { Event, RelayerPoliciesPatch } from '../../client/index.ts'
+import { testChain, testFaultProxy } from '../support/chain.ts'
+import type { Fault } from '../support/fault-proxy.ts'
+import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const path = { relayer_id: 'demo' }
+const patience = { timeout: 20_000 }
+const gwei = 10n ** 9n
+const to = `0x${'5a'.repeat(20)}`
+const warn = 40
+
+/** A chain that makes blocks when it is told to, a proxy before it, and the relayer `demo` with 1 ETH. */
+async function start() {
+  const chain = await testChain({ noMining: true })
+  const proxy = await testFaultProxy(chain)
+  const { client, logged, data_dir } = await startTestService()
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [proxy.url], required_confirmations: 1, average_blocktime_ms: 500 },
+  })
+  const { data: relayer } = await client.get(base, { path })
+  await chain.setBalance(relayer.address, 10n ** 18n)
+  const get = async (nonce = 0) =>
+    (await client.get(`${base}/transactions/by-nonce/{nonce}`, { path: { ...path, nonce: `${nonce}` } })).data
+
+  return {
+    ...{ chain, proxy, client, get, address: relayer.address },
+    send: async (value: number) => {
+      const body = { to, value: `${value}`, gas_limit: 21_000 }
+      return (await client.post(`${base}/transactions`, { path, body })).data
+    },
+    patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) => client.patch(base, { path, body }),
+    says: (pattern: RegExp, nonce = 0) =>
+      expect.poll(async () => (await get(nonce)).status_reason, patience).toMatch(pattern),
+    /** The reasons that events told of, and those that the log told of. */
+    told() {
+      const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
+      const bodies = db.prepare<[], string>(`SELECT body FROM events WHERE event = 'transaction_waiting' ORDER BY key`)
+      const events = bodies.pluck().all()
+      db.close()
+      const codes = events.map((body) => {
+        const { payload } = JSON.parse(body) as Event
+        return payload.payload_type === 'transaction_waiting' ? [payload.nonce, payload.waiting_for] : payload
+      })
+      const lines = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'transaction waiting')
+      expect(lines.map(({ level, nonce, waiting_for }) => [level, nonce, waiting_for])).toEqual(
+        codes.map((code) => [warn, ...[code].flat()]),
+      )
+      return codes
+    },
+  }
+}
+
+test('a cap below the base fee is told, and taken back when the base fee falls', async () => {
+  const { chain, patch, send, says, told, get } = await start()
+  await chain.setBaseFee(10n * gwei)
+  await chain.mine()
+  await patch({ policies: { gas_price_cap: `${5n * gwei}` } })
+  const { id: transaction_id } = await send(1)
+  await says(/^Waits: the policy gas_price_cap \(5000000000\) is below the /)
+  expect(told()).toEqual([[0, 'price_cap']])
+  await chain.setBaseFee(gwei)
+  await until('it is mined', async () => (await get()).status === 'confirmed', chain.mine)
+  expect(await get()).toMatchObject({ id: transaction_id, status_reason: null })
+})
+
+test('a base fee above the price is told', async () => {
+  const { chain, send, says, told, get } = await start()
+  await send(1)
+  await expect.poll(async () => (await get()).status, patience).toBe('submitted')
+  await chain.setBaseFee(100n * gwei)
+  await chain.mine()
+  await says(/^Waits: the base fee \(\d+\) is above its price \(\d+\)$/)
+  expect(told()).toEqual([[0, 'base_fee']])
+})
+
+test('each reason is told once: a node that refuses, no funds, a node that is gone, a pause', async () => {
+  const { chain, proxy, send, says, patch, told, get, address } = await start()
+  const refusal: Fault = { kind: 'internal_error', methods: ['eth_sendRawTransaction'] }
+  await proxy.setFault(refusal)
+  await send(1)
+  await says(/^Waits: nodes refuse it: internal error$/)
+  await chain.setBalance(address, 0n)
+  await proxy.setFault(undefined)
+  await says(/^Waits: the balance does not suffice: .+/)
+  await proxy.setFault({ kind: 'http_500' })
+  await says(/^Waits: no node of the network answers/i)
+  await proxy.setFault(refusal)
+  await says(/^Waits: nodes refuse it/)
+  await patch({ paused: true })
+  await says(/^Waits: the relayer is paused$/)
+  await patch({ paused: false })
+  await chain.setBalance(address, 10n ** 18n)
+  await proxy.setFault(undefined)
+  await expect.poll(() => get(), patience).toMatchObject({ status: 'submitted', status_reason: null })
+  expect(told()).toEqual([
+    [0, 'node'],
+    [0, 'funds'],
+    [0, 'unreachable'],
+    [0, 'paused'],
+  ])
+})
+
+test('one event for 20 that wait: those behind name the first and its reason, and are told when they are first', async () => {
+  const { chain, proxy, send, says, told, client, get } = await start()
+  await send(1)
+  await expect.poll(async () => (await get()).status, patience).toBe('submitted')
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  for (let value = 2; value <= 20; value += 1) await send(value)
+  await says(/^Waits: nodes refuse it: internal error$/, 19)
+  // The first one is with the node and waits for nothing: nothing is told.
+  expect(told()).toEqual([])
+  await chain.mine()
+  await says(/^Waits: nodes refuse it/, 1)
+  await expect.poll(() => told(), patience).toEqual([[1, 'node']])
+
+  // What is not signed says nothing of its own.
+  await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
+  const { id } = await get(1)
+  await says(/^Waits: /, 1)
+  const last = await send(21)
+  await says(new RegExp(`^Waits: nonce 1 comes first \\(transaction ${id}\\): .+`), Number(last.nonce))
+  const { data } = await client.get(`${base}/transactions/`, { path, query: { per_page: 1 } })
+  expect(data[0]?.status_reason).toMatch(/nonce 1 comes first/)
+})

@@ -1,0 +1,116 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const count = 3_000
+const lot = 500
+const secondsOf = (n: number) => new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 1_000).toISOString()
+
+/** A notification with failed deliveries, one a second, each with an attempt; and one of somebody else. */
+function plant(file: string): void {
+  const db = new Database(file)
+  db.exec(`
+    INSERT INTO notifications (id, type, url) VALUES ('mine', 'webhook', 'http://127.0.0.1:1/'), ('other', 'webhook', 'http://127.0.0.1:1/');
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at) VALUES ('e', 1, 1, 'a', 's', '{}', '')`)
+  const insert = db.prepare(`
+    INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
+    SELECT 'd' || $n, key, 1, 's' || $n, 'failed', 0, $at FROM notifications WHERE id = $of`)
+  db.transaction(() => {
+    for (let n = 0; n < count; n += 1) insert.run({ n, at: secondsOf(n), of: 'mine' })
+    insert.run({ n: count, at: secondsOf(0), of: 'other' })
+    db.exec(`
+      INSERT INTO delivery_attempts (delivery_key, number, at, duration_ms, answer) SELECT key, 1, '', 1, 'no' FROM deliveries`)
+  })()
+  db.close()
+}
+
+function open(file: string) {
+  const store = openSqliteStore(file, {
+    now: () => 0,
+    makeId: () => crypto.randomUUID(),
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+  })
+  const keyOf = async (id: string) => (await store.targetKey(id)) as number
+  const total = async (id: string, states: ('pending' | 'delivered' | 'failed')[]) =>
+    (await store.listDeliveries(await keyOf(id), { offset: 0, limit: 0 }, states)).total_items
+  return { store, keyOf, total }
+}
+
+function planted() {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  open(file).store.close()
+  plant(file)
+  return file
+}
+
+test('failed deliveries are redelivered in lots, and after a restart from the next lot on', async () => {
+  const file = planted()
+  const first = open(file)
+  const since = 700
+  const key = await first.keyOf('mine')
+  expect(await first.store.redeliverFailed(key, secondsOf(since))).toBe(count - since)
+  expect(await first.total('mine', ['pending']), 'the first 500 are too old').toBe(0)
+  expect(await first.store.continueBulkChange()).toBe(true)
+  expect(await first.total('mine', ['pending'])).toBe(2 * lot - since)
+  first.store.close()
+
+  const second = open(file)
+  let lots = 0
+  while (await second.store.continueBulkChange()) {
+    lots += 1
+    expect(await second.total('mine', ['pending'])).toBeLessThanOrEqual((lots + 2) * lot - since)
+  }
+  expect(lots).toBe(count / lot - 1)
+  expect([await second.total('mine', ['pending']), await second.total('mine', ['failed'])]).toEqual([
+    count - since,
+    since,
+  ])
+  expect(await second.store.notificationHealth(key)).toMatchObject({ pending: count - since, failed: since })
+  expect(await second.total('other', ['failed']), 'of somebody else').toBe(1)
+  second.store.close()
+})
+
+test('a notification that becomes disabled gives up in lots; enabled meanwhile, it goes on with what is left', async () => {
+  const file = planted()
+  const { store, keyOf, total } = open(file)
+  const key = await keyOf('mine')
+  await store.redeliverFailed(key, secondsOf(0))
+  while (await store.continueBulkChange());
+  const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, status: 410, error: null, answer: null }
+  const [due] = await store.dueDeliveries(key, 1, 1)
+  const verdict = { status: 'failed' as const, failures: 1, next_at: 0, disable: 'gone' }
+  await store.settleDelivery({ delivery_key: due?.key as number, notification_key: key, attempt, ...verdict })
+  expect(await total('mine', ['failed'])).toBe(lot + 1)
+  await store.continueBulkChange()
+  expect(await total('mine', ['failed'])).toBe(2 * lot + 1)
+  await store.updateNotification('mine', { url: 'http://127.0.0.1:2/', former_until: 0 })
+  while (await store.continueBulkChange());
+  expect(await total('mine', ['pending'])).toBe(count - 2 * lot - 1)
+  store.close()
+})
+
+test('the service goes on with a removal that was cut short', async () => {
+  const before = await startTestService()
+  await before.close()
+  const file = join(before.data_dir, 'relayer.sqlite')
+  plant(file)
+  const { store } = open(file)
+  expect(await store.deleteNotification('mine')).toBe('deleted')
+  store.close()
+  const db = new Database(file, { readonly: true })
+  const left = db
+    .prepare<[string], number>(
+      'SELECT COUNT(*) FROM deliveries WHERE NOT EXISTS (SELECT 1 FROM notifications WHERE key = notification_key AND id = ?)',
+    )
+    .pluck()
+  expect(left.get('other')).toBe(count - 100)
+  await startTestService({ DATA_DIR: before.data_dir, RETENTION_DAYS_DELIVERIES: '0', RETENTION_DAYS_EVENTS: '0' })
+  await until('nothing is left', () => left.get('other') === 0)
+  expect(db.prepare('SELECT COUNT(*) FROM delivery_attempts').pluck().get(), 'of the other one').toBe(1)
+  expect(db.prepare('SELECT COUNT(*) FROM delivery_blocks').pluck().get(), 'of the other one').toBe(2)
+  db.close()
+})

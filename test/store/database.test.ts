@@ -1,0 +1,117 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+function connectForTest(file: string) {
+  const connection = connect(file)
+  onTestFinished(connection.close)
+  return connection
+}
+
+test('every connection writes through to the disk, in WAL mode, with foreign keys held', () => {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  for (const opening of ['the first', 'a later']) {
+    const { db } = connectForTest(file)
+    const value = (name: string) => db.pragma(name, { simple: true })
+    expect.soft(value('journal_mode'), opening).toBe('wal')
+    // 2 is FULL: with NORMAL (1) a power cut takes back commits that were answered.
+    expect.soft(value('synchronous'), opening).toBe(2)
+    expect.soft(value('foreign_keys'), opening).toBe(1)
+    expect.soft(value('busy_timeout'), opening).toBeGreaterThan(0)
+  }
+})
+
+test('a database that cannot be in WAL mode is refused', () => {
+  expect(() => connect(':memory:')).toThrow(/journal_mode/)
+})
+
+test('every table is STRICT, and the schema’s number is that of its newest migration', () => {
+  const { db } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
+  const tables = db.pragma('table_list') as { name: string; schema: string; strict: number }[]
+  const lax = tables.filter(({ name, schema, strict }) => schema === 'main' && !name.startsWith('sqlite_') && !strict)
+  expect(lax).toEqual([])
+  const migrations = readdirSync(join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations'))
+  expect(migrations.sort()).toEqual(migrations.map((_, index) => `${String(index + 1).padStart(4, '0')}.sql`))
+  expect(db.pragma('user_version', { simple: true })).toBe(migrations.length)
+})
+
+test('a database of a newer version is refused, and stays as it was', async () => {
+  const { data_dir, close } = await startTestService()
+  await close()
+  const db = new Database(join(data_dir, 'relayer.sqlite'))
+  onTestFinished(() => void db.close())
+  db.pragma('user_version = 99')
+  await expect(startTestService({ DATA_DIR: data_dir })).rejects.toThrow(/schema 99.*newer version/)
+  expect(db.pragma('user_version', { simple: true })).toBe(99)
+})
+
+test('no statement is compiled anew with every execution: beside ORDER BY and the like parameters stand behind a +', () => {
+  const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'sqlite')
+  const statements = readdirSync(folder).flatMap((name) =>
+    [...readFileSync(join(folder, name), 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text),
+  )
+  const ordered = statements.filter((text) => /^\W*(?:SELECT|WITH).*(?:ORDER BY|LIMIT|\bmin\(|\bmax\()/s.test(text))
+  expect(ordered.length).toBeGreaterThan(20)
+  expect(ordered.filter((text) => /(?:[=<>]|LIMIT|OFFSET) [?$](?!\{)/.test(text))).toEqual([])
+})
+
+test('what throws inside a write leaves nothing behind, and the generation as it was', () => {
+  const { db, writeCached, generation } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
+  const before = generation()
+  const failing = () =>
+    writeCached(() => {
+      db.exec("INSERT INTO notifications (id, type, url) VALUES ('a', 'webhook', 'https://example.com')")
+      throw new Error('after the insert')
+    })
+  expect(failing).toThrow('after the insert')
+  expect(db.prepare('SELECT count(*) FROM notifications').pluck().get()).toBe(0)
+  expect(generation()).toBe(before)
+})
+
+test('the generation moves in every connection when one of them changes what is cached, and only then', () => {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  const one = connectForTest(file)
+  const other = connectForTest(file)
+  const start = one.generation()
+  expect(other.generation()).toBe(start)
+  one.write(() => undefined)
+  expect([one.generation(), other.generation()]).toEqual([start, start])
+  one.writeCached(() => undefined)
+  expect([one.generation(), other.generation()], 'nothing was written').toEqual([start, start])
+  const rename = (connection: typeof one) =>
+    connection.writeCached(() =>
+      connection.db.exec("UPDATE vault_check SET sealed = x'00'; INSERT OR REPLACE INTO vault_check VALUES (1, x'01')"),
+    )
+  rename(one)
+  expect([one.generation(), other.generation()]).toEqual([start + 1, start + 1])
+  rename(other)
+  rename(one)
+  expect([one.generation(), other.generation()]).toEqual([start + 3, start + 3])
+})
+
+test.runIf(existsSync('/proc/locks'))('a connection that ends takes no lock from another of the same process', () => {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  const first = connect(file)
+  const second = connectForTest(file)
+  const inode = `:${statSync(`${file}-shm`).ino} `
+  // Without its lock the next process to come takes the index for one that nobody uses, and truncates it.
+  const locks = () =>
+    readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(inode)).length
+  expect(locks()).toBe(1)
+  first.close()
+  expect(locks()).toBe(1)
+  expect(second.generation()).toBe(second.db.prepare('SELECT value FROM generation').pluck().get())
+})
+
+test('two services that start at once on an empty folder both work, on one database with one demo relayer', async () => {
+  const DATA_DIR = temporaryFolder()
+  const services = await Promise.all([startTestService({ DATA_DIR }), startTestService({ DATA_DIR })])
+  const [one, other] = await Promise.all(services.map(({ client }) => client.get('/api/v1/relayers')))
+  expect(one?.pagination.total_items).toBe(1)
+  expect(other).toEqual(one)
+})

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { inOneCommit } from '../../server/store/sqlite/group-commit.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+/** A table of the test's own, and how many database transactions were committed or rolled back. */
+function start() {
+  let commits = 0
+  const observer = {
+    committed() {
+      commits += 1
+    },
+  }
+  const connection = connect(join(temporaryFolder(), 'test.sqlite'), { observer })
+  onTestFinished(connection.close)
+  const { db } = connection
+  db.exec('CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT')
+  const insert = db.prepare<[number]>('INSERT INTO numbers VALUES (?)')
+  const all = db.prepare<[], number>('SELECT number FROM numbers ORDER BY number').pluck()
+  const add = (number: number) => Number(insert.run(number).lastInsertRowid)
+  return { connection, add, rows: () => all.all(), commits: () => commits }
+}
+
+test('what several verbs write in one turn is one commit', async () => {
+  const { connection, add, rows, commits } = start()
+  const [first, second] = [inOneCommit(connection, add), inOneCommit(connection, (number: number) => -add(number))]
+  expect(await Promise.all([first(1), second(2), first(3)])).toEqual([1, -2, 3])
+  expect([rows(), commits()]).toEqual([[1, 2, 3], 1])
+})
+
+test('what fails fails alone', async () => {
+  const { connection, add, rows } = start()
+  const one = inOneCommit(connection, add)
+  const answers = await Promise.allSettled([one(1), one(2), one(2), one(3)])
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  await expect(one(3)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
+  expect(rows()).toEqual([1, 2, 3])
+})
+
+test('a commit that takes long leaves the rest to the next turn', async () => {
+  const { connection, add, rows, commits } = start()
+  const slow = inOneCommit(connection, (number: number) => {
+    for (const end = performance.now() + 11; performance.now() < end; );
+    return add(number)
+  })
+  await Promise.all([1, 2, 3].map(slow))
+  expect([rows(), commits()]).toEqual([[1, 2, 3], 3])
+})

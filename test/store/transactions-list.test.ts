@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { Transaction } from '../../generated/openapi.ts'
+import { createRelayer } from '../support/resources.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { changeTransaction, insertTransactions, transactionId } from '../support/transactions.ts'
+
+const listPath = '/api/v1/relayers/{relayer_id}/transactions/'
+const file = ({ data_dir }: TestService) => `${data_dir}/relayer.sqlite`
+
+test('a transaction has every key, null while it is unknown', async () => {
+  const service = await startTestService()
+  const { data: relayer } = await service.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
+  insertTransactions(file(service), 'demo', 1)
+  const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })
+  expect(data).toEqual([
+    {
+      id: transactionId('demo', 1),
+      relayer_id: 'demo',
+      hash: null,
+      from: relayer.address,
+      to: relayer.address,
+      value: '1',
+      data: null,
+      nonce: 0,
+      gas_limit: null,
+      gas_price: null,
+      max_fee_per_gas: null,
+      max_priority_fee_per_gas: null,
+      status: 'confirmed',
+      status_reason: null,
+      created_at: '2026-01-01T00:00:00.000Z',
+      sent_at: null,
+      confirmed_at: null,
+      signature: null,
+      speed: null,
+    },
+  ])
+})
+
+test('what is known is shown: amounts as decimal strings, signature and speed as objects', async () => {
+  const service = await startTestService()
+  insertTransactions(file(service), 'demo', 1)
+  const hash = `0x${'ab'.repeat(32)}`
+  const known: Partial<Transaction> = {
+    hash,
+    to: null,
+    value: (2n ** 256n - 1n).toString(),
+    data: '0x00ff',
+    nonce: Number.MAX_SAFE_INTEGER,
+    gas_limit: 21_000,
+    max_fee_per_gas: (2n ** 64n).toString(),
+    max_priority_fee_per_gas: '0',
+    status: 'failed',
+    status_reason: 'execution reverted',
+    sent_at: '2026-01-01T00:00:01.000Z',
+    confirmed_at: '2026-01-01T00:00:02.000Z',
+    signature: { r: hash, s: hash, sig: `0x${'cd'.repeat(65)}`, v: 1 },
+    speed: { tier: 'safe_low', percentile: 10 },
+  }
+  changeTransaction(file(service), transactionId('demo', 1), known)
+  const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })
+  expect(data[0]).toMatchObject(known)
+})
+
+test('the newest comes first, and each relayer has its own', async () => {
+  const service = await startTestService()
+  const { id } = await createRelayer(service.client)
+  const list = async (relayer_id: string) => {
+    const { data, pagination } = await service.client.get(listPath, { path: { relayer_id }, query: { per_page: 3 } })
+    return [pagination.total_items, ...data.map((transaction) => transaction.id)]
+  }
+  expect(await list('demo')).toEqual([0])
+  insertTransactions(file(service), 'demo', 12)
+  insertTransactions(file(service), id, 2)
+  expect(await list('demo')).toEqual([12, ...[12, 11, 10].map((sequence) => transactionId('demo', sequence))])
+  expect(await list(id)).toEqual([2, ...[2, 1].map((sequence) => transactionId(id, sequence))])
+})
+
+test('the path serves with and without the slash at its end', async () => {
+  const service = await startTestService()
+  insertTransactions(file(service), 'demo', 12)
+  const bodies = []
+  for (const end of ['transactions/', 'transactions', 'transactions/?page=1', 'transactions?page=1']) {
+    const response = await service.raw(`/api/v1/relayers/demo/${end}`)
+    expect(response.status, end).toBe(200)
+    bodies.push(await response.json())
+  }
+  for (const body of bodies) expect(body).toEqual(bodies[0])
+})
+
+test('an unknown relayer is named', async () => {
+  const { client } = await startTestService()
+  await expect(client.get(listPath, { path: { relayer_id: "it's~me" } })).rejects.toMatchObject({
+    status: 404,
+    message: "Relayer with ID it's~me not found",
+  })
+})
+
+test('a paused relayer still lists', async () => {
+  const service = await startTestService()
+  insertTransactions(file(service), 'demo', 1)
+  const path = { relayer_id: 'demo' }
+  await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { paused: true } })
+  expect((await service.client.get(listPath, { path })).data).toHaveLength(1)
+})
+
+test('the list of a relayer that takes a deleted one’s id starts empty', async () => {
+  const service = await startTestService()
+  insertTransactions(file(service), 'demo', 3)
+  const path = { relayer_id: 'demo' }
+  await service.client.delete('/api/v1/relayers/{relayer_id}', { path })
+  await expect(service.client.get(listPath, { path })).rejects.toMatchObject({ status: 404 })
+  await createRelayer(service.client, { id: 'demo', signer_id: 'demo' })
+  const { data, pagination } = await service.client.get(listPath, { path })
+  expect([data, pagination.total_items]).toEqual([[], 0])
+})
+
+/** How many bytes this process has read, from wherever. Linux only. */
+const bytesRead = () => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+
+test.runIf(process.platform === 'linux')(
+  'of 300,000 transactions, page 1 and page 30,000 cost the same: a few pages of the file',
+  async () => {
+    const seeded = await startTestService()
+    insertTransactions(file(seeded), 'demo', 300_000)
+    await seeded.close()
+    // SQLite's cache is empty in a new connection, so whatever a page needs is read from the file, and counted.
+    const cost = async (page: number) => {
+      const service = await startTestService({ DATA_DIR: seeded.data_dir })
+      const list = (number: number) =>
+        service.client.get(listPath, { path: { relayer_id: 'demo' }, query: { page: number } })
+      const before = bytesRead()
+      const { data, pagination } = await list(page)
+      const bytes = bytesRead() - before
+      expect(pagination).toEqual({ current_page: page, per_page: 10, total_items: 300_000 })
+      const newest = 300_000 - (page - 1) * 10
+      expect(data.map(({ id }) => id)).toEqual(
+        Array.from({ length: 10 }, (_, index) => transactionId('demo', newest - index)),
+      )
+      await service.close()
+      return bytes
+    }
+    // A walk over the table reads some 60 MB, one over its smallest index some 5 MB.
+    for (const page of [1, 2, 15_000, 30_000]) expect(await cost(page), `page ${page}`).toBeLessThan(256 * 1024)
+  },
+)
+
+test('a page of megabytes, which is read and sent in steps, is whole and in order; filtered and by HEAD too', async () => {
+  const service = await startTestService()
+  const count = 35
+  insertTransactions(file(service), 'demo', count)
+  const ids = Array.from({ length: count }, (_, index) => transactionId('demo', count - index))
+  // Of one the characters are more bytes than characters.
+  const reason = 'ä'.repeat(500)
+  // Every fifth is short, and read otherwise than the long ones.
+  const data = ids.map((_, index) => `0x${(index + 16).toString(16).repeat(index % 5 === 0 ? 999 : 60_000)}`)
+  for (const [index, id] of ids.entries())
+    changeTransaction(file(service), id, { data: data[index] as string, status_reason: reason })
+  for (const id of ids.filter((_, index) => index % 3 === 0)) changeTransaction(file(service), id, { status: 'failed' })
+
+  const read = async (query: string) => {
+    const answer = await service.raw(`/api/v1/relayers/demo/transactions?per_page=1000${query}`)
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    expect(Number(answer.headers.get('content-length'))).toBe(bytes.length)
+    return JSON.parse(bytes.toString('utf8'))
+  }
+  const { data: rows, ...envelope } = await read('')
+  expect(envelope).toEqual({
+    success: true,
+    error: '',
+    pagination: { current_page: 1, per_page: 1_000, total_items: count },
+  })
+  expect(rows.map(({ id }: Transaction) => id)).toEqual(ids)
+  expect(rows.map(({ data }: Transaction) => data)).toEqual(data)
+  expect(new Set(rows.map(({ status_reason }: Transaction) => status_reason))).toEqual(new Set([reason]))
+  const confirmed = await read('&status=confirmed')
+  expect(confirmed.data.map(({ id }: Transaction) => id)).toEqual(ids.filter((_, index) => index % 3 !== 0))
+
+  const head = await service.raw('/api/v1/relayers/demo/transactions?per_page=1000', { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(3_000_000)
+})

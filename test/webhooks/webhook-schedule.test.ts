@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { judge } from '../../server/webhooks/schedule.ts'
+
+const at = 1_000_000_000_000
+const answer = (status: number | null, retry_after_s?: number) => ({ status, error: 'x', answer: '', retry_after_s })
+const second = 1_000
+const hour = 3_600 * second
+
+test.each([200, 204, 299])('%d is a success', (status) => {
+  expect(judge(answer(status), 3, at - 200 * hour, at, 0.5, 1)).toMatchObject({ status: 'delivered', failures: 3 })
+})
+
+test('each failure waits longer, give or take a fifth, and after the tenth attempt it is given up', () => {
+  const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
+  for (const [failures, wait_s] of waits.entries()) {
+    for (const [chance, factor] of [
+      [0, 0.8],
+      [0.5, 1],
+      [1, 1.2],
+    ] as const) {
+      const verdict = judge(answer(500), failures, undefined, at, chance, 1)
+      expect(verdict).toMatchObject({ status: 'pending', failures: failures + 1 })
+      expect(Math.abs(verdict.next_at - at - wait_s * second * factor)).toBeLessThanOrEqual(1)
+    }
+  }
+  expect(judge(answer(500), 9, undefined, at, 0.5, 1)).toMatchObject({ status: 'failed', failures: 10 })
+})
+
+test.each([
+  ['shorter than the schedule', 2, 2],
+  ['longer than the schedule', 7_200, 7_200],
+  ['at least a second', 0, 1],
+  ['at most a day', 1_000_000, 86_400],
+])('Retry-After replaces the wait: %s', (_, asked_s, wait_s) => {
+  expect(judge(answer(503, asked_s), 1, undefined, at, 0, 1).next_at).toBe(at + wait_s * second)
+})
+
+test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('%s is a failure like any other', (status) => {
+  expect(judge(answer(status), 0, undefined, at, 0.5, 1)).toMatchObject({ status: 'pending', next_at: at + 5 * second })
+})
+
+test('410 disables at once', () => {
+  expect(judge(answer(410), 0, undefined, at, 0.5, 1)).toMatchObject({
+    status: 'failed',
+    disable: expect.stringContaining('410'),
+  })
+})
+
+test('nothing but failures for 120 hours disables, and not a moment before', () => {
+  expect(judge(answer(500), 2, at - 120 * hour + 1, at, 0.5, 1).disable).toBeUndefined()
+  expect(judge(answer(500), 2, at - 120 * hour, at, 0.5, 1)).toMatchObject({ status: 'failed' })
+  expect(judge(answer(500), 2, at - 120 * hour, at, 0.5, 1).disable).toContain('120 hours')
+})
+
+test('a scale makes all of it as much shorter', () => {
+  expect(judge(answer(500), 0, undefined, at, 0.5, 0.001).next_at).toBe(at + 5)
+  expect(judge(answer(500), 2, at - 120 * 3_600, at, 0.5, 0.001).disable).toBeDefined()
+})

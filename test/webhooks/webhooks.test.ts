@@ -1,0 +1,248 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { verifyWebhook } from '../../client/webhook.ts'
+import { testChain } from '../support/chain.ts'
+import { hold, startReceiver } from '../support/receiver.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const demo = { path: { relayer_id: 'demo' } }
+const other = `0x${'5a'.repeat(20)}`
+const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+/** A second of the schedule takes a millisecond. */
+const fast = { WEBHOOK_TIME_SCALE: '0.001' }
+
+async function reportTo(service: TestService, url: string, id = 'hook') {
+  await service.client.post('/api/v1/notifications', { body: { id, url, signing_key } })
+  await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: id } })
+  return { path: { notification_id: id } }
+}
+
+const pause = (service: TestService, paused: boolean) =>
+  service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
+
+test('each state of a transaction is delivered once, in order, signed, without holes', async () => {
+  const chain = await testChain({ blockTime_s: 0.3 })
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const { client } = service
+  const path = { network_id: 'evm:local' }
+  await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  await reportTo(service, receiver.url)
+  const relayer = await client.get('/api/v1/relayers/{relayer_id}', demo)
+  await chain.setBalance(relayer.data.address, 10n ** 20n)
+  const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+    ...demo,
+    query: { wait: 'confirmed' },
+    body: { to: relayer.data.address, value: '1' },
+  })
+
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(5)
+  const payloads = receiver.got.map(({ event }) => event.payload as { status: string })
+  expect(payloads.map(({ status }) => status)).toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
+  expect(receiver.got.map(({ event }) => event.sequence)).toEqual([1, 2, 3, 4, 5])
+  const { warnings: _, ...transaction } = data
+  expect(payloads.at(-1)).toEqual({ payload_type: 'transaction', ...transaction })
+  for (const { headers, body, event } of receiver.got) {
+    expect(await verifyWebhook(signing_key, headers, body)).toEqual(event)
+    expect(headers['webhook-id']).toBe(event.id)
+  }
+})
+
+test('a pause, and its end, are told', async () => {
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  await reportTo(service, receiver.url)
+  await pause(service, true)
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(2)
+  expect(receiver.got.map(({ event }) => event)).toMatchObject([
+    {
+      event: 'relayer_state_update',
+      payload: { payload_type: 'relayer_disabled', relayer: { id: 'demo', paused: true } },
+    },
+    { event: 'relayer_state_update', payload: { payload_type: 'relayer_enabled', retry_count: 0 } },
+  ])
+})
+
+test('a balance that falls below the policy is told once, and again after it has recovered', async () => {
+  const chain = await testChain()
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const { client } = service
+  const path = { network_id: 'evm:local' }
+  await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  await reportTo(service, receiver.url)
+  const min_balance = (10n ** 18n).toString()
+  const { data } = await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { min_balance } } })
+  const send = () => {
+    const query = { wait: 'confirmed' } as const
+    return client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      ...demo,
+      query,
+      body: { to: other, value: '1' },
+    })
+  }
+  const told = () =>
+    receiver.got.map(({ event }) => event.payload).filter((payload) => payload.payload_type === 'relayer_low_balance')
+
+  // Spent by the first; the second is refused, and tells nothing new.
+  for (const times of [1, 2]) {
+    await chain.setBalance(data.address, 10n ** 18n)
+    await send()
+    await expect.poll(() => told().length, { timeout: 10_000 }).toBe(times)
+    await expect.poll(async () => send().then(String, ({ details }) => details?.[0]?.path)).toBe('policies/min_balance')
+    await chain.setBalance(data.address, 10n ** 19n)
+    await expect.poll(async () => send().then(() => 'sent', String), { timeout: 10_000 }).toBe('sent')
+  }
+  expect(told()).toHaveLength(2)
+  expect(told()[0]).toMatchObject({ relayer: { id: 'demo' }, min_balance })
+  expect(BigInt(told()[0]?.balance ?? '0')).toBeLessThan(10n ** 18n)
+})
+
+test('a failure is tried again with the same id and bytes, and nothing of the same relayer overtakes it', async () => {
+  let failures = 4
+  const receiver = await startReceiver((_, response) => {
+    failures -= 1
+    if (failures >= 0) response.writeHead(failures % 2 ? 500 : 302, { Location: '/elsewhere' }).end('no')
+  })
+  const service = await startTestService({ ...fast, WEBHOOK_TIME_SCALE: '0.00001' })
+  const hook = await reportTo(service, receiver.url)
+  await pause(service, true)
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(6)
+  const first = receiver.got.slice(0, 5)
+  expect(new Set(first.map(({ body }) => body)).size).toBe(1)
+  expect(new Set(first.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  expect(receiver.got.map(({ event }) => event.sequence)).toEqual([1, 1, 1, 1, 1, 2])
+
+  const read = () => service.client.get('/api/v1/notifications/{notification_id}/deliveries', hook)
+  await expect.poll(async () => (await read()).data.map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  const attempts = (await read()).data[1]?.attempts ?? []
+  expect(attempts.map(({ status }) => status)).toEqual([500, 302, 500, 302, 204])
+  expect(attempts[1]).toMatchObject({ error: 'A redirect is not followed', answer: 'no' })
+})
+
+test('410 disables; an update of the url enables, and what failed is delivered again', async () => {
+  let gone = true
+  const receiver = await startReceiver((_, response) => void (gone && response.writeHead(410).end()))
+  const service = await startTestService()
+  const hook = await reportTo(service, receiver.url)
+  const { client } = service
+  const health = async () => (await client.get('/api/v1/notifications/{notification_id}/health', hook)).data
+  await pause(service, true)
+  await expect.poll(async () => (await health()).status, { timeout: 10_000 }).toBe('disabled')
+  await pause(service, false)
+  expect(await health()).toMatchObject({ failed: 2, pending: 0, disabled_reason: expect.stringContaining('410') })
+  const since = { since: '2020-01-01T00:00:00Z' }
+  const again = () => client.post('/api/v1/notifications/{notification_id}/redeliver', { ...hook, body: since })
+  await expect(again()).rejects.toMatchObject({ status: 409 })
+
+  gone = false
+  await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
+  expect((await again()).data).toEqual({ redelivered: 2 })
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 1, 2])
+  expect(receiver.got[0]?.body).toBe(receiver.got[1]?.body)
+
+  const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
+  const path = { ...hook.path, delivery_id: latest?.id ?? '' }
+  await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(4)
+  const unknown = { ...hook.path, delivery_id: 'nothing' }
+  await expect(
+    client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path: unknown }),
+  ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
+})
+
+test('what an old address answers does not disable the new one', async () => {
+  const answers: ServerResponse[] = []
+  const old = await startReceiver((_, response) => {
+    hold(response)
+    answers.push(response)
+  })
+  const receiver = await startReceiver()
+  const service = await startTestService(fast)
+  const { client } = service
+  const hook = await reportTo(service, old.url)
+  await pause(service, true)
+  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
+  answers[0]?.writeHead(410).end()
+  await pause(service, false)
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 2])
+  expect((await client.get('/api/v1/notifications/{notification_id}/health', hook)).data.status).toBe('enabled')
+})
+
+test('a notification that is deleted while it is delivered to leaves nothing behind, and no error', async () => {
+  const answers: ServerResponse[] = []
+  const receiver = await startReceiver((_, response) => {
+    hold(response)
+    answers.push(response)
+  })
+  const service = await startTestService()
+  const { client } = service
+  const hook = await reportTo(service, receiver.url)
+  await pause(service, true)
+  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
+  await client.delete('/api/v1/notifications/{notification_id}', hook)
+  answers[0]?.writeHead(200).end()
+  // It ends when what is under way has ended.
+  await service.close()
+  expect(service.logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([])
+})
+
+test('one target that never answers delays no other', async () => {
+  const hole = await startReceiver((_, response) => hold(response))
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  await reportTo(service, hole.url, 'hole')
+  await pause(service, true)
+  await expect.poll(() => hole.got.length, { timeout: 10_000 }).toBe(1)
+  await reportTo(service, receiver.url, 'well')
+  await pause(service, false)
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(1)
+})
+
+test('a replaced signing key goes on signing beside the new one; a removed one does not', async () => {
+  const receiver = await startReceiver()
+  const service = await startTestService()
+  const hook = await reportTo(service, receiver.url)
+  const send = async () => {
+    const { data } = await service.client.post('/api/v1/notifications/{notification_id}/test', hook)
+    expect(data).toMatchObject({ number: 1, status: 204, error: null })
+    const { headers, body } = receiver.got.at(-1) as (typeof receiver.got)[number]
+    return { headers, body }
+  }
+  const change = (key: string) =>
+    service.client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { signing_key: key } })
+  await change('another key')
+  const both = await send()
+  await verifyWebhook('another key', both.headers, both.body)
+  await verifyWebhook(signing_key, both.headers, both.body)
+  await change('')
+  const none = await send()
+  expect(none.headers['webhook-signature'] ?? none.headers['x-signature']).toBeUndefined()
+})
+
+test('events can be followed as a stream, and taken up again where it ended', async () => {
+  const service = await startTestService()
+  await pause(service, true)
+  await pause(service, false)
+  const follow = async (last: string, count: number) => {
+    const headers = { Authorization: `Bearer ${service.api_key}`, 'Last-Event-ID': last }
+    const response = await service.raw('/api/v1/relayers/demo/events', { headers })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const ids: number[] = []
+    let text = ''
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString('utf8')
+      ids.splice(0, ids.length, ...[...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id)))
+      if (ids.length >= count) break
+    }
+    return ids
+  }
+  expect(await follow('0', 2)).toEqual([1, 2])
+  const waiting = follow('2', 1)
+  await pause(service, true)
+  expect(await waiting).toEqual([3])
+})
