@@ -103,7 +103,12 @@ export async function startService(config: Config, world: World = {}): Promise<S
   const contract = world.contract ?? (await openContract(logger))
   const { operations } = contract
   const observation = await createObservation(config, {
-    ...{ store: () => store, chains: () => chains, operations, logger, now, elapsed },
+    store: () => store,
+    chains: () => chains,
+    operations,
+    logger,
+    now,
+    elapsed,
   })
   const { observer } = observation
   // What was acknowledged is on the disk; a new process reads what is really there.
@@ -127,7 +132,17 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, observer, makeId, now, elapsed })
     const sending = {
-      ...{ store, observer, makeId, now, elapsed, fees, seal, readSigned, kindOf, wrongChain, nonces },
+      store,
+      observer,
+      makeId,
+      now,
+      elapsed,
+      fees,
+      seal,
+      readSigned,
+      kindOf,
+      wrongChain,
+      nonces,
       findSigner: keyring.find,
       reach: chains.reach,
       changed() {
@@ -158,7 +173,11 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     const deliverer = createDeliverer({
-      ...{ store, observer, makeId, now, logger },
+      store,
+      observer,
+      makeId,
+      now,
+      logger,
       open: vault.open,
       send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
       scale: config.webhook_time_scale,
@@ -191,7 +210,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
 
     const retentionLease = createLease(store, 'retention')
     const retention = createRetention({
-      ...{ store, logger },
+      store,
+      logger,
       readClock: createBelievedClock({ store, now, elapsed, logger }).read,
       days: config.retention_days,
       claim: retentionLease.claim,
@@ -208,8 +228,17 @@ export async function startService(config: Config, world: World = {}): Promise<S
       seal: vault.seal,
       findSigner: keyring.find,
       enclose: keyring.enclose,
-      ...{ generateKey, openKeystore, messageDigest, typedDataDigest, hashTypedData, parseUnsigned, stateOf },
-      ...{ checkPolicies, checkFee, spendingOf, overLimit },
+      generateKey,
+      openKeystore,
+      messageDigest,
+      typedDataDigest,
+      hashTypedData,
+      parseUnsigned,
+      stateOf,
+      checkPolicies,
+      checkFee,
+      spendingOf,
+      overLimit,
       checkTarget,
       changed: sending.changed,
       sendTest: deliverer.test,
@@ -278,7 +307,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const metrics_url = await observation.serve()
     const server = await listen({
       listener: observation.around(app),
-      ...{ host: config.host, port: config.port, makeId: randomUUID, elapsed },
+      host: config.host,
+      port: config.port,
+      makeId: randomUUID,
+      elapsed,
       ended: observation.ended,
       times: world.http_times,
     })

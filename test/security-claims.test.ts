@@ -35,8 +35,13 @@ test('an audit trail whose hashes are computed again after an edit passes withou
 })
 
 const unsigned_transaction = Transaction.from({
-  ...{ type: 2, chainId: 31_337, nonce: 0, gasLimit: 21_000, maxFeePerGas: 1n },
-  ...{ to: `0x${'12'.repeat(20)}`, value: 1_000n },
+  type: 2,
+  chainId: 31_337,
+  nonce: 0,
+  gasLimit: 21_000,
+  maxFeePerGas: 1n,
+  to: `0x${'12'.repeat(20)}`,
+  value: 1_000n,
 }).unsignedSerialized
 
 test('the limits per day start again when somebody empties their table: it carries no MAC', async () => {

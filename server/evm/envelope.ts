@@ -77,7 +77,9 @@ export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Seal
 }
 
 const shownSignature = (type: number | null, chain_id: bigint, r: string, s: string, parity: 0 | 1) => ({
-  ...{ r, s, sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}` },
+  r,
+  s,
+  sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`,
   v: Number(vOf(type, chain_id, parity)),
 })
 

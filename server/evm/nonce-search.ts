@@ -92,8 +92,12 @@ export async function findByNonce(
   if (!listed) return undefined
   const { hash, to, value, input } = listed
   return {
-    ...{ hash: hash.toLowerCase(), block_number: high, block_hash: block.hash, to: to?.toLowerCase() ?? null },
-    ...{ value: BigInt(value), data: input.toLowerCase() },
+    hash: hash.toLowerCase(),
+    block_number: high,
+    block_hash: block.hash,
+    to: to?.toLowerCase() ?? null,
+    value: BigInt(value),
+    data: input.toLowerCase(),
   }
 }
 

@@ -45,8 +45,10 @@ export interface RpcLimits {
 }
 
 const default_limits: RpcLimits = {
-  ...{ max_batch: 100, max_batch_bytes: 512 * 1024 },
-  ...{ max_at_once: 4, max_waiting: 20_000 },
+  max_batch: 100,
+  max_batch_bytes: 512 * 1024,
+  max_at_once: 4,
+  max_waiting: 20_000,
 }
 
 interface Waiting extends RpcCall {

@@ -45,8 +45,12 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
   }
   const to = bytesIn(receiver).length === 0 ? null : toHex(bytesIn(receiver, 20))
   return {
-    ...{ chain_id, to, value: numberIn(amount), data: toHex(bytesIn(data)) },
-    ...{ gas_price: prices.at(-1) as bigint, gas_limit: numberIn(gas_limit) },
+    chain_id,
+    to,
+    value: numberIn(amount),
+    data: toHex(bytesIn(data)),
+    gas_price: prices.at(-1) as bigint,
+    gas_limit: numberIn(gas_limit),
     ...sealed(type, chain_id, fields),
   }
 }

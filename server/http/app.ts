@@ -117,7 +117,11 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppPart
     const auditEntry = recorder.begin(context, path)
     try {
       const result = await handler({
-        ...{ path, query, header, body, caller },
+        path,
+        query,
+        header,
+        body,
+        caller,
         deed: auditEntry,
         onClose: (callback: () => void) => onClose(response, callback),
       })

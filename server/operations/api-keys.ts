@@ -28,8 +28,15 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
       const id = makeId()
       const { token, secret_hash } = makeToken(id)
       const row: ApiKeyRow = {
-        ...{ id, secret_hash, former_hash: null, former_valid_until: null, last_used_at: null },
-        ...{ relayer_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
+        id,
+        secret_hash,
+        former_hash: null,
+        former_valid_until: null,
+        last_used_at: null,
+        relayer_ids: null,
+        allowed_cidrs: null,
+        rate_limit: null,
+        expires_at: null,
         ...readChanges(body),
         name: body.name,
         scopes: body.scopes,

@@ -148,7 +148,12 @@ export function createSubmit(parts: SubmitParts): Submit {
           key: row.key,
           revision: row.revision,
           set: {
-            ...{ to, value, data, gas_limit, valid_until, resign: row.status !== 'pending' },
+            to,
+            value,
+            data,
+            gas_limit,
+            valid_until,
+            resign: row.status !== 'pending',
             ...priceColumns(replacing),
             speed: { tier, percentile: fees.percentileOf[tier] },
             status_reason: null,

@@ -1,6 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Measures } from '../store/store.ts'
-import { createLatencies } from './latencies.ts'
 import type { Observer } from './observer.ts'
 
 /** A label that the world outside could make grow has at most as many values; what comes after them is `other`. */
@@ -40,22 +39,6 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
-  const requests = new Map<string, { labels: Record<string, string>; count: number }>()
-  const requestCounter = new Counter({
-    name: 'relayer_http_requests_total',
-    help: 'Requests by operation of the contract, method and class of the status',
-    labelNames: ['operation', 'method', 'status'],
-    registers,
-    collect() {
-      requestCounter.reset()
-      for (const { labels, count } of requests.values()) requestCounter.inc(labels, count)
-    },
-  })
-  const latencies = createLatencies()
-  registerHistogram(registry, 'relayer_http_request_duration_seconds', 'Time to the end of the answer', () =>
-    latencies.values('relayer_http_request_duration_seconds', 'operation'),
-  )
-
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers })
   const histogram = <Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) =>
@@ -63,22 +46,29 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
 
-  const signatures = { message: 0, typed_data: 0, transaction: 0, sent_transaction: 0 }
-  const signatureCounter = new Counter({
-    name: 'relayer_signatures_total',
-    help: 'Signatures by kind',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      signatureCounter.reset()
-      for (const [kind, count] of Object.entries(signatures)) signatureCounter.inc({ kind }, count)
-    },
-  })
+  const requests = counter(
+    'relayer_http_requests_total',
+    'Requests by operation of the contract, method and class of the status',
+    ['operation', 'method', 'status'],
+  )
+  const latencies = histogram(
+    'relayer_http_request_duration_seconds',
+    'Time to the end of the answer',
+    ['operation'],
+    request_s,
+  )
+  const signatures = counter('relayer_signatures_total', 'Signatures by kind', ['kind'])
+  for (const kind of ['message', 'typed_data', 'transaction', 'sent_transaction']) signatures.inc({ kind }, 0)
   const moved = counter('relayer_transaction_changes_total', 'Transactions that came to a status', ['status'])
   const paid = counter('relayer_fees_paid_wei_total', 'Fees of what has ended on the chain', ['chain_id'])
   const rpcCalls = counter('relayer_rpc_calls_total', 'Calls to nodes', ['host'])
   const rpcErrors = counter('relayer_rpc_errors_total', 'Exchanges with nodes that came to no answer', ['host'])
-  const rpcDurations = histogram('relayer_rpc_exchange_duration_seconds', 'Time of an context', ['host'], slow_s)
+  const rpcDurations = histogram(
+    'relayer_rpc_exchange_duration_seconds',
+    'Time of an exchange with a node',
+    ['host'],
+    slow_s,
+  )
   const attempts = counter('relayer_delivery_attempts_total', 'Attempts at deliveries', ['outcome'])
   const attemptDurations = histogram('relayer_delivery_attempt_duration_seconds', 'Time of an attempt', [], slow_s)
   const refusedRows = counter('relayer_rows_refused_total', 'Rows that another program has changed', ['table'])
@@ -111,9 +101,7 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
 
   return {
     observer: {
-      signed(kind) {
-        signatures[kind] += 1
-      },
+      signed: (kind) => signatures.inc({ kind }),
       moved: (status) => moved.inc({ status }),
       paid: (chain_id, fee) => paid.inc({ chain_id: chainOf(String(chain_id)) }, Number(fee)),
       delivered(outcome, duration_ms) {
@@ -137,13 +125,14 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
       },
     },
     requested({ operation, method, status, duration_ms }) {
-      // What came to no operation may be of any method that there is.
       const name = operation ?? 'none'
-      const key = `${name} ${operation === undefined ? '' : method} ${Math.floor(status / 100)}`
-      const known = requests.get(key)
-      if (known) known.count += 1
-      else requests.set(key, { labels: labelsOf(key), count: 1 })
-      latencies.observe(name, duration_ms)
+      // A request for no operation may have any method that there is, and one without an answer has no status.
+      requests.inc({
+        operation: name,
+        method: operation === undefined ? 'other' : method,
+        status: status === 0 ? 'none' : `${Math.floor(status / 100)}xx`,
+      })
+      latencies.observe({ operation: name }, duration_ms / 1_000)
     },
     contentType: registry.contentType,
     async expose() {
@@ -153,14 +142,10 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   }
 }
 
+/** A signature takes a third of the first. */
+const request_s = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const fast_s = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
 const slow_s = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
-
-/** The status of a request that was given up before its answer is `none`. */
-function labelsOf(key: string): Record<string, string> {
-  const [operation = '', method = '', hundreds = ''] = key.split(' ')
-  return { operation, method: method || 'other', status: hundreds === '0' ? 'none' : `${hundreds}xx` }
-}
 
 function createLimit(): (value: string) => string {
   const known = new Set<string>()
@@ -168,10 +153,4 @@ function createLimit(): (value: string) => string {
     if (known.size < max_label_values) known.add(value)
     return known.has(value) ? value : 'other'
   }
-}
-
-/** A histogram that is counted elsewhere: to the registry a metric is whatever answers `get`. */
-function registerHistogram(registry: Registry, name: string, help: string, values: () => unknown[]): void {
-  const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
-  registry.registerMetric({ name, get, reset() {} } as unknown as Metric)
 }

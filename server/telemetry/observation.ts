@@ -39,7 +39,7 @@ export interface Observed {
 
 /** What no setting asks for is not even loaded. */
 export async function createObservation(config: Config, observed: Observed): Promise<Observation> {
-  const log = createRequestLog(observed.logger, observed.now)
+  const log = createRequestLog(observed.logger)
   const metrics = await createMeters(config, observed)
   const traces = await createTracing(config, observed)
   const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]

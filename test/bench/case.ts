@@ -89,7 +89,9 @@ export async function assertSame(contenders: Contender[]): Promise<void> {
 export const get = (path: string): LoadRequest => ({ method: 'GET', path, headers: authorization })
 
 export const send = (method: 'POST' | 'PATCH', path: string, body: unknown): LoadRequest => ({
-  ...{ method, path, body: JSON.stringify(body) },
+  method,
+  path,
+  body: JSON.stringify(body),
   headers: { ...authorization, 'Content-Type': 'application/json' },
 })
 

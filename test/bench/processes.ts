@@ -91,8 +91,13 @@ export const startOurs = (data_dir: string, options: StartOptions = {}): Promise
   startServer('server/main.ts', {
     ...options,
     env: {
-      ...{ DATA_DIR: data_dir, PORT: '0', API_KEY: api_key, MASTER_KEY: master_key },
-      ...{ RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '10000000', ALLOW_PRIVATE_TARGETS: 'true' },
+      DATA_DIR: data_dir,
+      PORT: '0',
+      API_KEY: api_key,
+      MASTER_KEY: master_key,
+      RATE_LIMIT_PER_SECOND: '1000000',
+      RATE_LIMIT_BURST: '10000000',
+      ALLOW_PRIVATE_TARGETS: 'true',
       ...options.env,
     },
   })

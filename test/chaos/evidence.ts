@@ -102,8 +102,14 @@ export async function deepReorg(rig: Rig, _account: Account, kind: DeepReorg): P
 async function sendElsewhere({ chain }: Rig, key: string, nonce: number): Promise<string> {
   const wallet = new Wallet(key)
   const raw = await wallet.signTransaction({
-    ...{ type: 2, chainId: chain.chain_id, nonce, to: `0x${'0e'.repeat(20)}`, value: 7n, gasLimit: 21_000n },
-    ...{ maxFeePerGas: 100n * gwei, maxPriorityFeePerGas: 2n * gwei },
+    type: 2,
+    chainId: chain.chain_id,
+    nonce,
+    to: `0x${'0e'.repeat(20)}`,
+    value: 7n,
+    gasLimit: 21_000n,
+    maxFeePerGas: 100n * gwei,
+    maxPriorityFeePerGas: 2n * gwei,
   })
   const hash = await chain.rpc<string>('eth_sendRawTransaction', [raw])
   await until('it is in a block', async () => (await receiptOf(chain, hash)) !== null, chain.mine)
@@ -123,7 +129,9 @@ async function judged(
     ({ status, status_reason }) => status === 'failed' && status_reason === null,
   ).length
   return {
-    ...{ score, money: await account.money(foreign), expected: { withdrawn: score.withdrawn } },
+    score,
+    money: await account.money(foreign),
+    expected: { withdrawn: score.withdrawn },
     faults: { ...faults, unexplained },
     seen: { accepted: score.accepted },
   }

@@ -33,9 +33,22 @@ export const thief =
     if (!block) return { result }
     const forged = Array.from({ length: forged_nonces }, (_, nonce) => ({
       hash: keccak256(toUtf8Bytes(`forged ${nonce}`)),
-      ...{ type: '0x2', chainId: hex(31_337), from: address, to: address, nonce: hex(nonce), value: '0x1' },
-      ...{ gas: hex(21_000), input: '0x', maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1', gasPrice: '0x1' },
-      ...{ accessList: [], v: '0x0', yParity: '0x0', r: hex(2n ** 255n - 19n), s: hex(2n ** 200n - 3n) },
+      type: '0x2',
+      chainId: hex(31_337),
+      from: address,
+      to: address,
+      nonce: hex(nonce),
+      value: '0x1',
+      gas: hex(21_000),
+      input: '0x',
+      maxFeePerGas: '0x1',
+      maxPriorityFeePerGas: '0x1',
+      gasPrice: '0x1',
+      accessList: [],
+      v: '0x0',
+      yParity: '0x0',
+      r: hex(2n ** 255n - 19n),
+      s: hex(2n ** 200n - 3n),
     }))
     return { result: { ...block, transactions: forged } }
   }

@@ -90,7 +90,12 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
     const exit = fault === 'sync' ? await service.endsByItself() : undefined
     await service.stop()
     return {
-      ...{ fault, position, started: true, exit, acknowledged: done.length, refused: refused.length },
+      fault,
+      position,
+      started: true,
+      exit,
+      acknowledged: done.length,
+      refused: refused.length,
       wrong: [...wrong, ...faultsIn(folder, done, refused)],
     }
   } finally {

@@ -26,7 +26,9 @@ const fees = fc.tuple(amount, amount).map((pair) => pair.sort((one, other) => (o
 const prices = fc.oneof(
   amount.map((gas_price) => ({ kind: 'legacy' as const, gas_price })),
   fees.map(([max_priority_fee_per_gas, max_fee_per_gas]) => ({
-    ...{ kind: 'eip1559' as const, max_fee_per_gas, max_priority_fee_per_gas },
+    kind: 'eip1559' as const,
+    max_fee_per_gas,
+    max_priority_fee_per_gas,
   })),
 )
 const envelope = fc.record({
@@ -37,7 +39,11 @@ const envelope = fc.record({
     ),
     nonce: count,
   },
-  ...{ to, value: amount, data, gas_limit: count, prices },
+  to,
+  value: amount,
+  data,
+  gas_limit: count,
+  prices,
 })
 /** Numbers with leading zeros too, which a signature has once in 128 times. */
 const half = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
@@ -66,7 +72,12 @@ test('what is sent is written to the byte as ethers writes it, and read back', (
       const { chain_id, nonce, to, value, data, gas_limit, prices } = wanted
       const theirs = byEthers(
         {
-          ...{ chainId: chain_id, nonce, to, value, data: data ?? '0x', gasLimit: gas_limit },
+          chainId: chain_id,
+          nonce,
+          to,
+          value,
+          data: data ?? '0x',
+          gasLimit: gas_limit,
           ...(prices.kind === 'legacy'
             ? { type: 0, gasPrice: prices.gas_price }
             : { type: 2, maxFeePerGas: prices.max_fee_per_gas, maxPriorityFeePerGas: prices.max_priority_fee_per_gas }),

@@ -26,17 +26,32 @@ function listed(raw: string): ListedTransaction {
   const { r = '', s = '', yParity = 0 } = signature ?? {}
   const v = type === 0 ? 35n + 2n * chainId + BigInt(yParity) : BigInt(yParity)
   return {
-    ...{ hash: hash ?? '', from: from ?? '', type: hex(type ?? 0), chainId: hex(chainId), nonce: hex(nonce) },
-    ...{ to: one.to, value: hex(one.value), input: one.data, gas: hex(one.gasLimit) },
-    ...{ r: hex(BigInt(r)), s: hex(BigInt(s)), v: hex(v), gasPrice: hex(one.gasPrice ?? 0n) },
-    ...{ maxFeePerGas: hex(one.maxFeePerGas ?? 0n), maxPriorityFeePerGas: hex(one.maxPriorityFeePerGas ?? 0n) },
+    hash: hash ?? '',
+    from: from ?? '',
+    type: hex(type ?? 0),
+    chainId: hex(chainId),
+    nonce: hex(nonce),
+    to: one.to,
+    value: hex(one.value),
+    input: one.data,
+    gas: hex(one.gasLimit),
+    r: hex(BigInt(r)),
+    s: hex(BigInt(s)),
+    v: hex(v),
+    gasPrice: hex(one.gasPrice ?? 0n),
+    maxFeePerGas: hex(one.maxFeePerGas ?? 0n),
+    maxPriorityFeePerGas: hex(one.maxPriorityFeePerGas ?? 0n),
     accessList: one.accessList ?? [],
     ...(maxFeePerBlobGas !== null && { maxFeePerBlobGas: hex(maxFeePerBlobGas) }),
     ...(blobVersionedHashes && { blobVersionedHashes }),
     ...(authorizationList && {
       authorizationList: authorizationList.map(({ address, chainId, nonce, signature }) => ({
-        ...{ address, chainId: hex(chainId), nonce: hex(nonce) },
-        ...{ r: hex(BigInt(signature.r)), s: hex(BigInt(signature.s)), yParity: hex(signature.yParity) },
+        address,
+        chainId: hex(chainId),
+        nonce: hex(nonce),
+        r: hex(BigInt(signature.r)),
+        s: hex(BigInt(signature.s)),
+        yParity: hex(signature.yParity),
       })),
     }),
   }

@@ -131,8 +131,15 @@ function spawnService(folder: string, settings: Record<string, string>): ChildPr
   return spawn(process.execPath, ['--import', hook, 'server/main.ts'], {
     cwd: root,
     env: {
-      ...{ PATH, NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: master_key },
-      ...{ ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_BURST: '10000000', ...settings },
+      PATH,
+      NODE_ENV: 'production',
+      PORT: '0',
+      DATA_DIR: folder,
+      API_KEY: api_key,
+      MASTER_KEY: master_key,
+      ALLOW_PRIVATE_TARGETS: 'true',
+      RATE_LIMIT_BURST: '10000000',
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -20,8 +20,17 @@ const seed = 13
 
 /** Weights of the operations that a limited key sends in the worst form that is known. */
 const weights: Record<string, number> = {
-  ...{ sendTransaction: 8, replaceTransaction: 2, cancelPendingTransactions: 1, dryRunTransaction: 4, callRpc: 4 },
-  ...{ signMessage: 4, signTypedDataFull: 4, signTransaction: 4, listTransactions: 4, streamEvents: 2, getNonce: 1 },
+  sendTransaction: 8,
+  replaceTransaction: 2,
+  cancelPendingTransactions: 1,
+  dryRunTransaction: 4,
+  callRpc: 4,
+  signMessage: 4,
+  signTypedDataFull: 4,
+  signTransaction: 4,
+  listTransactions: 4,
+  streamEvents: 2,
+  getNonce: 1,
 }
 
 /** The worst requests that are known, and bodies of any shape. */

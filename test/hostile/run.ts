@@ -18,7 +18,10 @@ const { values, positionals: wanted } = parseArgs({
   },
 })
 const parts: Record<string, () => Promise<Finding[]>> = {
-  ...{ sockets, shutdown, bodies, lists },
+  sockets,
+  shutdown,
+  bodies,
+  lists,
   operations: () => operations(Number(values.rows)),
   random: () => random(Number(values.minutes)),
 }

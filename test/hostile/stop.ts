@@ -84,8 +84,14 @@ export async function stopUnderLoad(folder: string, options: StopOptions): Promi
 function start(folder: string, processes: number) {
   const { PATH = '' } = process.env
   const env = {
-    ...{ PATH, NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
-    ...{ ALLOW_PRIVATE_TARGETS: 'true', RELAYER_PROCESSES: `${processes}` },
+    PATH,
+    NODE_ENV: 'production',
+    PORT: '0',
+    DATA_DIR: folder,
+    API_KEY: api_key,
+    MASTER_KEY: '11'.repeat(32),
+    ALLOW_PRIVATE_TARGETS: 'true',
+    RELAYER_PROCESSES: `${processes}`,
   }
   const child: ChildProcess = spawn(process.execPath, ['server/main.ts'], {
     cwd: root,
@@ -138,7 +144,8 @@ function send(url: string, request_id: string, index: number): Promise<Sent> {
     ['POST', `${relayer}/sign`, '{"message":"Hello"}'],
   ][index % 4] as [string, string, string]
   const headers = {
-    ...{ Authorization: `Bearer ${api_key}`, 'X-Request-Id': request_id },
+    Authorization: `Bearer ${api_key}`,
+    'X-Request-Id': request_id,
     ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
     ...(path.endsWith('transactions') && { 'Idempotency-Key': request_id }),
   }

@@ -88,8 +88,13 @@ const fillNotifications = (db: Database.Database, rows: number) =>
 export function fillAudit(db: Database.Database, entries: number): void {
   const { append } = createTrail(db)
   const entry = (n: number): AuditEntry => ({
-    ...{ at: 1_750_000_000_000 + n, caller: 'somebody', operation: 'signMessage', relayer_id: 'demo', result: 200 },
-    ...{ subject: randomBytes(32).toString('hex'), request_id: randomUUID() },
+    at: 1_750_000_000_000 + n,
+    caller: 'somebody',
+    operation: 'signMessage',
+    relayer_id: 'demo',
+    result: 200,
+    subject: randomBytes(32).toString('hex'),
+    request_id: randomUUID(),
   })
   const fill = db.transaction(() => {
     for (let n = 0; n < entries; n += max_lot) append(Array.from({ length: max_lot }, (_, index) => entry(n + index)))

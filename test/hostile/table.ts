@@ -127,7 +127,9 @@ export const table: Record<string, Make> = {
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),
   callRpc: send('POST', '/relayers/demo/rpc', () => ({
-    ...{ jsonrpc: '2.0', id: 1, method: 'eth_call' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'eth_call',
     params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
   })),
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
@@ -166,7 +168,8 @@ export const table: Record<string, Make> = {
   deleteNetwork: send('DELETE', '/networks/evm:net-{attempt}'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({
-    ...{ name: `key-${attempt}`, scopes: ['sign'] },
+    name: `key-${attempt}`,
+    scopes: ['sign'],
     allowed_cidrs: Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`),
   })),
   getApiKey: send('GET', '/api-keys/{key}'),

@@ -47,7 +47,10 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
     return {
       'sign, 1 MiB': [
         {
-          ...{ name: 'text', method: 'POST', path: '/api/v1/relayers/demo/sign', type: 'application/json' },
+          name: 'text',
+          method: 'POST',
+          path: '/api/v1/relayers/demo/sign',
+          type: 'application/json',
           body: JSON.stringify({ message: 'x'.repeat(1_000_000) }),
         },
       ],

@@ -221,8 +221,14 @@ function createActor(world: World, history: History, node_count: number): (step:
 function signForeign({ wallet, chain }: World, nonce: number): Promise<string> {
   const { base_fee } = chain.prices
   return wallet.signTransaction({
-    ...{ type: 2, chainId: 31_337, nonce, to: someone, value: 7n, gasLimit: 21_000n },
-    ...{ maxFeePerGas: base_fee * 4n + tip, maxPriorityFeePerGas: tip },
+    type: 2,
+    chainId: 31_337,
+    nonce,
+    to: someone,
+    value: 7n,
+    gasLimit: 21_000n,
+    maxFeePerGas: base_fee * 4n + tip,
+    maxPriorityFeePerGas: tip,
   })
 }
 

@@ -105,10 +105,16 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
   async function launch(folder: string) {
     const life = { dead: false, left_behind: '' }
     const config = readConfig({
-      ...{ PORT: '0', DATA_DIR: folder, API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '1000000' },
+      PORT: '0',
+      DATA_DIR: folder,
+      API_KEY: api_key,
+      MASTER_KEY: '5a'.repeat(32),
+      RATE_LIMIT_BURST: '1000000',
     })
     const service = await startService(config, {
-      ...{ now: clock.now, elapsed: clock.elapsed, contract: await compiledContract() },
+      now: clock.now,
+      elapsed: clock.elapsed,
+      contract: await compiledContract(),
       logger: pino({ level: 'silent' }),
       openPost: nodes.openPost(() => life.dead),
     })
@@ -161,7 +167,16 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
   chain.mine()
 
   return {
-    ...{ chain, nodes, clock, relayer_id, address, wallet, sent, undurable, ask, crash },
+    chain,
+    nodes,
+    clock,
+    relayer_id,
+    address,
+    wallet,
+    sent,
+    undurable,
+    ask,
+    crash,
     crashes: () => crashes,
     crashAt(left, before) {
       countdown = { left, before }
@@ -201,7 +216,12 @@ async function prepare(
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'plain', config: { key } } })
   const { data } = await client.post('/api/v1/relayers', {
     body: {
-      ...{ name: 'model', network: 'local', network_type: 'evm', paused: false, signer_id: signer.id, policies },
+      name: 'model',
+      network: 'local',
+      network_type: 'evm',
+      paused: false,
+      signer_id: signer.id,
+      policies,
     },
   })
   return data.id

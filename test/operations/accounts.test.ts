@@ -28,7 +28,12 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
   await chain.setBalance(relayer.address, 100n * ether)
 
   return {
-    ...{ client, raw, chain, proxy, clock, address: relayer.address },
+    client,
+    raw,
+    chain,
+    proxy,
+    clock,
+    address: relayer.address,
     cut: () => proxy.setFault({ kind: 'connection_refused' }),
     balance: async () => (await client.get(`${base}/balance`, { path })).data,
     status: async () => (await client.get(`${base}/status`, { path })).data,

@@ -52,7 +52,10 @@ test('another tenant’s notification answers as one that does not exist, in eve
     expect.soft([await ask('of-a'), await ask('of-admin')], id).toEqual([missing, missing])
   }
   expect((await a.client.get(onePath, { path: { notification_id: 'of-a' } })).data).toEqual({
-    ...{ id: 'of-a', type: 'webhook', url, has_signing_key: true },
+    id: 'of-a',
+    type: 'webhook',
+    url,
+    has_signing_key: true,
   })
 })
 

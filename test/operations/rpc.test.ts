@@ -11,7 +11,8 @@ type Call = RpcCall & { id: number }
 type Behaviour = (calls: Call[], response: ServerResponse, isBatch: boolean) => unknown
 
 const answerOf = ({ id, method, params }: Call) => ({
-  ...{ jsonrpc: '2.0', id },
+  jsonrpc: '2.0',
+  id,
   result: method === 'eth_chainId' ? '0x1' : `${method} ${params.join()}`,
 })
 const well: Behaviour = (calls, _, isBatch) => (isBatch ? calls.map(answerOf) : answerOf(calls[0] as Call))

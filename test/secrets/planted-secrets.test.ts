@@ -72,9 +72,15 @@ test('no secret is in any answer, log line, metric, span or file, whatever goes 
 
   const data_dir = temporaryFolder()
   const service = spawnService({
-    ...{ DATA_DIR: data_dir, API_KEY: planted.api_key, MASTER_KEY: planted.master_key, LOG_LEVEL: 'trace' },
-    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_EXPORTER_OTLP_HEADERS: `authorization=${planted.collector}` },
-    ...{ METRICS_PORT: '0', WEBHOOK_TIME_SCALE: '0.001', RATE_LIMIT_BURST: '100000' },
+    DATA_DIR: data_dir,
+    API_KEY: planted.api_key,
+    MASTER_KEY: planted.master_key,
+    LOG_LEVEL: 'trace',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${planted.collector}`,
+    METRICS_PORT: '0',
+    WEBHOOK_TIME_SCALE: '0.001',
+    RATE_LIMIT_BURST: '100000',
   })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
   const [, metrics = ''] = await service.wrote(/Metrics\s+(\S+)\n/)

@@ -35,7 +35,12 @@ async function start(required_confirmations = 1) {
     return (await client.post(all, { path: { relayer_id: 'demo' }, query: { wait }, body: sent })).data
   }
   return {
-    ...{ client, chain, proxy, get, send, address: relayer.address },
+    client,
+    chain,
+    proxy,
+    get,
+    send,
+    address: relayer.address,
     cancel: async (transaction: { id: string }) => (await client.delete(one, { path: pathOf(transaction) })).data,
     replace: async (transaction: { id: string }, special: Partial<SendTransactionRequest> = {}) => {
       const sent = { to, value: '2000', gas_limit: 21_000, ...special }

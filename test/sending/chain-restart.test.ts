@@ -74,7 +74,9 @@ test('only on a test network, and only with the body that the contract has', asy
   // Without a body it is the plain request, whatever type an empty one claims.
   const bodyless = (headers: Record<string, string>, more: RequestInit = {}) =>
     raw('/api/v1/relayers/it/nonce/heal', {
-      ...{ method: 'POST', headers: { Authorization: `Bearer ${api_key}`, ...headers }, ...more },
+      method: 'POST',
+      headers: { Authorization: `Bearer ${api_key}`, ...headers },
+      ...more,
     }).then(({ status }) => status)
   expect(await bodyless({})).toBe(503)
   expect(await bodyless({ 'Content-Type': 'application/json' })).toBe(503)

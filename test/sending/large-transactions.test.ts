@@ -24,14 +24,32 @@ async function openWithRelayer() {
   })
   onTestFinished(() => store.close())
   await store.createNetwork({
-    ...{ id: 'evm:local', name: 'local', network_type: 'evm', chain_id: 31_337, rpc_urls: [] },
-    ...{ symbol: null, required_confirmations: 1, average_blocktime_ms: null, is_testnet: true },
-    ...{ explorer_urls: [], features: [], tags: [] },
+    id: 'evm:local',
+    name: 'local',
+    network_type: 'evm',
+    chain_id: 31_337,
+    rpc_urls: [],
+    symbol: null,
+    required_confirmations: 1,
+    average_blocktime_ms: null,
+    is_testnet: true,
+    explorer_urls: [],
+    features: [],
+    tags: [],
   })
   await store.createSigner({ id: 's', type: 'local', address, secret: new Uint8Array() })
   const relayer = await store.createRelayer({
-    ...{ id: 'r', name: 'r', network: 'local', network_type: 'evm', paused: false, signer_id: 's' },
-    ...{ notification_id: null, policies: {}, custom_rpc_urls: [], system_disabled: false, disabled_reason: null },
+    id: 'r',
+    name: 'r',
+    network: 'local',
+    network_type: 'evm',
+    paused: false,
+    signer_id: 's',
+    notification_id: null,
+    policies: {},
+    custom_rpc_urls: [],
+    system_disabled: false,
+    disabled_reason: null,
   })
   if (typeof relayer === 'string') throw new Error(relayer)
   const wanted = (id: string): NewTransaction => ({
@@ -45,8 +63,14 @@ async function openWithRelayer() {
       value: '1',
       data,
     },
-    ...{ gas_limit: 1, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null, speed: null },
-    ...{ valid_until: null, intent: 'send', status_reason: null },
+    gas_limit: 1,
+    gas_price: '1',
+    max_fee_per_gas: null,
+    max_priority_fee_per_gas: null,
+    speed: null,
+    valid_until: null,
+    intent: 'send',
+    status_reason: null,
   })
   return { store, relayer, commits, wanted }
 }

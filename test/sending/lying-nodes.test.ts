@@ -23,9 +23,22 @@ const received = async ({ chain }: Rig) => BigInt(await chain.rpc('eth_getBalanc
 
 /** A transfer that no key of the account signed, named as its own. */
 const unsignedListing = (from: string, nonce: number) => ({
-  ...{ hash: `0x${'ab'.repeat(32)}`, type: '0x2', chainId: '0x7a69', from, to: receiver, nonce: hex(nonce) },
-  ...{ value: '0x1', input: '0x', gas: '0x5208', gasPrice: '0x3b9aca00', maxFeePerGas: '0x3b9aca00' },
-  ...{ maxPriorityFeePerGas: '0x1', accessList: [], r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}`, v: '0x0' },
+  hash: `0x${'ab'.repeat(32)}`,
+  type: '0x2',
+  chainId: '0x7a69',
+  from,
+  to: receiver,
+  nonce: hex(nonce),
+  value: '0x1',
+  input: '0x',
+  gas: '0x5208',
+  gasPrice: '0x3b9aca00',
+  maxFeePerGas: '0x3b9aca00',
+  maxPriorityFeePerGas: '0x1',
+  accessList: [],
+  r: `0x${'11'.repeat(32)}`,
+  s: `0x${'22'.repeat(32)}`,
+  v: '0x0',
 })
 
 /**

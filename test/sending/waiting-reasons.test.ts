@@ -29,7 +29,11 @@ async function start() {
     (await client.get(`${base}/transactions/by-nonce/{nonce}`, { path: { ...path, nonce: `${nonce}` } })).data
 
   return {
-    ...{ chain, proxy, client, get, address: relayer.address },
+    chain,
+    proxy,
+    client,
+    get,
+    address: relayer.address,
     send: async (value: number) => {
       const body = { to, value: `${value}`, gas_limit: 21_000 }
       return (await client.post(`${base}/transactions`, { path, body })).data

@@ -32,7 +32,13 @@ export interface Score {
 /** How a score is when all is well. */
 export const clean = (accepted: number): Score => ({
   accepted,
-  ...{ withdrawn: 0, lost: 0, twice: 0, gaps: 0, hashes_per_nonce: 1, contradictions: 0, unfinished: 0 },
+  withdrawn: 0,
+  lost: 0,
+  twice: 0,
+  gaps: 0,
+  hashes_per_nonce: 1,
+  contradictions: 0,
+  unfinished: 0,
 })
 
 /** Every transaction of the account, by a walk through all blocks. */

@@ -128,7 +128,7 @@ test('every expression of the dashboard names metrics and labels that exist', as
   const types = new Map(
     [...(await answer.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
   )
-  const dashboard = JSON.parse(readFileSync(join(root, 'server', 'metrics', 'grafana.json'), 'utf8'))
+  const dashboard = JSON.parse(readFileSync(join(root, 'server', 'telemetry', 'grafana.json'), 'utf8'))
   const expressions: string[] = dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
     targets.map(({ expr }) => expr),
   )

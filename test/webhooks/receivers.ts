@@ -63,9 +63,16 @@ export async function startReceivers(options: AnswerOptions): Promise<Receivers>
     if (!isSuccess(answer)) history.faults += 1
     moment += 1
     const arrival: Arrival = {
-      ...{ target, headers: request.headers, body, event, at: Date.now(), arrived: moment, answer },
+      target,
+      headers: request.headers,
+      body,
+      event,
+      at: Date.now(),
+      arrived: moment,
+      answer,
       accepted: undefined,
-      ...{ sent: false, heard: false },
+      sent: false,
+      heard: false,
     }
     arrivals.push(arrival)
     // One that hangs is left when the service turns to another, and whose news comes first is chance.

@@ -112,7 +112,11 @@ export async function runTrial(options: TrialOptions): Promise<TrialResult> {
     const evidence = { arrivals, keys, toggled, sent, unanswered, followed, crowd, unsettled, errors, damage }
     return {
       ...(await judge(evidence)),
-      ...{ options, kills, errors, arrivals: arrivals.length, faults: faultsAmong(receivers) },
+      options,
+      kills,
+      errors,
+      arrivals: arrivals.length,
+      faults: faultsAmong(receivers),
       targets: scene.targets.length,
       relayers: scene.switches.length + scene.senders.length,
       duration_ms: performance.now() - began,

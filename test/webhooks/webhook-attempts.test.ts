@@ -16,11 +16,17 @@ async function listen(listener: RequestListener) {
 }
 
 const anywhere = createSendAttempt({
-  ...{ checkTarget: createTargetCheck(true), lookup: undefined, publicOnly: false, now: Date.now },
+  checkTarget: createTargetCheck(true),
+  lookup: undefined,
+  publicOnly: false,
+  now: Date.now,
 })
 const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
   createSendAttempt({
-    ...{ checkTarget: createTargetCheck(false), lookup: createLookup(false, resolve), publicOnly: true, now: Date.now },
+    checkTarget: createTargetCheck(false),
+    lookup: createLookup(false, resolve),
+    publicOnly: true,
+    now: Date.now,
   })
 
 /** What one attempt may cost at most, whatever the answer is. */

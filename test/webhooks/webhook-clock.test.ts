@@ -45,7 +45,14 @@ async function startClocked() {
   }
 
   return {
-    ...{ client, clock, target, receiver, events, deliveries, attempted, redeliverSince },
+    client,
+    clock,
+    target,
+    receiver,
+    events,
+    deliveries,
+    attempted,
+    redeliverSince,
     pause: (paused: boolean) => client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } }),
     health: async () => (await client.get('/api/v1/notifications/{notification_id}/health', hook)).data,
     update: (changes: { url?: string; signing_key?: string }) =>

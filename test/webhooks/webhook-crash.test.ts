@@ -39,15 +39,29 @@ function cleanEvidence() {
     const payload = { payload_type: sequence === 1 ? 'relayer_disabled' : 'relayer_enabled', relayer: { id: 'r' } }
     const event = { id: `event-${sequence}`, sequence, event: 'relayer_state_update', payload } as Arrival['event']
     return {
-      ...{ target: 't', headers: { 'webhook-id': event.id }, body: JSON.stringify(event), event, at: 0 },
-      ...{ arrived: sequence * 10, accepted: sequence * 10 + 1, sent: true, heard: true },
+      target: 't',
+      headers: { 'webhook-id': event.id },
+      body: JSON.stringify(event),
+      event,
+      at: 0,
+      arrived: sequence * 10,
+      accepted: sequence * 10 + 1,
+      sent: true,
+      heard: true,
       answer: { kind: 'status', status: 200, headers: {}, delay_ms: 0 },
     }
   })
   return {
-    ...{ arrivals, keys: new Map([['t', undefined as string | undefined]]), toggled: new Map([['r', 2]]) },
-    ...{ sent: new Set<string>(), unanswered: 0, followed: 0, crowd: 10, unsettled: 0 },
-    ...{ errors: [] as string[], damage: [] as string[] },
+    arrivals,
+    keys: new Map([['t', undefined as string | undefined]]),
+    toggled: new Map([['r', 2]]),
+    sent: new Set<string>(),
+    unanswered: 0,
+    followed: 0,
+    crowd: 10,
+    unsettled: 0,
+    errors: [] as string[],
+    damage: [] as string[],
   } satisfies Evidence
 }
 type Known = ReturnType<typeof cleanEvidence>

@@ -58,5 +58,12 @@ function matcher({ after, before, ...same }: AuditFilter): (entry: Entry) => boo
 }
 
 const read = ([sequence, at, caller, operation, relayer_id, subject, result, request_id]: AuditRow): Entry => ({
-  ...{ sequence, at, caller, operation, relayer_id, subject, result, request_id },
+  sequence,
+  at,
+  caller,
+  operation,
+  relayer_id,
+  subject,
+  result,
+  request_id,
 })

@@ -6,7 +6,6 @@ import type { Observer } from '../../telemetry/observer.ts'
 import type { AuditEntry, Deed } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 import { createRights, type Rights } from './rights.ts'
-import { openWalIndex } from './wal-index.ts'
 
 const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 const busy_timeout_ms = 5_000
@@ -116,8 +115,6 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   }
   const write = observer.committed ? timed(commit, observer.committed) : commit
 
-  // Who has the file alone keeps its index in memory, and has nobody to hear of.
-  const walIndex = alone ? undefined : openWalIndex(file)
   // data_version moves when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const rights = createRights(db, file, () => dataVersion.get() as number, migrationsText)
@@ -159,7 +156,6 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     },
     version: () => dataVersion.get() as number,
     generation() {
-      if (walIndex?.hasMoved() === false) return current
       const version = dataVersion.get()
       if (version !== seenVersion) {
         seenVersion = version
@@ -170,7 +166,6 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     close() {
       rights.close()
       db.close()
-      walIndex?.close()
     },
   }
 }

@@ -62,7 +62,13 @@ export function createEvents(
     if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
     const body = JSON.stringify(whole)
     const { lastInsertRowid: event_key } = insert.run({
-      ...{ id: whole.id, relayer_key, sequence, event, subject, body, timestamp },
+      id: whole.id,
+      relayer_key,
+      sequence,
+      event,
+      subject,
+      body,
+      timestamp,
     })
     const its = target.get(relayer_key)
     if (its) deliver.run({ id: makeId(), ...its, event_key, subject, now: time, timestamp })

@@ -46,7 +46,11 @@ async function timed(creates: number, work: () => Promise<void>, step = 1): Prom
 }
 
 const of = ({ key, id, chain_id, address }: { key: number; id: string; chain_id: number; address: string }) => ({
-  ...{ relayer_key: key, relayer_id: id, chain_id, from: address, to: address },
+  relayer_key: key,
+  relayer_id: id,
+  chain_id,
+  from: address,
+  to: address,
 })
 
 const wanted: Omit<NewTransaction, 'id' | keyof ReturnType<typeof of>> = {

@@ -37,7 +37,9 @@ export const signByContract: Case = (bench) => {
   const start = (size: string) => () => startServer('test/bench/servers/contract.ts', { arguments: [size] })
   return withServers([start('six'), start('all')], async (six, all) => {
     const contenders = Object.entries({ six, all } as Record<string, Server>).map(([name, server]) => ({
-      ...{ name, server, requests: [message] },
+      name,
+      server,
+      requests: [message],
     }))
     await assertSame(contenders)
     return {
@@ -53,7 +55,9 @@ export const signAtHalfLoad: Case = (bench) =>
     withServers([startBare, () => startOurs(folder)], async (bare, ours) => {
       await createBenchRelayer((ours as Server).url)
       const contender = (name: string, server: Server | undefined): Contender => ({
-        ...{ name, server: server as Server, requests: [message] },
+        name,
+        server: server as Server,
+        requests: [message],
       })
       const at = { connections: 50 }
       const most = await compare({ ...bench, rounds: 1 }, [contender('bare', bare), contender('ours', ours)], at)

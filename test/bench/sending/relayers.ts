@@ -28,10 +28,16 @@ export async function relayers(transactions: number, options: StageOptions): Pro
     rounds: Object.fromEntries(Object.keys(variants).map((name) => [name, []])),
     ratios: [
       ...['', ', gas_limit'].map((gas) => ({
-        ...{ figure: 'cpu_ms_per_tx', over: `10 relayers${gas}`, under: `1 relayer${gas}`, wanted: '<= 1.1' },
+        figure: 'cpu_ms_per_tx',
+        over: `10 relayers${gas}`,
+        under: `1 relayer${gas}`,
+        wanted: '<= 1.1',
       })),
       ...['1 relayer', '10 relayers'].map((name) => ({
-        ...{ figure: 'mined_per_s', over: name, under: `${name}, gas_limit`, wanted: '>= 0.8' },
+        figure: 'mined_per_s',
+        over: name,
+        under: `${name}, gas_limit`,
+        wanted: '>= 0.8',
       })),
     ],
   }

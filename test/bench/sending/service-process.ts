@@ -36,9 +36,14 @@ export async function startProcess(
   const child = spawn(process.execPath, [...node_args, ...node_flags, 'server/main.ts'], {
     cwd: root,
     env: {
-      ...{ NODE_ENV: 'production', ALLOW_PRIVATE_TARGETS: 'true', DATA_DIR: data_dir, PORT: port },
-      ...{ API_KEY: api_key, MASTER_KEY: '11'.repeat(32) },
-      ...{ RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' },
+      NODE_ENV: 'production',
+      ALLOW_PRIVATE_TARGETS: 'true',
+      DATA_DIR: data_dir,
+      PORT: port,
+      API_KEY: api_key,
+      MASTER_KEY: '11'.repeat(32),
+      RATE_LIMIT_PER_SECOND: '1000000',
+      RATE_LIMIT_BURST: '1000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -49,7 +54,8 @@ export async function startProcess(
   await until(() => fetch(`${url}/api/v1/ready`).then(({ ok }) => ok), 5)
   const ready_ms = performance.now() - started_at
   return {
-    ...{ url, ready_ms },
+    url,
+    ready_ms,
     cpu_ms: () => cpuOf_ms(child.pid ?? 0),
     rss_peak_mb: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
     async stop(signal) {

@@ -53,8 +53,12 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
   await client.post('/api/v1/networks', {
     body: {
-      ...{ name: 'bench', network_type: 'evm', chain_id: chain.chain_id, rpc_urls: [tap.url] },
-      ...{ required_confirmations: 1, ...(average_blocktime_ms && { average_blocktime_ms }) },
+      name: 'bench',
+      network_type: 'evm',
+      chain_id: chain.chain_id,
+      rpc_urls: [tap.url],
+      required_confirmations: 1,
+      ...(average_blocktime_ms && { average_blocktime_ms }),
     },
   })
   const relayers: Stage['relayers'] = []
@@ -68,9 +72,15 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   }
 
   const stage: Stage = {
-    ...{ chain, tap, service, client, relayers },
+    chain,
+    tap,
+    service,
+    client,
+    relayers,
     agent: new Agent({ keepAlive: true, maxSockets: connections }),
-    ...{ address: relayers[0]?.address ?? '', receiver: receiver.address, posted: 0 },
+    address: relayers[0]?.address ?? '',
+    receiver: receiver.address,
+    posted: 0,
     async restart() {
       stage.service = await startProcess(data_dir, { node_args, root, port: new URL(service.url).port })
     },

@@ -41,16 +41,28 @@ const held = {
 }
 const signs = signing({
   findSigner: async () => held,
-  ...{ messageDigest, typedDataDigest, observer: {} },
-  ...{ parseUnsigned: notMeasured, checkPolicies: notMeasured, checkFee: notMeasured, hashTypedData: notMeasured },
-  ...{ spendingOf: notMeasured, overLimit: notMeasured, store: { spend: notMeasured, doing: notMeasured } },
+  messageDigest,
+  typedDataDigest,
+  observer: {},
+  parseUnsigned: notMeasured,
+  checkPolicies: notMeasured,
+  checkFee: notMeasured,
+  hashTypedData: notMeasured,
+  spendingOf: notMeasured,
+  overLimit: notMeasured,
+  store: { spend: notMeasured, doing: notMeasured },
 })
 const elapsed = () => performance.now()
 const app = createApp({
   operations,
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authenticate: createAuthentication({
-    ...{ api_key, apiKeys: () => [], generation: () => 1, now: Date.now, noteUse() {}, trusted_proxies: [] },
+    api_key,
+    apiKeys: () => [],
+    generation: () => 1,
+    now: Date.now,
+    noteUse() {},
+    trusted_proxies: [],
   }),
   rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
   audit: createAudit(
@@ -65,7 +77,11 @@ const app = createApp({
   logger: pino(),
 })
 const { port } = await listen({
-  ...{ listener: app, host: '127.0.0.1', port: 0, makeId: randomUUID, elapsed },
+  listener: app,
+  host: '127.0.0.1',
+  port: 0,
+  makeId: randomUUID,
+  elapsed,
   ended() {},
 })
 process.once('SIGTERM', () => process.exit(0))
