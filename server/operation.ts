@@ -1,5 +1,5 @@
 import type { operations, Pagination } from '../generated/openapi.ts'
-import type { Deed } from './store/rows.ts'
+import type { PendingAuditEntry } from './store/rows.ts'
 
 /**
  * The types of the handlers, derived from the contract with no list of operations anywhere: a handler that is missing,
@@ -59,7 +59,7 @@ export interface OperationRequest<Id extends OperationId> {
   body: Body<Id>
   caller: Caller
   /** What the audit trail will say of it; the handler adds what was signed, or made. */
-  deed: Deed
+  auditEntry: PendingAuditEntry
   /** Calls back when the answer is written, or the client is gone. */
   onClose(callback: () => void): void
 }

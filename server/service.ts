@@ -31,7 +31,7 @@ import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
-import { readWanted } from './operations/transaction-request.ts'
+import { readTransactionRequest } from './operations/transaction-request.ts'
 import { createLookup, createTargetCheck } from './outbound/address-guard.ts'
 import { checkFee } from './policies/fee-policies.ts'
 import { checkPolicies, overLimit, spendingOf } from './policies/transaction-policies.ts'
@@ -144,7 +144,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       wrongChain,
       nonces,
       findSigner: keyring.find,
-      reach: chains.reach,
+      networkClient: chains.networkClient,
       changed() {
         waiting.changed()
         deliveries.look()
@@ -249,18 +249,18 @@ export async function startService(config: Config, world: World = {}): Promise<S
           relayer_key,
           last_event_id,
         ),
-      submit: createSubmit({ ...sending, preparation, readWanted, wake: worker.wake }),
-      dryRun: createDryRun({ ...sending, preparation, readWanted }),
+      submit: createSubmit({ ...sending, preparation, readTransactionRequest, wake: worker.wake }),
+      dryRun: createDryRun({ ...sending, preparation, readTransactionRequest }),
       waitUntil: waiting.until,
       hurry,
-      reach: chains.reach,
+      networkClient: chains.networkClient,
       nonceState: async (relayer, latest) => {
-        const reach = await chains.reach(relayer)
-        return nonces.state(relayer, reach?.chain ?? { blockHash: async () => undefined }, latest)
+        const networkClient = await chains.networkClient(relayer)
+        return nonces.state(relayer, networkClient?.chain ?? { blockHash: async () => undefined }, latest)
       },
-      async restart(relayer, deed) {
-        const reach = await chains.reach(relayer)
-        if (reach) await restartChain(relayer, reach, deed)
+      async restart(relayer, auditEntry) {
+        const networkClient = await chains.networkClient(relayer)
+        if (networkClient) await restartChain(relayer, networkClient, auditEntry)
       },
       async heal(relayer) {
         await healAccount(relayer)
@@ -277,9 +277,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
 
     /** An account at rest has no lane that follows its chain. */
     async function healAccount(relayer: RelayerRow): Promise<void> {
-      const reach = await chains.reach(relayer)
-      if (!reach) return
-      await nonces.heal(relayer, reach)
+      const networkClient = await chains.networkClient(relayer)
+      if (!networkClient) return
+      await nonces.heal(relayer, networkClient)
     }
 
     const app = createApp({

@@ -10,6 +10,7 @@ export default defineConfig({
     maxWorkers: 3,
     // A limit for what hangs, far above what a busy machine needs.
     testTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     hookTimeout: 120_000,
   },
 })

@@ -9,7 +9,7 @@ import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
 import { openVault, readSecrets } from '../secrets/first-start.ts'
-import type { Deed } from '../store/rows.ts'
+import type { PendingAuditEntry } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 
 /*
@@ -66,8 +66,15 @@ async function run(): Promise<void> {
   const handlers = apiKeys({ store, makeId, now: Date.now })
   const request = (operation: OperationId, result = 200) => {
     const who = { caller: caller.id, relayer_id: null, request_id: null }
-    const deed: Deed = { ...who, at: Date.now(), operation, subject: id || null, result, recorded: false }
-    return { query: undefined as never, header: undefined as never, caller, deed, onClose: () => {} }
+    const auditEntry: PendingAuditEntry = {
+      ...who,
+      at: Date.now(),
+      operation,
+      subject: id || null,
+      result,
+      recorded: false,
+    }
+    return { query: undefined as never, header: undefined as never, caller, auditEntry, onClose: () => {} }
   }
   const path = { api_key_id: id }
 

@@ -14,7 +14,7 @@ import { createRpc, type RpcLimits } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
 /** A network as a relayer reaches it. */
-export interface Reach {
+export interface NetworkClient {
   chain: Chain & ChainWatch
   /**
    * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
@@ -34,7 +34,7 @@ export interface Reach {
 
 export interface Chains {
   /** Undefined when the network is gone. */
-  reach(relayer: RelayerRow): Promise<Reach | undefined>
+  networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
 }
 
 const market_ms = 2_000
@@ -58,10 +58,10 @@ export function createChains(
   openPost: (url: string, max_bytes?: number) => Post = (url, max_bytes) => createPost(url, lookup, max_bytes),
 ): Chains {
   const networks = new Map<string, Network>()
-  const connections = new Map<string, Omit<Reach, 'network'>>()
+  const connections = new Map<string, Omit<NetworkClient, 'network'>>()
   let generation = 0
 
-  const connect = (chain_id: number, urls: RpcUrl[]): Omit<Reach, 'network'> => {
+  const connect = (chain_id: number, urls: RpcUrl[]): Omit<NetworkClient, 'network'> => {
     const endpoints = urls.map(({ url, weight }) => {
       const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url))
       return watched(endpoint, url, chain_id, observer)
@@ -97,7 +97,7 @@ export function createChains(
   }
 
   return {
-    async reach(relayer) {
+    async networkClient(relayer) {
       if (store.generation() !== generation) {
         networks.clear()
         generation = store.generation()

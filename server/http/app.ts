@@ -122,7 +122,7 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppPart
         header,
         body,
         caller,
-        deed: auditEntry,
+        auditEntry: auditEntry,
         onClose: (callback: () => void) => onClose(response, callback),
       })
       recorder.end(auditEntry, operation.status)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
-import type { AuditEntry, Deed } from '../store/rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Operation } from './contract.ts'
 import type { RequestContext } from './request-context.ts'
@@ -19,9 +19,9 @@ export interface Audit {
 
 interface Recorder {
   /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
-  begin(context: RequestContext, path: Record<string, string>): Deed
+  begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
   /** How it ended. In the trail by now when it changed the store, else with the next lot. */
-  end(deed: Deed, result: number): void
+  end(auditEntry: PendingAuditEntry, result: number): void
 }
 
 /** A signature is in the trail this long after its answer, or before the next work begins after that; kill -9 in between loses its entry. */
@@ -96,12 +96,12 @@ export function createAudit(store: AuditStore, now: () => number, elapsed: () =>
             recorded: false,
           }
         },
-        end(deed, result) {
-          if (!isRecorded || deed.recorded) return
-          deed.result = result
-          deed.recorded = true
+        end(auditEntry, result) {
+          if (!isRecorded || auditEntry.recorded) return
+          auditEntry.result = result
+          auditEntry.recorded = true
           if (waiting.length === 0) waitingSince = elapsed()
-          waiting.push(deed)
+          waiting.push(auditEntry)
           timer ??= setTimeout(flush, flush_ms)
         },
       }

@@ -1,6 +1,6 @@
 import { badRequest } from '../errors.ts'
 import type { AmountPlaces } from './amount-places.ts'
-import { shownName } from './violation.ts'
+import { redactName } from './violation.ts'
 
 /** More than any operation has a use for. A megabyte of tiny values takes the contract's checks 0.4 s. */
 const max_values = 10_000
@@ -60,7 +60,7 @@ function readObject(reader: Reader, amounts: AmountPlaces | undefined): Record<s
     if (nextCharacter(reader) !== '"') throw notJson(reader)
     const name = readString(reader)
     if (!isNext(reader, ':')) throw notJson(reader)
-    reader.trail.push(shownName(name))
+    reader.trail.push(redactName(name))
     if (Object.hasOwn(object, name)) throw badRequest(placeOf(reader), 'must not be given twice')
     const value = readValue(reader, amounts?.properties.get(name))
     // An assignment to __proto__ would set the prototype.

@@ -1,5 +1,5 @@
 import { badRequest } from '../errors.ts'
-import { shownName } from './violation.ts'
+import { redactName } from './violation.ts'
 
 export interface Parameter {
   $ref?: string
@@ -36,7 +36,7 @@ export function queryReader(parameters: Parameter[]): QueryReader {
     for (const [name, value] of new URLSearchParams(search)) {
       pairs += 1
       if (pairs > max_pairs) throw badRequest('/query', `must have at most ${max_pairs} parameters`)
-      if (!kinds.has(name)) throw badRequest(`/query/${shownName(name)}`, 'is unknown')
+      if (!kinds.has(name)) throw badRequest(`/query/${redactName(name)}`, 'is unknown')
       if (value === '') throw badRequest(`/query/${name}`, 'must not be empty')
       const kind = kinds.get(name)
       if (kind === 'array') {

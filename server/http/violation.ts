@@ -33,12 +33,12 @@ const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
  * A name that the contract does not know is shown when it is a word, as a typing error is. A key or a token that was put in the place
  * of a name stays out of the answer and of everything that keeps answers.
  */
-export const shownName = (name: string): string => (word.test(name) ? name : '*')
+export const redactName = (name: string): string => (word.test(name) ? name : '*')
 
 /** Names of the caller's may stand anywhere in a path, and hold slashes themselves. */
 function shownPath(path: string, names: ReadonlySet<string>): string {
   const [, root = '', ...segments] = path.split('/')
-  const shown = segments.map((name) => (names.has(name) || /^\d{1,6}$/.test(name) ? name : shownName(name)))
+  const shown = segments.map((name) => (names.has(name) || /^\d{1,6}$/.test(name) ? name : redactName(name)))
   const end = shown.indexOf('*')
   return ['', root === 'params' ? 'path' : root, ...(end < 0 ? shown : shown.slice(0, end + 1))].join('/')
 }

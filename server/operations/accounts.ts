@@ -2,13 +2,13 @@ import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, notFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { PendingAuditEntry, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountParts {
   store: Store
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
-  reach(relayer: RelayerRow): Promise<
+  networkClient(relayer: RelayerRow): Promise<
     | {
         /** For what callers ask, apart from the sender's. */
         callers: {
@@ -24,7 +24,7 @@ export interface AccountParts {
   /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
   heal(relayer: RelayerRow): Promise<void>
   /** Takes over a test chain that began anew. Throws ApiError (409) where it did not, or is no test chain. */
-  restart(relayer: RelayerRow, deed: Deed): Promise<void>
+  restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
   /** The error that a node answered with; undefined when no node answered or it is no node's error. */
   rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
   isUnreachable(error: unknown): boolean
@@ -43,9 +43,9 @@ export function accounts(parts: AccountParts): Accounts {
   async function find(relayer_id: string) {
     const held = await parts.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
-    const reach = await parts.reach(held.relayer)
-    if (!reach) throw unavailable('The network of the relayer is gone')
-    return { relayer: held.relayer, chain: reach.callers }
+    const networkClient = await parts.networkClient(held.relayer)
+    if (!networkClient) throw unavailable('The network of the relayer is gone')
+    return { relayer: held.relayer, chain: networkClient.callers }
   }
 
   /** 503 for a chain that does not answer, or answers with an error of its own. */
@@ -121,9 +121,9 @@ export function accounts(parts: AccountParts): Accounts {
 
     getNonce: ({ path }) => nonceState(path.relayer_id),
 
-    async healNonce({ path, body, deed }) {
+    async healNonce({ path, body, auditEntry }) {
       const { relayer } = await find(path.relayer_id)
-      if (body.chain_restarted) await ask(parts.restart(relayer, deed))
+      if (body.chain_restarted) await ask(parts.restart(relayer, auditEntry))
       const { relayer: current } = await find(path.relayer_id)
       await ask(parts.heal(current))
       const { relayer: healed } = await find(path.relayer_id)

@@ -24,7 +24,7 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
   const timestamp = (ms: number) => new Date(ms).toISOString()
 
   return {
-    async createApiKey({ body, deed }) {
+    async createApiKey({ body, auditEntry }) {
       const id = makeId()
       const { token, secret_hash } = makeToken(id)
       const row: ApiKeyRow = {
@@ -42,8 +42,8 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
         scopes: body.scopes,
         created_at: timestamp(now()),
       }
-      deed.subject = id
-      const created = await store.doing(deed, () => store.createApiKey(row))
+      auditEntry.subject = id
+      const created = await store.withAudit(auditEntry, () => store.createApiKey(row))
       if (created === 'too_many') throw conflict('/body', 'There are as many API keys as there may be')
       if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
       return single({ api_key: show(created), token })
@@ -55,25 +55,25 @@ export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
       return single(show(found(await store.getApiKey(path.api_key_id))))
     },
 
-    async updateApiKey({ path, body, deed }) {
+    async updateApiKey({ path, body, auditEntry }) {
       const changes = readChanges(body)
-      const updated = await store.doing(deed, () => store.updateApiKey(path.api_key_id, changes))
+      const updated = await store.withAudit(auditEntry, () => store.updateApiKey(path.api_key_id, changes))
       if (updated === 'missing') throw missing()
       if ('unknown_relayer' in updated) throw unknownRelayer(updated.unknown_relayer)
       return single(show(updated))
     },
 
-    async deleteApiKey({ path, deed }) {
-      if (!(await store.doing(deed, () => store.deleteApiKey(path.api_key_id)))) throw missing()
+    async deleteApiKey({ path, auditEntry }) {
+      if (!(await store.withAudit(auditEntry, () => store.deleteApiKey(path.api_key_id)))) throw missing()
       return single('API key revoked successfully')
     },
 
-    async rotateApiKey({ path, body, deed }) {
+    async rotateApiKey({ path, body, auditEntry }) {
       const { token, secret_hash } = makeToken(path.api_key_id)
       const valid_ms = (body.former_valid_seconds ?? former_valid_s) * 1_000
       const former_valid_until = valid_ms > 0 ? timestamp(now() + valid_ms) : null
       const rotated = found(
-        await store.doing(deed, () => store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until)),
+        await store.withAudit(auditEntry, () => store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until)),
       )
       return single({ api_key: show(rotated), token })
     },

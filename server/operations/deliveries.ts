@@ -48,19 +48,19 @@ export function deliveries(parts: DeliveryParts): Deliveries {
       )
     },
 
-    async redeliver({ path, deed, caller }) {
+    async redeliver({ path, auditEntry, caller }) {
       const key = await find(path.notification_id, caller)
-      const delivery = await store.doing(deed, () => store.redeliver(key, path.delivery_id))
+      const delivery = await store.withAudit(auditEntry, () => store.redeliver(key, path.delivery_id))
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
       wakeDeliverer(key)
       return single(delivery)
     },
 
-    async redeliverFailed({ path, body, deed, caller }) {
+    async redeliverFailed({ path, body, auditEntry, caller }) {
       const since = readTime(body.since, '/body/since')
       const key = await find(path.notification_id, caller)
-      const redelivered = await store.doing(deed, () => store.redeliverFailed(key, since))
+      const redelivered = await store.withAudit(auditEntry, () => store.redeliverFailed(key, since))
       if (redelivered === 'disabled') throw disabled()
       wakeDeliverer(key)
       return single({ redelivered })

@@ -27,15 +27,15 @@ export function networks({
   checkTarget,
 }: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'> {
   return {
-    async createNetwork({ body, deed }) {
+    async createNetwork({ body, auditEntry }) {
       const network: Network = {
         ...defaultsOf(body.chain_id),
         ...body,
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
       }
-      deed.subject = network.id
-      const isNew = await store.doing(deed, () => store.createNetwork(network))
+      auditEntry.subject = network.id
+      const isNew = await store.withAudit(auditEntry, () => store.createNetwork(network))
       if (!isNew) throw conflict('/body/name', 'A network with this name already exists')
       return single(show(network))
     },
@@ -48,10 +48,10 @@ export function networks({
       return single(show(network))
     },
 
-    async updateNetwork({ path, body, deed }) {
+    async updateNetwork({ path, body, auditEntry }) {
       const { rpc_urls, ...rest } = body
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
-      const network = await store.doing(deed, () =>
+      const network = await store.withAudit(auditEntry, () =>
         store.updateNetwork(path.network_id, (current) => ({
           ...current,
           ...mergePatch(rest, current.chain_id),
@@ -62,8 +62,8 @@ export function networks({
       return single(show(network))
     },
 
-    async deleteNetwork({ path, deed }) {
-      const outcome = await store.doing(deed, () => store.deleteNetwork(path.network_id))
+    async deleteNetwork({ path, auditEntry }) {
+      const outcome = await store.withAudit(auditEntry, () => store.deleteNetwork(path.network_id))
       if (outcome === 'missing') throw notFound('Not Found')
       if (outcome === 'in_use') throw conflict('/path/network_id', 'A relayer uses this network')
       return single('Network deleted successfully')

@@ -28,13 +28,13 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
   return {
-    async createNotification({ body, caller, deed }) {
+    async createNotification({ body, caller, auditEntry }) {
       const { id = makeId(), type = 'webhook', url, signing_key = '' } = body
       checkUrl(url)
       const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by: caller.id }
       const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
-      deed.subject = id
-      const outcome = await store.doing(deed, () => store.createNotification(notification, max_of_creator))
+      auditEntry.subject = id
+      const outcome = await store.withAudit(auditEntry, () => store.createNotification(notification, max_of_creator))
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
         throw conflict('/body', `this API key has ${max_of_limited_key} notifications, which is its limit`)
@@ -53,7 +53,7 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
       return single(found(await store.getNotification(path.notification_id, creatorSeenBy(caller))))
     },
 
-    async updateNotification({ path, body, caller, deed }) {
+    async updateNotification({ path, body, caller, auditEntry }) {
       const changes: NotificationChanges = { former_until: now() + former_key_ms }
       if (body.type !== undefined) changes.type = body.type
       if (body.url !== undefined) {
@@ -62,11 +62,11 @@ export function notifications({ store, makeId, now, seal }: NotificationParts): 
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
       const update = () => store.updateNotification(path.notification_id, changes, creatorSeenBy(caller))
-      return single(found(await store.doing(deed, update)))
+      return single(found(await store.withAudit(auditEntry, update)))
     },
 
-    async deleteNotification({ path, caller, deed }) {
-      const outcome = await store.doing(deed, () =>
+    async deleteNotification({ path, caller, auditEntry }) {
+      const outcome = await store.withAudit(auditEntry, () =>
         store.deleteNotification(path.notification_id, creatorSeenBy(caller)),
       )
       if (outcome === 'missing') throw notFound('Notification not found')

@@ -28,7 +28,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
   }
 
   return {
-    async createRelayer({ body, caller, deed }) {
+    async createRelayer({ body, caller, auditEntry }) {
       const { id = makeId(), notification_id = null, policies = {}, custom_rpc_urls = [], ...rest } = body
       const relayer: NewRelayer = {
         ...rest,
@@ -39,8 +39,8 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
         system_disabled: false,
         disabled_reason: null,
       }
-      deed.relayer_id = id
-      const created = await store.doing(deed, () => store.createRelayer(relayer))
+      auditEntry.relayer_id = id
+      const created = await store.withAudit(auditEntry, () => store.createRelayer(relayer))
       if (typeof created === 'string') throw refusal(created)
       return single(await showOne(created, caller))
     },
@@ -53,7 +53,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
       return single(await showOne(relayer, caller))
     },
 
-    async updateRelayer({ path, body, caller, deed }) {
+    async updateRelayer({ path, body, caller, auditEntry }) {
       const { policies, custom_rpc_urls, ...rest } = body
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
       const change = (current: RelayerRow): RelayerRow => ({
@@ -62,15 +62,17 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerParts):
         ...urls,
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
       })
-      const updated = await store.doing(deed, () => store.updateRelayer(path.relayer_id, change, creatorSeenBy(caller)))
+      const updated = await store.withAudit(auditEntry, () =>
+        store.updateRelayer(path.relayer_id, change, creatorSeenBy(caller)),
+      )
       if (updated === 'missing') throw unknown(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()
       return single(await showOne(updated, caller))
     },
 
-    async deleteRelayer({ path, deed }) {
-      const outcome = await store.doing(deed, () => store.deleteRelayer(path.relayer_id))
+    async deleteRelayer({ path, auditEntry }) {
+      const outcome = await store.withAudit(auditEntry, () => store.deleteRelayer(path.relayer_id))
       if (outcome === 'missing') throw unknown(path.relayer_id)
       if (outcome === 'in_use') throw conflict('/path/relayer_id', 'The relayer has transactions that are not finished')
       return single('Relayer deleted successfully')

@@ -26,14 +26,14 @@ export function signers(
   const { store, makeId, enclose } = parts
 
   return {
-    async createSigner({ body, deed }) {
+    async createSigner({ body, auditEntry }) {
       const id = body.id ?? makeId()
       const key = await keyOf(body, parts)
       const signer = enclose(id, key)
       key.fill(0)
       if (!signer) throw badRequest('/body/config', 'the key is not a private key of secp256k1')
-      deed.subject = id
-      const isNew = await store.doing(deed, () => store.createSigner(signer))
+      auditEntry.subject = id
+      const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
       if (!isNew) throw conflict('/body/id', 'A signer with this ID already exists')
       return single({ id, type: signer.type, address: signer.address })
     },
@@ -46,8 +46,8 @@ export function signers(
       return single(signer)
     },
 
-    async deleteSigner({ path, deed }) {
-      const outcome = await store.doing(deed, () => store.deleteSigner(path.signer_id))
+    async deleteSigner({ path, auditEntry }) {
+      const outcome = await store.withAudit(auditEntry, () => store.deleteSigner(path.signer_id))
       if (outcome === 'missing') throw notFound('Not Found')
       if (outcome === 'in_use') throw conflict('/path/signer_id', 'A relayer uses this signer')
       return single('Signer deleted successfully')

@@ -9,7 +9,7 @@ import {
   type OnAddress,
   typedDataFault,
 } from '../policies/signing-policies.ts'
-import type { Deed, OverLimit, RelayerRow, Spend } from '../store/rows.ts'
+import type { OverLimit, PendingAuditEntry, RelayerRow, Spend } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
 
@@ -32,7 +32,7 @@ interface Judged {
 }
 
 export interface SigningParts {
-  store: Pick<Store, 'spend' | 'doing'>
+  store: Pick<Store, 'spend' | 'withAudit'>
   observer: Observer
   findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string): Uint8Array
@@ -77,28 +77,28 @@ export function signing(parts: SigningParts): Signing {
   const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
-    async signMessage({ path, body, caller, deed }) {
+    async signMessage({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id, 'Not found')
       const digest = messageDigest(body.message)
-      deed.subject = hexOf(digest)
+      auditEntry.subject = hexOf(digest)
       checkAddress(held, caller, messageFault)
       return single(signatureResult(await sign(held.signer, digest, 'message')))
     },
 
-    async signTypedData({ path, body, caller, deed }) {
+    async signTypedData({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id, unknown(path.relayer_id))
       const separator = hash('domain_separator', body)
       const digest = typedDataDigest(separator, hash('hash_struct_message', body))
-      deed.subject = hexOf(digest)
+      auditEntry.subject = hexOf(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
       return single(signatureResult(await sign(held.signer, digest, 'typed_data')))
     },
 
-    async signTypedDataFull({ path, body, caller, deed }) {
+    async signTypedDataFull({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id, unknown(path.relayer_id))
       const { domain_separator, struct_hash, chain_id } = parts.hashTypedData(body)
       const digest = typedDataDigest(domain_separator, struct_hash)
-      deed.subject = hexOf(digest)
+      auditEntry.subject = hexOf(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
       const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
@@ -110,15 +110,15 @@ export function signing(parts: SigningParts): Signing {
       return single(signatureResult(await sign(signer, digest, 'typed_data')))
     },
 
-    async signTransaction({ path, body, deed }) {
+    async signTransaction({ path, body, auditEntry }) {
       const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
       checkSignTransaction(relayer.policies)
       const transaction = parse(body.unsigned_transaction)
       if (transaction.chain_id !== BigInt(relayer.chain_id)) {
         throw badRequest(place, `is for chain id ${transaction.chain_id} and not for ${relayer.chain_id}`)
       }
-      deed.subject = hexOf(transaction.digest)
-      await judge(relayer, transaction, deed)
+      auditEntry.subject = hexOf(transaction.digest)
+      await judge(relayer, transaction, auditEntry)
       const { raw, hash, signature } = transaction.finish(await sign(signer, transaction.digest, 'transaction'))
       return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
     },
@@ -134,7 +134,7 @@ export function signing(parts: SigningParts): Signing {
   async function judge(
     relayer: RelayerRow,
     { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
-    deed: Deed,
+    auditEntry: PendingAuditEntry,
   ) {
     const { chain_id, address } = relayer
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
@@ -144,7 +144,7 @@ export function signing(parts: SigningParts): Signing {
     parts.checkFee(relayer, fee)
     const spending = parts.spendingOf(relayer, judged, fee)
     if (spending.length === 0) return
-    const over = await store.doing(deed, () => store.spend({ chain_id, address }, spending))
+    const over = await store.withAudit(auditEntry, () => store.spend({ chain_id, address }, spending))
     if (over) throw parts.overLimit(over)
   }
 

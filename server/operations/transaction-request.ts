@@ -3,7 +3,7 @@ import { badRequest } from '../errors.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
 /** Reads a request into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
-export function readWanted(body: SendTransactionRequest) {
+export function readTransactionRequest(body: SendTransactionRequest) {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   const to = body.to == null ? null : readAddress(body.to, '/body/to')
   const data = readBytes(body.data)

@@ -2,7 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { Deed, RelayerRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
+import type {
+  PendingAuditEntry,
+  RelayerRow,
+  TransactionFilter,
+  TransactionRow,
+  WholeTransactionRow,
+} from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { page } from './page.ts'
@@ -16,13 +22,13 @@ export interface TransactionParts {
       relayer_id: string,
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
-      deed: Deed,
+      auditEntry: PendingAuditEntry,
     ): Promise<{ transaction: AcceptedTransaction; key: number }>
     replace(
       relayer_id: string,
       transaction_id: string,
       body: SendTransactionRequest,
-      deed: Deed,
+      auditEntry: PendingAuditEntry,
     ): Promise<WholeTransactionRow>
   }
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
@@ -69,12 +75,12 @@ export function transactions(parts: TransactionParts): Transactions {
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller, deed }) {
+    async sendTransaction({ path, query, header, body, caller, auditEntry }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      const accepted = await submit.send(path.relayer_id, body, idempotency, deed)
+      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry)
       // A repetition is about the transaction that it repeats.
-      deed.subject = accepted.transaction.id
+      auditEntry.subject = accepted.transaction.id
       if (query.wait === 'none') return single(accepted.transaction)
       const { key: relayer_key } = await find(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
@@ -109,15 +115,15 @@ export function transactions(parts: TransactionParts): Transactions {
       return single(behind(show(row), await store.firstInLine(key)))
     },
 
-    async replaceTransaction({ path, body, deed }) {
-      const row = await submit.replace(path.relayer_id, path.transaction_id, body, deed)
+    async replaceTransaction({ path, body, auditEntry }) {
+      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry)
       hurry(row.relayer_key)
       return single(show(row))
     },
 
-    async cancelTransaction({ path, deed }) {
+    async cancelTransaction({ path, auditEntry }) {
       const { key } = await find(path.relayer_id)
-      const withdrawn = await store.doing(deed, () =>
+      const withdrawn = await store.withAudit(auditEntry, () =>
         store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request'),
       )
       if (withdrawn === 'missing') throw notFound(`Transaction with ID ${path.transaction_id} not found`)
@@ -128,7 +134,7 @@ export function transactions(parts: TransactionParts): Transactions {
       return single(show(withdrawn))
     },
 
-    async cancelPendingTransactions({ path, deed }) {
+    async cancelPendingTransactions({ path, auditEntry }) {
       const { key } = await find(path.relayer_id)
       const queued: string[] = []
       const failed: string[] = []
@@ -140,7 +146,7 @@ export function transactions(parts: TransactionParts): Transactions {
       } as const
       let below_nonce: number | undefined = Number.MAX_SAFE_INTEGER
       while (below_nonce !== undefined && queued.length + failed.length < max_canceled_at_once) {
-        const { withdrawn, refused, next_below } = await store.withdrawLot(deed, { ...lot, below_nonce })
+        const { withdrawn, refused, next_below } = await store.withdrawLot(auditEntry, { ...lot, below_nonce })
         queued.push(...withdrawn)
         failed.push(...refused)
         below_nonce = next_below

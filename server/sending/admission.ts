@@ -4,7 +4,7 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { Tier } from './dependencies.ts'
 
 /** What a request asks for, in the one form of each value: lower case addresses and bytes, decimal strings. */
-export interface Wanted {
+export interface TransactionRequest {
   to: string | null
   value: string
   data: string | null
@@ -22,12 +22,12 @@ const creation_gas = 32_000
 const word_gas = 2
 
 /** What stands against a transaction that needs no chain to be known, in the order in which it is told. */
-export function objections(relayer: RelayerRow, wanted: Wanted, now: number): ApiError[] {
+export function objections(relayer: RelayerRow, request: TransactionRequest, now: number): ApiError[] {
   const checks = [
     () => checkPause(relayer),
-    () => checkTime(wanted, now),
-    () => checkGas(wanted),
-    () => checkPolicies(relayer, wanted),
+    () => checkTime(request, now),
+    () => checkGas(request),
+    () => checkPolicies(relayer, request),
   ]
   return checks.flatMap((check) => {
     try {
@@ -41,8 +41,8 @@ export function objections(relayer: RelayerRow, wanted: Wanted, now: number): Ap
 }
 
 /** Throws ApiError (400, 403) with the first that stands against it. */
-export function admit(relayer: RelayerRow, wanted: Wanted, now: number): void {
-  const [first] = objections(relayer, wanted, now)
+export function admit(relayer: RelayerRow, request: TransactionRequest, now: number): void {
+  const [first] = objections(relayer, request, now)
   if (first) throw first
 }
 
@@ -54,7 +54,7 @@ export function checkPause({ paused }: RelayerRow): void {
  * The least gas that a chain takes a transaction with: before anything is executed (Yellow Paper, appendix G; EIP-2028; EIP-3860 for
  * a creation), and for its data in any case (EIP-7623). Nodes take less and drop it when they make a block.
  */
-function checkGas({ to, data, gas_limit }: Wanted) {
+function checkGas({ to, data, gas_limit }: TransactionRequest) {
   if (gas_limit === null) return
   const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
   const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
@@ -64,6 +64,6 @@ function checkGas({ to, data, gas_limit }: Wanted) {
   if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 
-function checkTime({ valid_until }: Wanted, now: number) {
+function checkTime({ valid_until }: TransactionRequest, now: number) {
   if (valid_until !== null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
 }

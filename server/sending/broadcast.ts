@@ -1,5 +1,5 @@
 import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
-import { highestTaken, pricesOf, type Reach, type SendingParts } from './dependencies.ts'
+import { highestTaken, type NetworkClient, pricesOf, type SendingDependencies } from './dependencies.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
 export interface Broadcast {
@@ -49,12 +49,12 @@ const max_text_length = 900
 const max_at_once = 100
 const max_bytes_at_once = 192 * 1024
 
-type BroadcastParts = Pick<SendingParts, 'store' | 'fees' | 'kindOf' | 'now'>
+type BroadcastParts = Pick<SendingDependencies, 'store' | 'fees' | 'kindOf' | 'now'>
 
 /** Hands signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
   parts: BroadcastParts,
-  chain: Reach['chain'],
+  chain: NetworkClient['chain'],
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
@@ -82,7 +82,7 @@ function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
 /** Adds to the result what an answer means. */
 async function judge(
   parts: BroadcastParts,
-  chain: Reach['chain'],
+  chain: NetworkClient['chain'],
   state: BroadcastState,
   { row, attempt }: Broadcast,
   error: Error | undefined,
@@ -156,7 +156,7 @@ function takenMoves({ now }: BroadcastParts, row: TransactionRow, taken: number[
  */
 async function contestedMoves(
   parts: BroadcastParts,
-  chain: Reach['chain'],
+  chain: NetworkClient['chain'],
   row: TransactionRow,
   attempt: Broadcast['attempt'],
   told: string,

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { conflict } from '../errors.ts'
-import type { Deed, RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 
 /** Of hardhat and anvil, and of geth's and ganache's development modes. */
 const development_chain_ids: ReadonlySet<number> = new Set([1_337, 31_337])
@@ -11,8 +11,8 @@ const reason = 'The chain began anew: this transaction is on no chain any more'
 const disabled_reason =
   'The chain began anew, and the nonces of the former chain are being forgotten: repeat the request'
 
-type RestartReach = Pick<Reach, 'network'> & {
-  chain: Pick<Reach['chain'], 'blockHash'> & { latestNonce(address: string): Promise<number> }
+type RestartReach = Pick<NetworkClient, 'network'> & {
+  chain: Pick<NetworkClient['chain'], 'blockHash'> & { latestNonce(address: string): Promise<number> }
 }
 
 /**
@@ -21,8 +21,12 @@ type RestartReach = Pick<Reach, 'network'> & {
  * relayer stays disabled, and the same request completes it. Throws ApiError (409) for a network that is no test network, and while
  * the chain is the one that the nonces were used on.
  */
-export function createChainRestart({ store }: Pick<SendingParts, 'store'>) {
-  return async function restart(relayer: RelayerRow, { chain, network }: RestartReach, deed: Deed): Promise<void> {
+export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>) {
+  return async function restart(
+    relayer: RelayerRow,
+    { chain, network }: RestartReach,
+    auditEntry: PendingAuditEntry,
+  ): Promise<void> {
     const { id, chain_id, address } = relayer
     const isDevelopment = development_chain_ids.has(chain_id)
     if (!network.is_testnet && !isDevelopment) {
@@ -41,7 +45,7 @@ export function createChainRestart({ store }: Pick<SendingParts, 'store'>) {
     const account = { chain_id, address }
     do {
       while ((await store.forgetNonces(account, reason, rows_per_lot)) > 0) await turn()
-    } while (!(await store.doing(deed, () => store.restartAccount(account, genesis, latest))))
+    } while (!(await store.withAudit(auditEntry, () => store.restartAccount(account, genesis, latest))))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }
 }

@@ -1,14 +1,14 @@
-import type { Reach } from '../evm/chains.ts'
+import type { NetworkClient } from '../evm/chains.ts'
 import type { readSigned, seal } from '../evm/envelope.ts'
 import type * as fees from '../evm/fees.ts'
 import type { AttemptRow, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
 
-export type { Reach } from '../evm/chains.ts'
+export type { NetworkClient } from '../evm/chains.ts'
 export type { Market, Prices, Tier } from '../evm/fees.ts'
 export type Fees = typeof fees
-export type OneNode = Reach['each'][number]
+export type OneNode = NetworkClient['each'][number]
 type Prices = fees.Prices
 type Tier = fees.Tier
 
@@ -22,11 +22,11 @@ export interface HeldRelayer {
   signer: { address: string; sign(digest: Uint8Array): RawSignature | Promise<RawSignature> }
 }
 
-export interface SendingParts {
+export interface SendingDependencies {
   store: Store
   observer: Observer
   findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
-  reach(relayer: RelayerRow): Promise<Reach | undefined>
+  networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
   fees: Fees
   seal: typeof seal
   readSigned: typeof readSigned

@@ -2,30 +2,30 @@ import type { DryRun, SendTransactionRequest } from '../../generated/openapi.ts'
 import { ApiError, notFound, statusOf } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
-import { objections, type Wanted } from './admission.ts'
-import { priceColumns, type SendingParts } from './dependencies.ts'
+import { objections, type TransactionRequest } from './admission.ts'
+import { priceColumns, type SendingDependencies } from './dependencies.ts'
 import { checkFunds, type Preparation } from './preparation.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface DryRunParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'now'> {
+export interface DryRunParts extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'now'> {
   preparation: Preparation
-  readWanted(body: SendTransactionRequest): Wanted
+  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
 }
 
 const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Goes the way of sending up to its commit, and gathers what stands against it instead of stopping at the first. */
-export function createDryRun({ store, fees, findSigner, preparation, readWanted, now }: DryRunParts) {
+export function createDryRun({ store, fees, findSigner, preparation, readTransactionRequest, now }: DryRunParts) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const held = await findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
     const { relayer } = held
     const { chain_id, address } = relayer
-    const wanted = readWanted(body)
-    const refusals = objections(relayer, wanted, now())
+    const request = readTransactionRequest(body)
+    const refusals = objections(relayer, request, now())
 
-    const quote = await preparation.quote(relayer, wanted).catch(noting)
+    const quote = await preparation.quote(relayer, request).catch(noting)
     for (const check of [() => quote && checkFees(fees, relayer, quote), () => quote && checkFunds(relayer, quote)]) {
       try {
         check()
@@ -34,9 +34,9 @@ export function createDryRun({ store, fees, findSigner, preparation, readWanted,
       }
     }
     const fee = quote && feeOf(fees, quote.gas_limit, quote.prices)
-    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, wanted, fee))
+    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
     if (over) refusals.push(overLimit(over))
-    const crowded = await store.crowding(relayer.key, dataBytes(wanted), roomOf(relayer))
+    const crowded = await store.crowding(relayer.key, dataBytes(request), roomOf(relayer))
     if (crowded) refusals.push(tooMany(crowded))
     const { next_nonce } = await store.getAccount(chain_id, address)
 
@@ -49,7 +49,7 @@ export function createDryRun({ store, fees, findSigner, preparation, readWanted,
       max_cost: quote ? quote.max_cost.toString() : null,
       balance: quote ? quote.balance.toString() : null,
       reserved: quote ? quote.reserved.toString() : null,
-      warnings: quote ? warningsOf(fees, relayer, wanted, quote) : [],
+      warnings: quote ? warningsOf(fees, relayer, request, quote) : [],
     }
 
     function noting(error: unknown): undefined {

@@ -1,7 +1,7 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 
-type Account = Awaited<ReturnType<SendingParts['store']['getAccount']>>
+type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
 
 export interface Funds {
   balance: bigint
@@ -14,14 +14,14 @@ export interface FundsReader {
   /** The funds by a balance that is remembered for a second; `remembered`: the object of `Reach.funds`, `before`: from before it. */
   byMemory(relayer: RelayerRow, remembered: { balance: bigint }, before: Account): Promise<Funds>
   /** The funds by the balance of now. */
-  byChain(relayer: RelayerRow, chain: Reach['chain']): Promise<Funds>
+  byChain(relayer: RelayerRow, chain: NetworkClient['chain']): Promise<Funds>
 }
 
 /**
  * What an account can spend. What is mined leaves the balance before its receipt is seen, and the reserved sum after it: in between it
  * must not count twice, and a balance from before must not count what was spent since.
  */
-export function createFundsReader(store: SendingParts['store']): FundsReader {
+export function createFundsReader(store: SendingDependencies['store']): FundsReader {
   /** The sum of all that was released, from before a remembered balance was read. */
   const releasedBefore = new WeakMap<object, bigint>()
 

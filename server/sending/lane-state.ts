@@ -1,10 +1,10 @@
-import type { Reach } from './dependencies.ts'
+import type { NetworkClient } from './dependencies.ts'
 
 /**
  * What a relayer's lane remembers between two rounds. All of it can be found out again from the store and the chain; nothing of
  * it is needed to be right, only to be quick. Its times are milliseconds of the clock that never goes back.
  */
-export interface Memory {
+export interface LaneState {
   /** The newest block that was seen, and the account's count at it. */
   head: Head | undefined
   latest: number
@@ -65,7 +65,7 @@ const min_rest_look_ms = 1_000
 const max_rest_look_ms = 30_000
 const min_watch_ms = 600_000
 
-export const newMemory = (): Memory => ({
+export const newLaneState = (): LaneState => ({
   head: undefined,
   latest: 0,
   look_at: 0,
@@ -87,21 +87,21 @@ export const newMemory = (): Memory => ({
 })
 
 /** A fifth of a block's time: a block is seen soon, and a wait costs few calls. */
-export const lookInterval_ms = ({ network }: Pick<Reach, 'network'>): number =>
+export const lookInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_look_ms), max_look_ms)
 
 /** On a grid of the clock, so that all relayers of a network look at the chain at the same moment: one look serves them all. */
-export function nextLookAt(reach: Pick<Reach, 'network'>, elapsed: number): number {
-  const interval_ms = lookInterval_ms(reach)
+export function nextLookAt(networkClient: Pick<NetworkClient, 'network'>, elapsed: number): number {
+  const interval_ms = lookInterval_ms(networkClient)
   return Math.floor(elapsed / interval_ms + 1.5) * interval_ms
 }
 
 /** What is confirmed is looked at once in two blocks. */
-export const restInterval_ms = ({ network }: Pick<Reach, 'network'>): number =>
+export const restInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_look_ms), max_rest_look_ms)
 
 /** A chain that makes no blocks is not watched for ever. */
-export const watchLimit_ms = ({ network }: Pick<Reach, 'network'>, blocks: number): number =>
+export const watchLimit_ms = ({ network }: Pick<NetworkClient, 'network'>, blocks: number): number =>
   Math.max(4 * blocks * (network.average_blocktime_ms ?? default_blocktime_ms), min_watch_ms)
 
 /**
@@ -110,43 +110,43 @@ export const watchLimit_ms = ({ network }: Pick<Reach, 'network'>, blocks: numbe
  * is the truth.
  */
 export async function takeIn(
-  memory: Memory,
-  chain: Pick<Reach['chain'], 'blockHash'>,
+  laneState: LaneState,
+  chain: Pick<NetworkClient['chain'], 'blockHash'>,
   { head, latest }: { head: Head; latest: number },
 ): Promise<boolean> {
-  const before = memory.head
+  const before = laneState.head
   const reorganized = before !== undefined && (await isReorganized(before, head, chain))
-  const isBehind = before !== undefined && (head.number < before.number || (latest < memory.latest && !reorganized))
-  memory.lags = isBehind ? memory.lags + 1 : 0
-  if (isBehind && memory.lags < max_lags) return false
+  const isBehind = before !== undefined && (head.number < before.number || (latest < laneState.latest && !reorganized))
+  laneState.lags = isBehind ? laneState.lags + 1 : 0
+  if (isBehind && laneState.lags < max_lags) return false
 
-  if (before?.hash !== head.hash) memory.hurried = 0
-  if (before && latest > memory.latest) {
-    memory.idle_blocks = 0
-    memory.patience = 1
-    memory.retry_at = 0
-    memory.retry_ms = first_retry_ms
-    widen(memory)
+  if (before?.hash !== head.hash) laneState.hurried = 0
+  if (before && latest > laneState.latest) {
+    laneState.idle_blocks = 0
+    laneState.patience = 1
+    laneState.retry_at = 0
+    laneState.retry_ms = first_retry_ms
+    widen(laneState)
   } else if (before && head.number > before.number) {
-    memory.idle_blocks += 1
+    laneState.idle_blocks += 1
   }
-  memory.head = head
-  memory.latest = latest
-  memory.lags = 0
-  memory.recheck ||= reorganized || isBehind
+  laneState.head = head
+  laneState.latest = latest
+  laneState.lags = 0
+  laneState.recheck ||= reorganized || isBehind
   return true
 }
 
 /** The node's pool had no room for this nonce: no more is handed over than it holds. */
-export function narrow(memory: Memory, full_at: number): void {
-  memory.window = Math.min(Math.max(full_at - memory.latest, 1), memory.window)
-  memory.was_full = true
+export function narrow(laneState: LaneState, full_at: number): void {
+  laneState.window = Math.min(Math.max(full_at - laneState.latest, 1), laneState.window)
+  laneState.was_full = true
 }
 
 /** Something was mined: a quarter more is tried, unless the last try was refused. */
-function widen(memory: Memory): void {
-  if (!memory.was_full) memory.window = Math.min(memory.window + Math.ceil(memory.window / 4), max_window)
-  memory.was_full = false
+function widen(laneState: LaneState): void {
+  if (!laneState.was_full) laneState.window = Math.min(laneState.window + Math.ceil(laneState.window / 4), max_window)
+  laneState.was_full = false
 }
 
 /**
@@ -154,36 +154,40 @@ function widen(memory: Memory): void {
  * while its price is below the base fee, in any place.
  */
 export function countLeftOut(
-  memory: Memory,
+  laneState: LaneState,
   rows: { row: { key: number; hash: string | null }; nonce: number; payable: boolean }[],
 ) {
   const counted = new Map<number, LeftOut>()
   for (const { row, nonce, payable } of rows) {
     const { key, hash } = row
-    if (payable && nonce !== memory.latest) continue
-    const before = memory.left_out.get(key)
+    if (payable && nonce !== laneState.latest) continue
+    const before = laneState.left_out.get(key)
     const isSame = before?.hash === hash && before.payable === payable
     counted.set(key, { hash, payable, blocks: isSame ? before.blocks + 1 : 0 })
   }
-  memory.left_out = counted
+  laneState.left_out = counted
 }
 
 /** Looks at the chain again at once; without a new block in between, later each time. */
-export function lookSoon(memory: Memory, elapsed_ms: number): void {
-  const wait_ms = Math.min(min_look_ms * 2 ** (memory.hurried - 1), max_look_ms)
-  memory.look_at = Math.min(memory.look_at, memory.hurried === 0 ? 0 : elapsed_ms + wait_ms)
-  memory.hurried = Math.min(memory.hurried + 1, max_patience)
+export function lookSoon(laneState: LaneState, elapsed_ms: number): void {
+  const wait_ms = Math.min(min_look_ms * 2 ** (laneState.hurried - 1), max_look_ms)
+  laneState.look_at = Math.min(laneState.look_at, laneState.hurried === 0 ? 0 : elapsed_ms + wait_ms)
+  laneState.hurried = Math.min(laneState.hurried + 1, max_patience)
 }
 
 /** Whether all is to be handed over again now; the next time comes later each time, until something is mined. */
-export function isStalled(memory: Memory): boolean {
-  if (memory.idle_blocks < memory.patience) return false
-  memory.idle_blocks = 0
-  memory.patience = Math.min(memory.patience * 2, max_patience)
+export function isStalled(laneState: LaneState): boolean {
+  if (laneState.idle_blocks < laneState.patience) return false
+  laneState.idle_blocks = 0
+  laneState.patience = Math.min(laneState.patience * 2, max_patience)
   return true
 }
 
-async function isReorganized(before: Head, head: Head, chain: Pick<Reach['chain'], 'blockHash'>): Promise<boolean> {
+async function isReorganized(
+  before: Head,
+  head: Head,
+  chain: Pick<NetworkClient['chain'], 'blockHash'>,
+): Promise<boolean> {
   if (head.hash === before.hash) return false
   if (head.number === before.number + 1) return head.parent_hash !== before.hash
   if (head.number === before.number) return true

@@ -1,5 +1,5 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { OneNode, Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, OneNode, SendingDependencies } from './dependencies.ts'
 import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
 
 /** A search that takes longer goes on in the background; its result serves the next look. */
@@ -17,7 +17,7 @@ export const min_witnesses = 2
 const max_remembered = 10_000
 const log_again_ms = 60_000
 
-type Surveyed = Pick<Reach, 'each' | 'network'>
+type Surveyed = Pick<NetworkClient, 'each' | 'network'>
 type Rival = NonNullable<Awaited<ReturnType<OneNode['findByNonce']>>>
 
 export interface Evidence {
@@ -27,14 +27,19 @@ export interface Evidence {
    * request. Undefined: nothing is known for certain, and nothing may be signed. What is claimed without such evidence for 3 blocks
    * disables the relayer.
    */
-  believe(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested?: boolean): Promise<number | undefined>
+  believe(
+    relayer: RelayerRow,
+    networkClient: Surveyed,
+    latest: number,
+    isRequested?: boolean,
+  ): Promise<number | undefined>
   /** The transaction that used a nonce, proven by its signed bytes, of whichever endpoint shows it first. */
   findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
   /** Whether a majority claims a count that nothing proves. */
   isInDoubt(relayer_key: number): boolean
 }
 
-interface EvidenceParts extends Pick<SendingParts, 'store' | 'elapsed' | 'observer'> {
+interface EvidenceParts extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
   setDisabled(relayer: RelayerRow, reason: string | null): Promise<void>
 }
 
@@ -54,22 +59,22 @@ export function createEvidence({ store, elapsed, observer, setDisabled }: Eviden
   /** By relayer: when a false count was logged last. */
   const logged = new Map<number, number>()
 
-  async function believe(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested = false) {
+  async function believe(relayer: RelayerRow, networkClient: Surveyed, latest: number, isRequested = false) {
     const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
     if (latest <= next_nonce) {
       doubts.delete(relayer.key)
       return latest
     }
-    if (isRequested) return survey(relayer, reach, latest, true)
-    const asked = asking.get(relayer.key) ?? survey(relayer, reach, latest, false)
+    if (isRequested) return survey(relayer, networkClient, latest, true)
+    const asked = asking.get(relayer.key) ?? survey(relayer, networkClient, latest, false)
     asking.set(relayer.key, asked)
     return asked.finally(() => asking.delete(relayer.key))
   }
 
-  async function survey(relayer: RelayerRow, reach: Surveyed, latest: number, isRequested: boolean) {
+  async function survey(relayer: RelayerRow, networkClient: Surveyed, latest: number, isRequested: boolean) {
     const { chain_id, address } = relayer
     const { next_nonce } = await store.getAccount(chain_id, address)
-    const looks = await askEach(reach.each, (node) => lookAt(node, address))
+    const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
     const counted = reachedByMost(looks.map((look) => look?.latest))
     const head = reachedByMost(looks.map((look) => look?.head))
     if (counted === undefined || head === undefined) return undefined
@@ -86,16 +91,16 @@ export function createEvidence({ store, elapsed, observer, setDisabled }: Eviden
       return to
     }
     const doubt = doubtOf(relayer, head)
-    await searched(doubt, reach.each, relayer, counted - 1)
+    await searched(doubt, networkClient.each, relayer, counted - 1)
     const { rival } = doubt
     if (rival && rival.nonce >= next_nonce && rival.nonce < counted) {
       // What a reorganization may take back proves nothing for good.
-      const isDeep = head - rival.block_number + 1 >= reach.network.required_confirmations
+      const isDeep = head - rival.block_number + 1 >= networkClient.network.required_confirmations
       return raise(rival.nonce + 1, `signed transaction ${rival.hash}`, isDeep)
     }
     if (isRequested) return raise(counted, 'a majority of endpoints, on request', false)
     if (head - doubt.from_block < doubt_blocks) return undefined
-    const isPlausible = counted - next_nonce <= plausible_step && reach.each.length >= min_witnesses
+    const isPlausible = counted - next_nonce <= plausible_step && networkClient.each.length >= min_witnesses
     if (isPlausible) return raise(counted, 'a majority of endpoints', false)
     await setDisabled(relayer, explainDoubt(counted, next_nonce))
     return undefined

@@ -1,5 +1,5 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { askEach, lookAt, reachedByMost } from './survey.ts'
 
 const max_gaps = 100
@@ -8,7 +8,7 @@ const max_remembered = 10_000
 const hour_ms = 3_600_000
 const default_fills_per_hour = 10
 
-type Abandoned = Awaited<ReturnType<SendingParts['store']['abandoned']>>[number]
+type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
 
 export interface Gaps {
   /** Nonces from the chain's count on that no transaction holds, below the next one to be given; at most 100. */
@@ -18,7 +18,7 @@ export interface Gaps {
    * lowered. A gap that is left below a signed nonce is filled by a transfer of nothing, as often as the policy
    * `max_gap_fills_per_hour` allows. Answers how many are left open.
    */
-  close(relayer: RelayerRow, reach: Pick<Reach, 'each'>, latest: number): Promise<number>
+  close(relayer: RelayerRow, networkClient: Pick<NetworkClient, 'each'>, latest: number): Promise<number>
 }
 
 export function createGaps({
@@ -26,7 +26,7 @@ export function createGaps({
   makeId,
   elapsed,
   observer,
-}: Pick<SendingParts, 'store' | 'makeId' | 'elapsed' | 'observer'>): Gaps {
+}: Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'>): Gaps {
   /** By relayer: when nonces were filled, of the last hour. */
   const fills = new Map<number, number[]>()
   /** By relayer: what was logged last. */
@@ -44,11 +44,15 @@ export function createGaps({
     return gaps
   }
 
-  async function close(relayer: RelayerRow, reach: Pick<Reach, 'each'>, latest: number): Promise<number> {
+  async function close(
+    relayer: RelayerRow,
+    networkClient: Pick<NetworkClient, 'each'>,
+    latest: number,
+  ): Promise<number> {
     const { chain_id, address } = relayer
     const open = (await of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
     if (open === 0) return 0
-    const looks = await askEach(reach.each, (node) => lookAt(node, address))
+    const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
     const least = reachedByMost(looks.map((look) => look && -look.latest))
     if (least === undefined) return open
     const { next_nonce: before } = await store.getAccount(chain_id, address)

@@ -1,6 +1,6 @@
 import { spendingOf } from '../policies/transaction-policies.ts'
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
 import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
 import { waitColumns } from './wait-reason.ts'
@@ -15,7 +15,7 @@ const max_renumbered = 2_000
 /** For how many blocks a majority of two endpoints or more must call a nonce used before what was never signed gets another one. */
 const unsigned_blocks = 3
 
-type Surveyed = Pick<Reach, 'each' | 'network'>
+type Surveyed = Pick<NetworkClient, 'each' | 'network'>
 type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
 
 /** One transaction whose nonce is used, by the chain's count, and that has no receipt. */
@@ -28,7 +28,7 @@ interface Case {
   isOpen: boolean
 }
 
-interface TracingParts extends Pick<SendingParts, 'store' | 'now' | 'elapsed'> {
+interface TracingParts extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   findRival: Evidence['findRival']
 }
 
@@ -47,12 +47,12 @@ export function createTracing({ store, now, elapsed, findRival }: TracingParts) 
   let underWay = 0
 
   /** `changed`: called after a change, later. */
-  function trace(relayer: RelayerRow, reach: Surveyed, row: TransactionRow, changed: () => void): void {
+  function trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void {
     const known = caseOf(row.key)
     if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
     known.isOpen = true
     underWay += 1
-    investigate(relayer, reach, row, known)
+    investigate(relayer, networkClient, row, known)
       .then((isChanged) => isChanged && changed())
       // An endpoint that fails, or a store that closes, is met again by the next look.
       .catch(() => undefined)
@@ -74,10 +74,15 @@ export function createTracing({ store, now, elapsed, findRival }: TracingParts) 
   }
 
   /** Whether the row has changed. */
-  async function investigate(relayer: RelayerRow, reach: Surveyed, row: TransactionRow, known: Case): Promise<boolean> {
+  async function investigate(
+    relayer: RelayerRow,
+    networkClient: Surveyed,
+    row: TransactionRow,
+    known: Case,
+  ): Promise<boolean> {
     const nonce = row.nonce as number
     const hashes = (await store.attempts(row.key)).map(({ hash }) => hash)
-    const answers = await askEach(reach.each, async (node) => {
+    const answers = await askEach(networkClient.each, async (node) => {
       const [{ head, latest }, receipts] = await Promise.all([lookAt(node, relayer.address), node.receipts(hashes)])
       return { head, latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
     })
@@ -90,13 +95,13 @@ export function createTracing({ store, now, elapsed, findRival }: TracingParts) 
     const head = reachedByMost(answered.map((answer) => answer.head)) as number
     if (known.since === undefined) Object.assign(known, { since: elapsed(), from_block: head })
 
-    const rival = await findRival(reach.each, relayer, nonce)
-    const receipts = rival ? await deepReceipts(reach, rival.hash) : []
-    const isSettled = receipts.length >= majorityOf(reach.each.length)
+    const rival = await findRival(networkClient.each, relayer, nonce)
+    const receipts = rival ? await deepReceipts(networkClient, rival.hash) : []
+    const isSettled = receipts.length >= majorityOf(networkClient.each.length)
     if (rival && isSettled && !hashes.includes(rival.hash)) {
       return conclude(relayer, row, rival, hashes.length > 0, receipts.filter(({ succeeded }) => succeeded).length)
     }
-    const isAgreed = usedBy >= majorityOf(reach.each.length) && reach.each.length >= min_witnesses
+    const isAgreed = usedBy >= majorityOf(networkClient.each.length) && networkClient.each.length >= min_witnesses
     if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
       if (head - known.from_block >= unsigned_blocks) {
         const reason = `Nonce ${nonce} was used elsewhere before this was signed; it has a new one`

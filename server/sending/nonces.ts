@@ -1,5 +1,5 @@
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { createEvidence, doubted, type Evidence } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
@@ -15,7 +15,7 @@ export interface NonceState {
   explanation: string
 }
 
-type Surveyed = Pick<Reach, 'chain' | 'each' | 'network'>
+type Surveyed = Pick<NetworkClient, 'chain' | 'each' | 'network'>
 
 /** Keeps an account's nonces in the store and on the chain together. A node's answer alone changes nothing. */
 export interface Nonces {
@@ -26,20 +26,24 @@ export interface Nonces {
    * False when this is another chain than the one that the nonces were used on: then the relayer is disabled, with the reason,
    * and nothing may be sent. Enables it again when nothing is wrong any more.
    */
-  follow(relayer: RelayerRow, chain: Pick<Reach['chain'], 'blockHash'>, latest: number): Promise<boolean>
+  follow(relayer: RelayerRow, chain: Pick<NetworkClient['chain'], 'blockHash'>, latest: number): Promise<boolean>
   /** Before a nonce is taken: follows the chain on evidence where it is ahead. False when the relayer is disabled. */
-  compare(relayer: RelayerRow, reach: Surveyed, latest: number): Promise<boolean>
+  compare(relayer: RelayerRow, networkClient: Surveyed, latest: number): Promise<boolean>
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
   /** Closes gaps: see `Gaps`. */
   mend: Gaps['close']
   /** Finds out in the background what used the nonce of a transaction that has no receipt: see `createTracing`. */
-  trace(relayer: RelayerRow, reach: Surveyed, row: TransactionRow, changed: () => void): void
+  trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void
   /** By request: asks every endpoint, accepts a majority's count, and closes gaps. */
-  heal(relayer: RelayerRow, reach: Surveyed): Promise<void>
-  state(relayer: RelayerRow, chain: Pick<Reach['chain'], 'blockHash'>, latest: number | undefined): Promise<NonceState>
+  heal(relayer: RelayerRow, networkClient: Surveyed): Promise<void>
+  state(
+    relayer: RelayerRow,
+    chain: Pick<NetworkClient['chain'], 'blockHash'>,
+    latest: number | undefined,
+  ): Promise<NonceState>
 }
 
-type NonceParts = Pick<SendingParts, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
+type NonceParts = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
 
 export function createNonces(parts: NonceParts): Nonces {
   const { store } = parts
@@ -70,13 +74,13 @@ export function createNonces(parts: NonceParts): Nonces {
       return true
     },
 
-    async compare(relayer, reach, latest) {
+    async compare(relayer, networkClient, latest) {
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
       if (latest > next_nonce) {
-        const believed = await believe(relayer, reach, latest)
+        const believed = await believe(relayer, networkClient, latest)
         // Without certainty it is accepted, and waits unsigned.
         if (believed === undefined) return !relayer.system_disabled
-        return nonces.follow(relayer, reach.chain, believed)
+        return nonces.follow(relayer, networkClient.chain, believed)
       }
       const before = compared.get(relayer.key)
       if (before && latest >= before.latest && !relayer.system_disabled) {
@@ -84,7 +88,7 @@ export function createNonces(parts: NonceParts): Nonces {
         return before.isSame
       }
       if (compared.size >= max_compared) compared.clear()
-      const isSame = nonces.follow(relayer, reach.chain, latest)
+      const isSame = nonces.follow(relayer, networkClient.chain, latest)
       compared.set(relayer.key, { latest, isSame })
       isSame.catch(() => compared.delete(relayer.key))
       return isSame
@@ -93,13 +97,13 @@ export function createNonces(parts: NonceParts): Nonces {
     disableWrongChain: (relayer, chain_id) =>
       setDisabled(relayer, `The nodes of the network are on chain ${chain_id} and not on ${relayer.chain_id}`),
 
-    async heal(relayer, reach) {
-      const { latest } = await reach.chain.look(relayer.address, 0)
-      const believed = await believe(relayer, reach, latest, true)
+    async heal(relayer, networkClient) {
+      const { latest } = await networkClient.chain.look(relayer.address, 0)
+      const believed = await believe(relayer, networkClient, latest, true)
       if (believed === undefined) return
-      if (!(await nonces.follow(relayer, reach.chain, believed))) return
+      if (!(await nonces.follow(relayer, networkClient.chain, believed))) return
       await tracing.renumberUnsigned(relayer, believed)
-      await gaps.close(relayer, reach, believed)
+      await gaps.close(relayer, networkClient, believed)
     },
 
     async state(relayer, chain, latest) {

@@ -1,8 +1,8 @@
 import { ApiError, badRequest, refusedBy } from '../errors.ts'
 import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
-import type { Wanted } from './admission.ts'
-import type { Market, Prices, Reach, SendingParts, Tier } from './dependencies.ts'
+import type { TransactionRequest } from './admission.ts'
+import type { Market, NetworkClient, Prices, SendingDependencies, Tier } from './dependencies.ts'
 import { createFundsReader, type Funds } from './funds.ts'
 import type { Nonces } from './nonces.ts'
 
@@ -34,41 +34,43 @@ export interface Preparation {
    * Asks the chain. Throws ApiError: 400 for what would fail, 503 for a chain that does not answer. `replaced`: the transaction in
    * whose place it comes.
    */
-  quote(relayer: RelayerRow, wanted: Wanted, replaced?: TransactionRow): Promise<Quote>
+  quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
 }
 
-type PreparationParts = Pick<SendingParts, 'store' | 'fees' | 'reach' | 'kindOf' | 'wrongChain'> & { nonces: Nonces }
+type PreparationParts = Pick<SendingDependencies, 'store' | 'fees' | 'networkClient' | 'kindOf' | 'wrongChain'> & {
+  nonces: Nonces
+}
 
 export function createPreparation(parts: PreparationParts): Preparation {
   const { store, fees, nonces } = parts
   const readFunds = createFundsReader(store)
 
-  async function reachOf(relayer: RelayerRow): Promise<Reach> {
-    const reach = await parts.reach(relayer)
-    if (!reach) throw unavailable('network', 'The network of the relayer is gone')
-    return reach
+  async function networkClientOf(relayer: RelayerRow): Promise<NetworkClient> {
+    const networkClient = await parts.networkClient(relayer)
+    if (!networkClient) throw unavailable('network', 'The network of the relayer is gone')
+    return networkClient
   }
 
-  async function quote(relayer: RelayerRow, wanted: Wanted, replaced?: TransactionRow): Promise<Quote> {
-    const reach = await reachOf(relayer)
+  async function quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote> {
+    const networkClient = await networkClientOf(relayer)
     try {
       const before = await store.getAccount(relayer.chain_id, relayer.address)
       const [known, market, gas_limit] = await Promise.all([
-        reach.funds(relayer.address),
-        reach.market(),
-        wanted.gas_limit ?? estimateGas(relayer, reach, wanted),
+        networkClient.funds(relayer.address),
+        networkClient.market(),
+        request.gas_limit ?? estimateGas(relayer, networkClient, request),
       ])
       // A relayer that was stopped goes on when its chain is the right one again.
-      if (!(await nonces.compare(relayer, reach, known.latest))) throw disabled(await current(relayer))
-      const prices = priceOf(relayer, wanted, market)
-      const max_cost = BigInt(wanted.value) + BigInt(gas_limit) * fees.most(prices)
+      if (!(await nonces.compare(relayer, networkClient, known.latest))) throw disabled(await current(relayer))
+      const prices = priceOf(relayer, request, market)
+      const max_cost = BigInt(request.value) + BigInt(gas_limit) * fees.most(prices)
       const { min_balance = '0' } = relayer.policies
       const remembered = await readFunds.byMemory(relayer, known, before)
       const own = BigInt(replaced?.reserved ?? 0)
       const suffices = ({ funds, account }: Funds) => funds >= max_cost + BigInt(account.reserved) - own
       // Who was given funds just now is not refused for what was remembered.
       const isEnough = suffices(remembered) && remembered.funds >= BigInt(min_balance)
-      const { balance, funds, account } = isEnough ? remembered : await readFunds.byChain(relayer, reach.chain)
+      const { balance, funds, account } = isEnough ? remembered : await readFunds.byChain(relayer, networkClient.chain)
       const reserved = BigInt(account.reserved) - own
       if (balance < BigInt(min_balance)) {
         await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
@@ -93,18 +95,25 @@ export function createPreparation(parts: PreparationParts): Preparation {
 
   const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
 
-  async function estimateGas({ address, policies }: RelayerRow, reach: Reach, wanted: Wanted): Promise<number> {
+  async function estimateGas(
+    { address, policies }: RelayerRow,
+    networkClient: NetworkClient,
+    request: TransactionRequest,
+  ): Promise<number> {
     if (policies.gas_limit_estimation === false) {
       throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
     }
-    const { to, data } = wanted
-    const call = { from: address, to, value: BigInt(wanted.value), data }
-    const [estimate, block_gas] = await Promise.all([reach.chain.estimateGas(call), reach.blockGasLimit()])
+    const { to, data } = request
+    const call = { from: address, to, value: BigInt(request.value), data }
+    const [estimate, block_gas] = await Promise.all([
+      networkClient.chain.estimateGas(call),
+      networkClient.blockGasLimit(),
+    ])
     return withMargin(estimate, block_gas)
   }
 
-  function priceOf(relayer: RelayerRow, wanted: Wanted, market: Market): Prices {
-    const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = wanted
+  function priceOf(relayer: RelayerRow, request: TransactionRequest, market: Market): Prices {
+    const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = request
     const legacy = gas_price !== null || relayer.policies.eip1559_pricing === false
     const tipped = max_fee_per_gas !== null || max_priority_fee_per_gas !== null
     if (tipped && (legacy || market.kind === 'legacy')) {
@@ -112,7 +121,7 @@ export function createPreparation(parts: PreparationParts): Preparation {
       const given = max_fee_per_gas === null ? 'max_priority_fee_per_gas' : 'max_fee_per_gas'
       throw badRequest(`/body/${given}`, `cannot be given: ${why}`)
     }
-    const quoted = fees.quote(market, wanted.tier ?? default_tier, legacy)
+    const quoted = fees.quote(market, request.tier ?? default_tier, legacy)
     if (quoted.kind === 'legacy') {
       return fees.limit({ kind: 'legacy', gas_price: BigInt(gas_price ?? quoted.gas_price) }, capOf(relayer))
     }

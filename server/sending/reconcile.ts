@@ -1,18 +1,18 @@
 import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen, Step } from './state.ts'
 
-type SettleParts = Pick<SendingParts, 'store' | 'readSigned' | 'now' | 'observer'>
+type SettleParts = Pick<SendingDependencies, 'store' | 'readSigned' | 'now' | 'observer'>
 
 type AsMined = Partial<
   Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
-> & { content?: ReturnType<SendingParts['readSigned']>['content'] }
+> & { content?: ReturnType<SendingDependencies['readSigned']>['content'] }
 
 /** Turns what the chain shows of a transaction into the changes of its row. */
-export function createSettling({ store, readSigned, now, observer }: SettleParts) {
+export function createReconciliation({ store, readSigned, now, observer }: SettleParts) {
   return {
     /** Of any of its byte strings, all transactions in few exchanges; null where there is none. */
-    async receipts(chain: Reach['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
+    async receipts(chain: NetworkClient['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
       const attempts = await Promise.all(rows.map(({ key }) => store.attempts(key)))
       const asked = attempts.flat()
       const receipts = await chain.receipts(asked.map(({ hash }) => hash))
@@ -25,7 +25,7 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
     },
 
     /** The row follows the byte string that the chain took: an earlier price, or content from before a replacement. */
-    async settle(chain: Reach['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
+    async settle(chain: NetworkClient['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
       if (step.do !== 'note' && step.do !== 'end') return []
       const { seen } = step
       const block = { block_number: seen.block_number, block_hash: seen.block_hash }
@@ -78,7 +78,7 @@ export function createSettling({ store, readSigned, now, observer }: SettleParts
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 
-  async function revertReason(chain: Reach['chain'], row: WholeTransactionRow, seen: Seen): Promise<string> {
+  async function revertReason(chain: NetworkClient['chain'], row: WholeTransactionRow, seen: Seen): Promise<string> {
     const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
     const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)

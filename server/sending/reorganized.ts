@@ -1,5 +1,5 @@
 import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
-import type { Reach, SendingParts } from './dependencies.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen } from './state.ts'
 import { askEach, given } from './survey.ts'
 
@@ -20,12 +20,12 @@ interface Block {
   block_hash: string | null
 }
 
-type Surveyed = Pick<Reach, 'chain' | 'each' | 'network'>
+type Surveyed = Pick<NetworkClient, 'chain' | 'each' | 'network'>
 
 /** Tells a reorganization from a node that lags or follows a fork: by the hash that the endpoints have at the block's height. */
-export function createReorganized({ store, observer }: Pick<SendingParts, 'store' | 'observer'>) {
+export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
   /** Of transactions that were in a block and have no receipt now. */
-  async function fatesOf({ each }: Pick<Reach, 'each'>, rows: TransactionRow[]): Promise<Fate[]> {
+  async function fatesOf({ each }: Pick<NetworkClient, 'each'>, rows: TransactionRow[]): Promise<Fate[]> {
     if (rows.length === 0) return []
     const replaced = await replacedOf(each, rows)
     return Promise.all(
@@ -74,7 +74,7 @@ const reopened = ({ key, revision, intent }: TransactionRow): Move => ({
 })
 
 /** The hashes of blocks at whose height more endpoints have another block than have this one. */
-async function replacedOf(each: Reach['each'], blocks: Block[]): Promise<Set<string>> {
+async function replacedOf(each: NetworkClient['each'], blocks: Block[]): Promise<Set<string>> {
   const hashes = new Map<string, number>()
   for (const { block_number, block_hash } of blocks) {
     if (block_number !== null && block_hash !== null && hashes.size < max_blocks) hashes.set(block_hash, block_number)
@@ -95,7 +95,11 @@ async function replacedOf(each: Reach['each'], blocks: Block[]): Promise<Set<str
 }
 
 /** Of any of its byte strings, in the block that most endpoints name; null when most have none. */
-async function receiptOf(each: Reach['each'], attempts: AttemptRow[], replaced: Set<string>): Promise<Seen | null> {
+async function receiptOf(
+  each: NetworkClient['each'],
+  attempts: AttemptRow[],
+  replaced: Set<string>,
+): Promise<Seen | null> {
   const answers = given(await askEach(each, (chain) => chain.receipts(attempts.map(({ hash }) => hash))))
   const seen = answers.flatMap((receipts) => {
     const index = receipts.findIndex((receipt) => receipt !== undefined && !replaced.has(receipt.block_hash))

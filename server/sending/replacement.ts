@@ -1,7 +1,7 @@
 import { badRequest } from '../errors.ts'
 import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
-import type { Wanted } from './admission.ts'
+import type { TransactionRequest } from './admission.ts'
 import type { Fees, Market, Prices, Tier } from './dependencies.ts'
 
 /** Prices that a node takes in the place of `before`, which it has: given ones must be enough, others are raised. */
@@ -31,5 +31,5 @@ const shown = (least: Prices): string =>
     ? `gas_price ${least.gas_price}`
     : `max_fee_per_gas ${least.max_fee_per_gas}, max_priority_fee_per_gas ${least.max_priority_fee_per_gas}`
 
-export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Wanted): boolean =>
+export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): boolean =>
   gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null

@@ -2,28 +2,35 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { capOf } from '../policies/fee-policies.ts'
 import type { Move, TransactionRow } from '../store/rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
-import { type HeldRelayer, type Market, pricesOf, type Reach, type SendingParts, tierOf } from './dependencies.ts'
+import {
+  type HeldRelayer,
+  type Market,
+  type NetworkClient,
+  pricesOf,
+  type SendingDependencies,
+  tierOf,
+} from './dependencies.ts'
 import {
   countLeftOut,
   first_retry_ms,
   isStalled,
+  type LaneState,
   lookInterval_ms,
   lookSoon,
-  type Memory,
   max_retry_ms,
   narrow,
-  newMemory,
+  newLaneState,
   nextLookAt,
   restInterval_ms,
   takeIn,
   watchLimit_ms,
 } from './lane-state.ts'
 import type { Nonces } from './nonces.ts'
-import { createSettling } from './reconcile.ts'
+import { createReconciliation } from './reconcile.ts'
 import { createReorganized, watched_blocks } from './reorganized.ts'
 import { createSigning, type Signed } from './signing.ts'
 import { decide, type Sight, type Step, type Tracked } from './state.ts'
-import { type LaneState, laneWait, waitColumns } from './wait-reason.ts'
+import { laneWait, type WaitFacts, waitColumns } from './wait-reason.ts'
 
 const max_rows = 2_000
 const sign_at_once = 100
@@ -34,7 +41,7 @@ const max_lot_bytes = 1_000_000
 const turn_ms = 10
 const disabled_look_ms = 5_000
 
-export interface SenderParts extends SendingParts {
+export interface SenderParts extends SendingDependencies {
   nonces: Nonces
   /** Called after every change, for those who wait for a state. */
   changed(): void
@@ -50,8 +57,8 @@ export interface Sender {
 /** One relayer, its network, and what is remembered of both: what a round is about. */
 interface Lane {
   held: HeldRelayer
-  reach: Reach
-  memory: Memory
+  networkClient: NetworkClient
+  laneState: LaneState
 }
 
 interface Decided {
@@ -62,61 +69,62 @@ interface Decided {
 /** The worker's half of sending: takes what was accepted to its end, one step after the other, by what `decide` says. */
 export function createSender(parts: SenderParts): Sender {
   const { store, fees, nonces, now, elapsed, changed } = parts
-  const memories = new Map<number, Memory>()
+  const memories = new Map<number, LaneState>()
   const sign = createSigning(parts)
-  const settling = createSettling(parts)
+  const reconciliation = createReconciliation(parts)
   const reorganized = createReorganized(parts)
 
   async function work(relayer_key: number): Promise<number | undefined> {
     const relayer = await store.getRelayerByKey(relayer_key)
     const held = relayer && (await parts.findSigner(relayer.id))
-    const reach = held && (await parts.reach(held.relayer))
-    if (!held || !reach) {
+    const networkClient = held && (await parts.networkClient(held.relayer))
+    if (!held || !networkClient) {
       memories.delete(relayer_key)
       return undefined
     }
     const isResting = (await store.countUnfinished(relayer_key)) === 0
     const before = memories.get(relayer_key)
     // After a rest everything is looked up anew, before anything is signed.
-    const memory = before && (isResting || before.rest_since === undefined) ? before : newMemory()
-    memories.set(relayer_key, memory)
-    if (isResting) memory.rest_since ??= elapsed()
+    const laneState = before && (isResting || before.rest_since === undefined) ? before : newLaneState()
+    memories.set(relayer_key, laneState)
+    if (isResting) laneState.rest_since ??= elapsed()
     try {
       if (!isResting) {
-        if (memory.head === undefined) await store.watch(relayer_key)
-        await round({ held, reach, memory })
-      } else if (await isWatched({ held, reach, memory })) {
-        await watchRound({ held, reach, memory })
+        if (laneState.head === undefined) await store.watch(relayer_key)
+        await round({ held, networkClient, laneState })
+      } else if (await isWatched({ held, networkClient, laneState })) {
+        await watchRound({ held, networkClient, laneState })
       } else {
         memories.delete(relayer_key)
         await store.unwatch(relayer_key)
         return undefined
       }
-      memory.failure_ms = first_retry_ms
+      laneState.failure_ms = first_retry_ms
     } catch (error) {
       if (parts.kindOf(error) === undefined) throw error
       const wrong = parts.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(held.relayer, wrong)
-      await noteWait({ held, reach, memory }, wrong === undefined ? { unreachable: messageOf(error) } : {})
-      memory.failure_ms = Math.min(memory.failure_ms * 2, max_retry_ms)
-      memory.look_at = elapsed() + memory.failure_ms * (0.75 + Math.random() / 2)
+      await noteWait({ held, networkClient, laneState }, wrong === undefined ? { unreachable: messageOf(error) } : {})
+      laneState.failure_ms = Math.min(laneState.failure_ms * 2, max_retry_ms)
+      laneState.look_at = elapsed() + laneState.failure_ms * (0.75 + Math.random() / 2)
     }
-    return Math.max(0, memory.look_at - elapsed())
+    return Math.max(0, laneState.look_at - elapsed())
   }
 
   async function round(lane: Lane): Promise<void> {
-    const { held, reach, memory } = lane
+    const { held, networkClient, laneState } = lane
     const { relayer } = held
-    memory.handed.clear()
+    laneState.handed.clear()
     // What was accepted just now goes out before anything else is asked.
-    if (memory.head !== undefined && !relayer.system_disabled) await sendNew(lane)
-    if (elapsed() < memory.look_at) return
+    if (laneState.head !== undefined && !relayer.system_disabled) await sendNew(lane)
+    if (elapsed() < laneState.look_at) return
 
     const seen = await look(lane)
     if (!seen) return
-    if (memory.recheck && (await reorganized.reopen(relayer, reach, memory.head?.number ?? 0))) memory.resend = true
+    if (laneState.recheck && (await reorganized.reopen(relayer, networkClient, laneState.head?.number ?? 0)))
+      laneState.resend = true
     // Before anything is signed at a nonce above a gap.
-    if (memory.resend || memory.recheck) await mend(lane)
+    if (laneState.resend || laneState.recheck) await mend(lane)
     await sendNew(lane)
     await reconcile(lane, seen.isNewBlock)
     if (seen.isNew) await noteBalance(lane)
@@ -124,21 +132,21 @@ export function createSender(parts: SenderParts): Sender {
 
   /** Whether anything is new since the last look; undefined when what the chain shows is not to be acted on. */
   async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {
-    const { reach, memory } = lane
+    const { networkClient, laneState } = lane
     const { relayer } = lane.held
-    const seen = await reach.chain.look(relayer.address, lookInterval_ms(reach) / 2)
-    memory.look_at = nextLookAt(reach, elapsed())
-    const latest = await nonces.believe(relayer, reach, seen.latest)
+    const seen = await networkClient.chain.look(relayer.address, lookInterval_ms(networkClient) / 2)
+    laneState.look_at = nextLookAt(networkClient, elapsed())
+    const latest = await nonces.believe(relayer, networkClient, seen.latest)
     if (latest === undefined) {
-      if (relayer.system_disabled) memory.look_at = elapsed() + disabled_look_ms
+      if (relayer.system_disabled) laneState.look_at = elapsed() + disabled_look_ms
       await noteWait(lane, { counted: seen.latest })
       return undefined
     }
-    const isNewBlock = memory.head?.hash !== seen.head.hash
-    const isNew = isNewBlock || memory.latest !== latest
-    if (!(await takeIn(memory, reach.chain, { ...seen, latest }))) return undefined
-    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, reach.chain, latest))) {
-      memory.look_at = elapsed() + disabled_look_ms
+    const isNewBlock = laneState.head?.hash !== seen.head.hash
+    const isNew = isNewBlock || laneState.latest !== latest
+    if (!(await takeIn(laneState, networkClient.chain, { ...seen, latest }))) return undefined
+    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, networkClient.chain, latest))) {
+      laneState.look_at = elapsed() + disabled_look_ms
       await noteWait(lane, {})
       return undefined
     }
@@ -146,50 +154,50 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   /** Nothing is unfinished: whether a reorganization may still take back what was confirmed last. */
-  async function isWatched({ held, reach, memory }: Lane): Promise<boolean> {
-    if (elapsed() - (memory.rest_since ?? 0) > watchLimit_ms(reach, watched_blocks)) return false
+  async function isWatched({ held, networkClient, laneState }: Lane): Promise<boolean> {
+    if (elapsed() - (laneState.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
     const newest = await store.newestEnded(held.relayer.key)
     if (!newest) return false
-    const until = newest.number + reach.network.required_confirmations + watched_blocks
-    return memory.head === undefined || memory.head.number < until
+    const until = newest.number + networkClient.network.required_confirmations + watched_blocks
+    return laneState.head === undefined || laneState.head.number < until
   }
 
   /** A cheap look: two calls, and one more where a block was replaced. */
   async function watchRound(lane: Lane): Promise<void> {
-    const { held, reach, memory } = lane
-    if (elapsed() < memory.look_at) return
+    const { held, networkClient, laneState } = lane
+    if (elapsed() < laneState.look_at) return
     const seen = await look(lane)
-    memory.look_at = elapsed() + restInterval_ms(reach)
-    if (!seen || !memory.recheck) return
-    if (await reorganized.reopen(held.relayer, reach, memory.head?.number ?? 0)) {
-      Object.assign(memory, { resend: true, look_at: 0 })
+    laneState.look_at = elapsed() + restInterval_ms(networkClient)
+    if (!seen || !laneState.recheck) return
+    if (await reorganized.reopen(held.relayer, networkClient, laneState.head?.number ?? 0)) {
+      Object.assign(laneState, { resend: true, look_at: 0 })
       changed()
     } else {
-      memory.recheck = false
+      laneState.recheck = false
     }
   }
 
-  async function mend({ held, reach, memory }: Lane): Promise<void> {
-    memory.gaps = await nonces.mend(held.relayer, reach, memory.latest)
+  async function mend({ held, networkClient, laneState }: Lane): Promise<void> {
+    laneState.gaps = await nonces.mend(held.relayer, networkClient, laneState.latest)
   }
 
   /** What is in a new block has been paid for. Only here is a low balance seen to recover: POST may read an older one. */
-  async function noteBalance({ held, reach }: Lane): Promise<void> {
+  async function noteBalance({ held, networkClient }: Lane): Promise<void> {
     const { key, address, policies } = held.relayer
     if (policies.min_balance === undefined) return
-    const balance = await reach.chain.balance(address)
+    const balance = await networkClient.chain.balance(address)
     await store.noteBalance(key, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
   }
 
   /** Signs what was never signed, in the order of nonces, makes it durable, and hands it over. */
   async function sendNew(lane: Lane): Promise<void> {
-    const { held, memory } = lane
+    const { held, laneState } = lane
     if (nonces.isInDoubt(held.relayer.key)) return
     // What is new may close a gap that was left open.
-    if (memory.gaps > 0) await mend(lane)
+    if (laneState.gaps > 0) await mend(lane)
     while (!held.relayer.paused) {
-      const below = memory.latest + memory.window
-      const rows = await store.pending(held.relayer.key, memory.latest, below, sign_at_once)
+      const below = laneState.latest + laneState.window
+      const rows = await store.pending(held.relayer.key, laneState.latest, below, sign_at_once)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
@@ -200,65 +208,69 @@ export function createSender(parts: SenderParts): Sender {
 
   /** What is signed or in a block: follows the chain, pays more where it is slow, hands over again what may be lost. */
   async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
-    const { held, reach, memory } = lane
+    const { held, networkClient, laneState } = lane
     const { relayer } = held
-    const isReorganized = memory.recheck
-    const head = memory.head?.number ?? 0
-    const deep = head - reach.network.required_confirmations + 1
-    const market = await marketOf(reach)
-    const flying = await store.flying(relayer.key, max_rows)
-    const unsigned = await store.pending(relayer.key, 0, memory.latest, max_rows)
+    const isReorganized = laneState.recheck
+    const head = laneState.head?.number ?? 0
+    const deep = head - networkClient.network.required_confirmations + 1
+    const market = await marketOf(networkClient)
+    const inFlight = await store.inFlight(relayer.key, max_rows)
+    const unsigned = await store.pending(relayer.key, 0, laneState.latest, max_rows)
     const mined = await store.mined(relayer.key, isReorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
-    const priced = flying.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
-    if (isNewBlock) countLeftOut(memory, priced)
+    const priced = inFlight.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
+    if (isNewBlock) countLeftOut(laneState, priced)
 
     const known = { reorganized: isReorganized, paused }
     const others = [...mined, ...unsigned].map((row) => ({ row, payable: true }))
     const decided = [...others, ...priced].map(({ row, payable }): Decided => {
-      const blocks = memory.left_out.get(row.key)?.blocks ?? 0
+      const blocks = laneState.left_out.get(row.key)?.blocks ?? 0
       return { row, step: decide(trackedOf(row), sightOf(lane, { ...known, payable, blocks })) }
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
-    const receipts = await settling.receipts(reach.chain, asked)
+    const receipts = await reconciliation.receipts(networkClient.chain, asked)
     const answered = await verified(
       lane,
       asked.map((row, index): Decided => {
         return { row, step: decide(trackedOf(row), sightOf(lane, { ...known, receipt: receipts[index] ?? null })) }
       }),
     )
-    await commit((await Promise.all(answered.map(({ row, step }) => settling.settle(reach.chain, row, step)))).flat())
+    await commit(
+      (
+        await Promise.all(answered.map(({ row, step }) => reconciliation.settle(networkClient.chain, row, step)))
+      ).flat(),
+    )
     for (const { row, step } of [...decided, ...answered]) await carryOut(lane, row, step)
 
     await signAll(
       lane,
       decided.filter(({ step }) => step.do === 'sign'),
     )
-    memory.resend = isStalled(memory) || memory.resend || isReorganized
-    const everything = memory.resend
+    laneState.resend = isStalled(laneState) || laneState.resend || isReorganized
+    const everything = laneState.resend
     if (everything) await mend(lane)
     // Only now: what is not done because a node fails is to be done in the next round.
-    memory.resend = false
-    memory.recheck = false
+    laneState.resend = false
+    laneState.recheck = false
     await noteWait(lane, { paused, ...(market?.kind === 'eip1559' && { base_fee: market.base_fee }) })
     if (paused) return
     const isInWindow = ({ nonce }: TransactionRow) =>
-      nonce !== null && nonce >= memory.latest && nonce < memory.latest + memory.window
+      nonce !== null && nonce >= laneState.latest && nonce < laneState.latest + laneState.window
     // Read again, because what has just lost its block is among them.
     const lost = everything
-      ? (await store.flying(relayer.key, max_rows)).filter(isInWindow)
-      : elapsed() >= memory.retry_at
+      ? (await store.inFlight(relayer.key, max_rows)).filter(isInWindow)
+      : elapsed() >= laneState.retry_at
         ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
         : []
     await handOverAgain(
       lane,
-      lost.filter(({ key }) => !memory.handed.has(key)),
+      lost.filter(({ key }) => !laneState.handed.has(key)),
       everything,
     )
   }
 
   /** Says why the first in line waits, where no answer to its own bytes has said it. */
-  async function noteWait({ held }: Lane, known: Partial<LaneState>): Promise<void> {
+  async function noteWait({ held }: Lane, known: Partial<WaitFacts>): Promise<void> {
     const row = await store.firstInLine(held.relayer.key)
     if (!row) return
     const relayer = (await store.getRelayerByKey(held.relayer.key)) ?? held.relayer
@@ -283,7 +295,7 @@ export function createSender(parts: SenderParts): Sender {
   async function verified(lane: Lane, decided: Decided[]): Promise<Decided[]> {
     const doubtful = decided.filter(({ step }) => step.do === 'verify').map(({ row }) => row)
     if (doubtful.length === 0) return decided
-    const fates = await reorganized.fatesOf(lane.reach, doubtful)
+    const fates = await reorganized.fatesOf(lane.networkClient, doubtful)
     const again = doubtful.map((row, index): Decided => {
       const { receipt = null, isReplaced = false } = fates[index] ?? {}
       const known = { receipt, replaced: isReplaced, paused: lane.held.relayer.paused }
@@ -293,20 +305,20 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   /** The steps that are neither signing nor the chain's. */
-  async function carryOut({ held, reach, memory }: Lane, row: TransactionRow, step: Step): Promise<void> {
+  async function carryOut({ held, networkClient, laneState }: Lane, row: TransactionRow, step: Step): Promise<void> {
     if (step.do === 'return') {
       const status_reason = 'Its block is no longer in the chain: it is sent again'
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
       await commit([{ key: row.key, revision: row.revision, set }])
-      memory.resend = true
-      lookSoon(memory, elapsed())
+      laneState.resend = true
+      lookSoon(laneState, elapsed())
     } else if (step.do === 'withdraw') {
       await store.withdraw(row.relayer_key, row.id, 'expire', 'valid_until has passed')
-      lookSoon(memory, elapsed())
+      lookSoon(laneState, elapsed())
       changed()
     } else if (step.do === 'trace') {
-      nonces.trace(held.relayer, reach, row, () => {
-        lookSoon(memory, elapsed())
+      nonces.trace(held.relayer, networkClient, row, () => {
+        lookSoon(laneState, elapsed())
         changed()
       })
     }
@@ -330,7 +342,7 @@ export function createSender(parts: SenderParts): Sender {
       // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
       const held = await parts.findSigner(row.relayer_id)
       if (!held || held.relayer.paused) break
-      const made = step.do === 'sign' ? await sign(held, lane.reach, row, step.purpose, step.slow) : undefined
+      const made = step.do === 'sign' ? await sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
       if (made) signed.push(made)
     }
     const rows = await commit(signed.map(({ move }) => move))
@@ -354,21 +366,25 @@ export function createSender(parts: SenderParts): Sender {
     }
   }
 
-  async function handOver({ held, reach, memory }: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
+  async function handOver(
+    { held, networkClient, laneState }: Lane,
+    wanted: Broadcast[],
+    everywhere: boolean,
+  ): Promise<void> {
     if (wanted.length === 0) return
-    for (const { row } of wanted) memory.handed.add(row.key)
-    const state = { next: memory.latest, cap: capOf(held.relayer), everywhere }
-    const { moves, hopeless, again, look, full_at } = await broadcast(parts, reach.chain, state, wanted)
+    for (const { row } of wanted) laneState.handed.add(row.key)
+    const state = { next: laneState.latest, cap: capOf(held.relayer), everywhere }
+    const { moves, hopeless, again, look, full_at } = await broadcast(parts, networkClient.chain, state, wanted)
     await commit(moves)
-    if (full_at !== undefined) narrow(memory, full_at)
+    if (full_at !== undefined) narrow(laneState, full_at)
     for (const { row, reason } of hopeless) await store.withdraw(held.relayer.key, row.id, 'fail', reason)
     if (hopeless.length > 0) changed()
-    if (look || hopeless.length > 0) lookSoon(memory, elapsed())
+    if (look || hopeless.length > 0) lookSoon(laneState, elapsed())
     if (again) {
-      memory.retry_at = elapsed() + memory.retry_ms
-      memory.retry_ms = Math.min(memory.retry_ms * 2, max_retry_ms)
+      laneState.retry_at = elapsed() + laneState.retry_ms
+      laneState.retry_ms = Math.min(laneState.retry_ms * 2, max_retry_ms)
     } else {
-      memory.retry_ms = first_retry_ms
+      laneState.retry_ms = first_retry_ms
     }
   }
 
@@ -384,7 +400,7 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   /** Receipts do not wait for prices: a node that answers no price may still know what was mined. */
-  const marketOf = ({ market }: Reach): Promise<Market | undefined> =>
+  const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> =>
     market().catch((error) => {
       if (parts.kindOf(error) === undefined) throw error
       return undefined
@@ -395,28 +411,28 @@ export function createSender(parts: SenderParts): Sender {
     return !prices || !market || fees.isPayable(prices, market)
   }
 
-  const sightOf = ({ reach, memory }: Lane, known: Partial<Sight>): Sight => ({
+  const sightOf = ({ networkClient, laneState }: Lane, known: Partial<Sight>): Sight => ({
     now: now(),
-    head: memory.head?.number ?? 0,
-    latest: memory.latest,
-    confirmations: reach.network.required_confirmations,
+    head: laneState.head?.number ?? 0,
+    latest: laneState.latest,
+    confirmations: networkClient.network.required_confirmations,
     receipt: undefined,
     replaced: undefined,
     reorganized: false,
     payable: true,
     paused: false,
     blocks: 0,
-    end: memory.latest + memory.window,
+    end: laneState.latest + laneState.window,
     ...known,
   })
 
   return {
     work,
     hurry(relayer_key, resend) {
-      const memory = memories.get(relayer_key)
-      if (!memory) return
-      memory.look_at = 0
-      memory.resend ||= resend
+      const laneState = memories.get(relayer_key)
+      if (!laneState) return
+      laneState.look_at = 0
+      laneState.resend ||= resend
     },
   }
 }

@@ -4,11 +4,11 @@ import type { Broadcast } from './broadcast.ts'
 import {
   type HeldRelayer,
   highestTaken,
+  type NetworkClient,
   type Prices,
   priceColumns,
   pricesOf,
-  type Reach,
-  type SendingParts,
+  type SendingDependencies,
   tierOf,
 } from './dependencies.ts'
 import { reprice_ms } from './state.ts'
@@ -27,7 +27,7 @@ export interface Signed {
   isNew: boolean
 }
 
-type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
+type SigningParts = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
 
 /**
  * Signs a transaction: for the first time, as what is wanted now, or (`slow`) at another price.
@@ -40,7 +40,7 @@ type SigningParts = Pick<SendingParts, 'store' | 'fees' | 'seal' | 'now' | 'obse
 export function createSigning({ store, fees, seal, now, observer }: SigningParts) {
   return async function sign(
     { relayer, signer }: HeldRelayer,
-    { chain, market }: Pick<Reach, 'chain' | 'market'>,
+    { chain, market }: Pick<NetworkClient, 'chain' | 'market'>,
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
@@ -104,7 +104,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningParts
     purpose: 'send' | 'cancel',
     slow: boolean,
     attempts: AttemptRow[],
-    market: Reach['market'],
+    market: NetworkClient['market'],
   ): Promise<Prices | Wait> {
     const cap = capOf(relayer, gasOf(row, purpose))
     const taken = highestTaken(attempts, row.nonce)
@@ -171,7 +171,7 @@ const gasOf = ({ gas_limit }: TransactionRow, purpose: 'send' | 'cancel'): numbe
   (purpose === 'send' ? gas_limit : null) ?? self_transfer_gas
 
 /** 21,000 on nearly every chain; some rollups count their own costs in. */
-async function selfTransferGas(chain: Reach['chain'], address: string): Promise<number> {
+async function selfTransferGas(chain: NetworkClient['chain'], address: string): Promise<number> {
   try {
     return await chain.estimateGas({ from: address, to: address, value: 0n, data: null })
   } catch {

@@ -3,18 +3,18 @@ import type { AcceptedTransaction, SendTransactionRequest } from '../../generate
 import { ApiError, notFound } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
-import type { Deed, Move, RelayerRow, Replay, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
-import { admit, checkPause, type Wanted } from './admission.ts'
-import { highestTaken, priceColumns, type SendingParts } from './dependencies.ts'
+import type { Move, PendingAuditEntry, RelayerRow, Replay, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
+import { admit, checkPause, type TransactionRequest } from './admission.ts'
+import { highestTaken, priceColumns, type SendingDependencies } from './dependencies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { atLeast, isPriced } from './replacement.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface SubmitParts extends Pick<SendingParts, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
+export interface SubmitParts extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
   preparation: Preparation
   /** Reads a request's amounts and addresses into their one form. Throws ApiError (400). */
-  readWanted(body: SendTransactionRequest): Wanted
+  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
   /** Called after every change, for those who wait for one. */
   changed(): void
   /** There is work for the relayer. */
@@ -26,13 +26,13 @@ export interface Submit {
     relayer_id: string,
     body: SendTransactionRequest,
     idempotency: Idempotency | undefined,
-    deed: Deed,
+    auditEntry: PendingAuditEntry,
   ): Promise<Accepted>
   replace(
     relayer_id: string,
     transaction_id: string,
     body: SendTransactionRequest,
-    deed: Deed,
+    auditEntry: PendingAuditEntry,
   ): Promise<WholeTransactionRow>
 }
 
@@ -48,7 +48,7 @@ export interface Accepted {
 
 /** POST's half of sending: all that can fail cheaply, and then one commit that takes the nonce. */
 export function createSubmit(parts: SubmitParts): Submit {
-  const { store, fees, preparation, readWanted, wake, makeId, now } = parts
+  const { store, fees, preparation, readTransactionRequest, wake, makeId, now } = parts
 
   async function find(relayer_id: string): Promise<RelayerRow> {
     const held = await parts.findSigner(relayer_id)
@@ -59,13 +59,13 @@ export function createSubmit(parts: SubmitParts): Submit {
   /** All that is asked before the commit. While the chain answers the relayer may change: it is judged as it is at the end. */
   async function prepare(
     before: RelayerRow,
-    wanted: Wanted,
+    request: TransactionRequest,
     replaced?: TransactionRow,
   ): Promise<{ relayer: RelayerRow; quote: Quote }> {
-    admit(before, wanted, now())
-    const quote = await preparation.quote(before, wanted, replaced)
+    admit(before, request, now())
+    const quote = await preparation.quote(before, request, replaced)
     const relayer = await find(before.id)
-    admit(relayer, wanted, now())
+    admit(relayer, request, now())
     checkFees(fees, relayer, quote)
     checkFunds(relayer, quote)
     return { relayer, quote }
@@ -79,7 +79,7 @@ export function createSubmit(parts: SubmitParts): Submit {
   }
 
   return {
-    async send(relayer_id, body, idempotency, deed) {
+    async send(relayer_id, body, idempotency, auditEntry) {
       const found = await find(relayer_id)
       // What was accepted once is answered again, whatever has become of the relayer since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body) }
@@ -88,35 +88,35 @@ export function createSubmit(parts: SubmitParts): Submit {
         if (replayed) return accepted(replayed, found.id)
       }
       checkPause(found)
-      const wanted = readWanted(body)
+      const request = readTransactionRequest(body)
       // Before the chain is asked; the commit decides.
-      const crowded = await store.crowding(found.key, dataBytes(wanted), roomOf(found))
+      const crowded = await store.crowding(found.key, dataBytes(request), roomOf(found))
       if (crowded) throw tooMany(crowded)
-      const { relayer, quote } = await prepare(found, wanted)
+      const { relayer, quote } = await prepare(found, request)
 
-      const spending = spendingOf(relayer, wanted, feeOf(fees, quote.gas_limit, quote.prices))
-      const tier = wanted.tier ?? default_tier
+      const spending = spendingOf(relayer, request, feeOf(fees, quote.gas_limit, quote.prices))
+      const tier = request.tier ?? default_tier
       const id = makeId()
-      deed.subject = id
-      const creation = await store.doing(deed, () =>
+      auditEntry.subject = id
+      const creation = await store.withAudit(auditEntry, () =>
         store.createTransaction({
           id,
           relayer_key: relayer.key,
           relayer_id: relayer.id,
           chain_id: relayer.chain_id,
           from: relayer.address,
-          to: wanted.to,
-          value: wanted.value,
-          data: wanted.data,
+          to: request.to,
+          value: request.value,
+          data: request.data,
           gas_limit: quote.gas_limit,
           ...priceColumns(quote.prices),
           speed: { tier, percentile: fees.percentileOf[tier] },
-          valid_until: wanted.valid_until,
+          valid_until: request.valid_until,
           intent: 'send',
           status_reason: null,
           room: roomOf(relayer),
           funds: quote.funds.toString(),
-          warnings: warningsOf(fees, relayer, wanted, quote),
+          warnings: warningsOf(fees, relayer, request, quote),
           ...(once && { idempotency: once }),
           ...(spending.length > 0 && { spending }),
         }),
@@ -127,23 +127,23 @@ export function createSubmit(parts: SubmitParts): Submit {
       return accepted(creation, relayer.id)
     },
 
-    async replace(relayer_id, transaction_id, body, deed) {
+    async replace(relayer_id, transaction_id, body, auditEntry) {
       const found = await find(relayer_id)
       checkPause(found)
       const replaced = await findOpen(found, transaction_id)
-      const wanted = readWanted(body)
-      const { relayer, quote } = await prepare(found, wanted, replaced)
+      const request = readTransactionRequest(body)
+      const { relayer, quote } = await prepare(found, request, replaced)
       const { prices, market, gas_limit } = quote
 
       // The sender may move the row meanwhile; what it moved is read again.
       for (;;) {
         const row = await findOpen(relayer, transaction_id)
-        const tier = wanted.tier ?? row.speed?.tier ?? default_tier
+        const tier = request.tier ?? row.speed?.tier ?? default_tier
         const before = highestTaken(await store.attempts(row.key), row.nonce)
-        const replacing = before ? atLeast(fees, before, prices, isPriced(wanted), relayer, tier, market) : prices
+        const replacing = before ? atLeast(fees, before, prices, isPriced(request), relayer, tier, market) : prices
         checkFees(fees, relayer, { gas_limit, prices: replacing, market })
-        const spending = spendingOf(relayer, wanted, feeOf(fees, gas_limit, replacing))
-        const { to, value, data, valid_until } = wanted
+        const spending = spendingOf(relayer, request, feeOf(fees, gas_limit, replacing))
+        const { to, value, data, valid_until } = request
         const move: Move = {
           key: row.key,
           revision: row.revision,
@@ -159,7 +159,7 @@ export function createSubmit(parts: SubmitParts): Submit {
             status_reason: null,
           },
         }
-        const moved = await store.doing(deed, () => store.replaceTransaction(move, spending, roomOf(relayer)))
+        const moved = await store.withAudit(auditEntry, () => store.replaceTransaction(move, spending, roomOf(relayer)))
         if (!moved) continue
         if ('outcome' in moved) throw moved.outcome === 'crowded' ? tooMany(moved) : overLimit(moved)
         wake(relayer.key)

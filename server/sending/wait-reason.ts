@@ -23,7 +23,7 @@ export function waitColumns(
 }
 
 /** What is known of the lane of the first in line. */
-export interface LaneState {
+export interface WaitFacts {
   /** Why nothing can be done for the relayer at all. */
   unreachable?: string
   disabled?: string
@@ -46,7 +46,7 @@ const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'pau
  */
 export function laneWait(
   row: Pick<TransactionRow, 'status' | 'waiting_for'>,
-  { unreachable, disabled, counted, paused, base_fee, cap, price }: LaneState,
+  { unreachable, disabled, counted, paused, base_fee, cap, price }: WaitFacts,
 ): Wait | null | undefined {
   if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
   if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }

@@ -1,6 +1,6 @@
 import type { Warning } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../store/rows.ts'
-import type { Wanted } from './admission.ts'
+import type { TransactionRequest } from './admission.ts'
 import type { Fees } from './dependencies.ts'
 import { default_tier, type Quote } from './preparation.ts'
 import { isPriced } from './replacement.ts'
@@ -12,7 +12,7 @@ const long_queue = 100
 export function warningsOf(
   fees: Pick<Fees, 'most' | 'quote'>,
   { policies }: Pick<RelayerRow, 'policies'>,
-  wanted: Wanted,
+  request: TransactionRequest,
   { prices, market, max_cost, reserved, funds, latest, next_nonce }: Quote,
 ): Warning[] {
   const warnings: Warning[] = []
@@ -24,8 +24,8 @@ export function warningsOf(
     warn('price_below_base_fee', message)
   }
   const { gas_price_cap, min_balance } = policies
-  const asked = fees.most(fees.quote(market, wanted.tier ?? default_tier, policies.eip1559_pricing === false))
-  if (gas_price_cap !== undefined && !isPriced(wanted) && asked > BigInt(gas_price_cap)) {
+  const asked = fees.most(fees.quote(market, request.tier ?? default_tier, policies.eip1559_pricing === false))
+  if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
     warn('price_limited_by_cap', `Its tier asks ${asked}, and the policy gas_price_cap allows ${gas_price_cap}`)
   }
   const left = funds - reserved - max_cost

@@ -37,7 +37,7 @@ export interface AuditEntry {
   request_id: string | null
 }
 
-export interface Deed extends AuditEntry {
+export interface PendingAuditEntry extends AuditEntry {
   /** Whether it is in the trail. */
   recorded: boolean
 }

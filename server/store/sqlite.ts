@@ -6,7 +6,7 @@ import { connect } from './sqlite/connection.ts'
 import { creations } from './sqlite/creations.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog, type StoreWorld } from './sqlite/events.ts'
-import { measures } from './sqlite/gauges.ts'
+import { gauges } from './sqlite/gauges.ts'
 import { networks } from './sqlite/networks.ts'
 import { nonces } from './sqlite/nonces.ts'
 import { notifications } from './sqlite/notifications.ts'
@@ -36,7 +36,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ping: () => void ping.get(),
     close: connection.close,
     protect: (prove, report) => protectRights(connection, prove, report),
-    doing: connection.doing,
+    withAudit: connection.withAudit,
     ...audit(connection),
     ...networks(connection),
     ...signers(connection),
@@ -54,7 +54,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...eventLog(connection),
     ...deliveries(connection, world),
     ...bulkChanges(connection, world.now),
-    ...measures(connection),
+    ...gauges(connection),
     ...retention(connection),
   }
 }

@@ -16,7 +16,6 @@ import type {
   AuditFilter,
   Creation,
   Crowded,
-  Deed,
   Deletion,
   DueDelivery,
   EventRow,
@@ -28,6 +27,7 @@ import type {
   NotificationChanges,
   NotificationRow,
   OverLimit,
+  PendingAuditEntry,
   RelayerObstacle,
   RelayerRow,
   Replay,
@@ -60,7 +60,7 @@ export interface Store {
   ping(): void
   close(): void
   /** What is under way now; counts (and the oldest, of those counted) stop at 20,000, relayers at 100, and nonces 1,000 from the lowest. `now`: milliseconds of the epoch. */
-  measure(now: number): Promise<Measures>
+  readGauges(now: number): Promise<Gauges>
 
   /**
    * From here on rows that grant rights are checked when they are used, and sealed when they are changed. `prove` is given what the
@@ -76,7 +76,7 @@ export interface Store {
    * What the verb that `work` calls changes is this deed's: both are in the same database transaction. The verb is called at once,
    * not after an `await`.
    */
-  doing<T>(deed: Deed, work: () => T): T
+  withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
   /** Adds what has no database transaction of its own. */
   appendAudit(entries: AuditEntry[]): void
   /** How far the trail goes, and the hash that stands for all of it. */
@@ -179,7 +179,7 @@ export interface Store {
    * transaction; each is an audit entry of its own, made of `deed`. `next_below`: the lowest nonce of the lot, where the next lot
    * begins; undefined at the end.
    */
-  withdrawLot(deed: Deed, lot: WithdrawalLot): Promise<WithdrawnLot>
+  withdrawLot(auditEntry: PendingAuditEntry, lot: WithdrawalLot): Promise<WithdrawnLot>
   /**
    * Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. Counts
    * `spending` once more; where a limit leaves no room the transaction fails, and the answer says so. Undefined: the revision was
@@ -196,7 +196,7 @@ export interface Store {
   /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
   firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
   /** What was signed and is in no block yet (`sent`, `submitted`), by nonce. */
-  flying(relayer_key: number, limit: number): Promise<TransactionRow[]>
+  inFlight(relayer_key: number, limit: number): Promise<TransactionRow[]>
   /** What is in a block up to this one, and not confirmed. */
   mined(relayer_key: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
   countUnfinished(relayer_key: number): Promise<number>
@@ -321,7 +321,7 @@ export interface Pruned {
   next: number | undefined
 }
 
-export interface Measures {
+export interface Gauges {
   /** What is unfinished, by status; absent where there is none. */
   transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
   deliveries: { pending: number; due: number }

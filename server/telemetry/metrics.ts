@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Measures } from '../store/store.ts'
+import type { Gauges } from '../store/store.ts'
 import type { Observer } from './observer.ts'
 
 /** A label that the world outside could make grow has at most as many values; what comes after them is `other`. */
@@ -12,7 +12,7 @@ export interface Balance {
 }
 
 export interface MetricsParts {
-  measure(): Promise<Measures>
+  readGauges(): Promise<Gauges>
   /** As they were last seen. */
   balances(): Balance[]
 }
@@ -34,7 +34,7 @@ export interface Metrics {
 }
 
 /** What is counted, and how it is called: the one file that knows prom-client. What the store holds is read when somebody asks. */
-export function createMetrics({ measure, balances }: MetricsParts): Metrics {
+export function createMetrics({ readGauges, balances }: MetricsParts): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -82,16 +82,16 @@ export function createMetrics({ measure, balances }: MetricsParts): Metrics {
   const balance = gauge('relayer_balance_wei', 'Balance when it was last seen', ['relayer', 'chain_id'])
 
   async function readStore(): Promise<void> {
-    const measures = await measure()
+    const gauges = await readGauges()
     for (const status of ['pending', 'sent', 'submitted', 'mined'] as const) {
-      const found = measures.transactions.find((group) => group.status === status)
+      const found = gauges.transactions.find((group) => group.status === status)
       unfinished.set({ status }, found?.count ?? 0)
       oldest.set({ status }, (found?.oldest_ms ?? 0) / 1_000)
     }
-    pending.set(measures.deliveries.pending)
-    due.set(measures.deliveries.due)
+    pending.set(gauges.deliveries.pending)
+    due.set(gauges.deliveries.due)
     gaps.reset()
-    for (const one of measures.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
+    for (const one of gauges.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
     balance.reset()
     for (const { relayer_id, chain_id, wei } of balances()) balance.set({ relayer: relayer_id, chain_id }, Number(wei))
   }

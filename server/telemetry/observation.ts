@@ -75,10 +75,10 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
   const { createMetrics } = await import('./metrics.ts')
   const balances = createBalances<RelayerRow>({
     relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
-    read: async (relayer) => (await (await chains().reach(relayer))?.funds(relayer.address))?.balance,
+    read: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
     elapsed,
   })
-  const metrics = createMetrics({ measure: () => store().measure(now()), balances })
+  const metrics = createMetrics({ readGauges: () => store().readGauges(now()), balances })
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
   return {
     ...metrics,

@@ -136,9 +136,7 @@ test('two services with one database: what both accept is signed once and mined 
       await Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
     ).reverse()
   const become = (status: string, count: number, by = second) =>
-    expect
-      .poll(async () => (await list(by)).map((one) => one.status), { timeout: 20_000 })
-      .toEqual(Array(count).fill(status))
+    expect.poll(async () => (await list(by)).map((one) => one.status)).toEqual(Array(count).fill(status))
 
   // Whoever accepts the first takes the lease for it.
   await sendAll([first], [0])
@@ -158,7 +156,7 @@ test('two services with one database: what both accept is signed once and mined 
   await leaving.close()
   expect(owner.get()).not.toBe(before)
   await sendAll([staying], upTo(25).slice(20))
-  await expect.poll(() => chain.rpc('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0xf' })
+  await expect.poll(() => chain.rpc('txpool_status')).toMatchObject({ pending: '0xf' })
   await chain.mine()
   await become('confirmed', 25, staying)
 

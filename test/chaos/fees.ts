@@ -28,8 +28,8 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
 
   await mineAt(base_fee)
   await account.send(count)
-  const flying = async () => (await account.transactions()).filter(({ status }) => status === 'submitted').length
-  await until('the node has all', async () => (await flying()) === count)
+  const inFlight = async () => (await account.transactions()).filter(({ status }) => status === 'submitted').length
+  await until('the node has all', async () => (await inFlight()) === count)
   await wait()
   if (capped) {
     const waiting = async () =>

@@ -34,14 +34,14 @@ export const seededFaults = {
         nonces.set(account, nonce + 1)
         return commit({ ...transaction, nonce })
       }
-    })(inOneCommit(connection, create)),`,
+    })(groupCommit(connection, create)),`,
     caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
   },
   /** A node has the signed bytes before the database does. */
   'broadcast-before-commit': {
     file: 'server/sending/sender.ts',
     text: `const rows = await commit(signed.map(({ move }) => move))`,
-    instead: `await lane.reach.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
+    instead: `await lane.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
     const rows = await commit(signed.map(({ move }) => move))`,
     caught_by: ['unrecorded', 'events'],
   },

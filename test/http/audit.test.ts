@@ -220,7 +220,7 @@ describe('what is recorded', () => {
       .toEqual([{ path: 'audit', message: 'The audit trail cannot be written' }])
     db.exec('ALTER TABLE elsewhere RENAME TO audit')
     db.close()
-    await expect.poll(() => sign(service).then(() => 'signed', String), { timeout: 5_000 }).toBe('signed')
+    await expect.poll(() => sign(service).then(() => 'signed', String)).toBe('signed')
     const recorded = async () => (await entries(service)).map(({ result }) => result)
     await expect
       .poll(async () => (await recorded()).filter((result) => result === 200).length)

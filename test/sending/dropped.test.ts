@@ -14,9 +14,9 @@ test('a node that was emptied while the service was stopped gets all again, the 
   const { chain, addAccount, restart } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await account.send(20)
-  const flying = async () => (await account.transactions()).filter(({ status }) => status === 'submitted')
-  await until('the node has all', async () => (await flying()).length === 20)
-  const hashes = (await flying()).map(({ hash }) => hash)
+  const inFlight = async () => (await account.transactions()).filter(({ status }) => status === 'submitted')
+  await until('the node has all', async () => (await inFlight()).length === 20)
+  const hashes = (await inFlight()).map(({ hash }) => hash)
 
   await restart(chain.dropAll)
   const pending = async () => Number((await chain.rpc<{ pending: string }>('txpool_status')).pending)

@@ -1,54 +1,54 @@
 import { expect, test } from 'vitest'
-import { countLeftOut, lookSoon, max_window, narrow, newMemory, takeIn } from '../../server/sending/lane-state.ts'
+import { countLeftOut, lookSoon, max_window, narrow, newLaneState, takeIn } from '../../server/sending/lane-state.ts'
 
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
 const chain = { blockHash: async (number: number) => `0x${number}` }
 
 test('the window shrinks to what a node holds, stays for a block, and then grows by a quarter', async () => {
-  const memory = newMemory()
-  expect(memory.window).toBe(max_window)
-  await takeIn(memory, chain, { head: head(1), latest: 100 })
-  narrow(memory, 116)
-  expect(memory.window).toBe(16)
+  const laneState = newLaneState()
+  expect(laneState.window).toBe(max_window)
+  await takeIn(laneState, chain, { head: head(1), latest: 100 })
+  narrow(laneState, 116)
+  expect(laneState.window).toBe(16)
   const windows: number[] = []
   for (let block = 2; block < 40; block += 1) {
-    await takeIn(memory, chain, { head: head(block), latest: 100 + block })
-    windows.push(memory.window)
+    await takeIn(laneState, chain, { head: head(block), latest: 100 + block })
+    windows.push(laneState.window)
   }
   expect(windows.slice(0, 4)).toEqual([16, 20, 25, 32])
   expect(windows.at(-1)).toBe(max_window)
   // What is full before its first nonce gets one at a time.
-  narrow(memory, 0)
-  expect(memory.window).toBe(1)
+  narrow(laneState, 0)
+  expect(laneState.window).toBe(1)
 })
 
 test('a block counts against the price of what it left out: the next of the account, or what it could not pay for', () => {
-  const memory = { ...newMemory(), latest: 5 }
+  const laneState = { ...newLaneState(), latest: 5 }
   const row = (key: number, nonce: number, payable: boolean, hash = '0xa') => ({ row: { key, hash }, nonce, payable })
-  const blocks = () => [1, 2, 3].map((key) => memory.left_out.get(key)?.blocks)
-  countLeftOut(memory, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
+  const blocks = () => [1, 2, 3].map((key) => laneState.left_out.get(key)?.blocks)
+  countLeftOut(laneState, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
   expect(blocks()).toEqual([0, undefined, 0])
-  countLeftOut(memory, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
+  countLeftOut(laneState, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
   expect(blocks()).toEqual([1, undefined, 1])
   // Other bytes, or bytes that can be paid for again, begin anew.
-  countLeftOut(memory, [row(1, 5, true, '0xb'), row(2, 6, true), row(3, 7, true)])
+  countLeftOut(laneState, [row(1, 5, true, '0xb'), row(2, 6, true), row(3, 7, true)])
   expect(blocks()).toEqual([0, undefined, undefined])
 })
 
 test('looking again without a new block in between comes later each time', async () => {
-  const memory = newMemory()
-  await takeIn(memory, chain, { head: head(1), latest: 0 })
+  const laneState = newLaneState()
+  await takeIn(laneState, chain, { head: head(1), latest: 0 })
   const waits = [0, 1, 2, 3, 4, 5, 6, 7].map(() => {
-    memory.look_at = 10_000
-    lookSoon(memory, 1_000)
-    return Math.max(0, memory.look_at - 1_000)
+    laneState.look_at = 10_000
+    lookSoon(laneState, 1_000)
+    return Math.max(0, laneState.look_at - 1_000)
   })
   expect(waits).toEqual([0, 100, 200, 400, 800, 1_600, 3_000, 3_000])
   // It never puts off a look that comes sooner.
-  memory.look_at = 1_050
-  lookSoon(memory, 1_000)
-  expect(memory.look_at).toBe(1_050)
-  await takeIn(memory, chain, { head: head(2), latest: 0 })
-  lookSoon(memory, 1_000)
-  expect(memory.look_at).toBe(0)
+  laneState.look_at = 1_050
+  lookSoon(laneState, 1_000)
+  expect(laneState.look_at).toBe(1_050)
+  await takeIn(laneState, chain, { head: head(2), latest: 0 })
+  lookSoon(laneState, 1_000)
+  expect(laneState.look_at).toBe(0)
 })

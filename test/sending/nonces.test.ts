@@ -124,7 +124,7 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   const backup = `${rig.database_file}.backup`
   await account.send(3)
   await account.finished(rig.chain.mine)
-  const flying = await account.send(3)
+  const inFlight = await account.send(3)
   await until('they are with the node', async () => (await account.transactions())[0]?.status === 'submitted')
   await rig.restart(() => copyFileSync(rig.database_file, backup))
 
@@ -137,7 +137,7 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   await rig.restart(() => {
     copyFileSync(backup, rig.database_file)
     // As if the backup were from between acceptance and signature.
-    const unsigned = `SELECT key FROM transactions WHERE id = '${flying.at(-1)?.id}'`
+    const unsigned = `SELECT key FROM transactions WHERE id = '${inFlight.at(-1)?.id}'`
     edit(
       rig.database_file,
       `DELETE FROM attempts WHERE transaction_key = (${unsigned})`,
@@ -147,7 +147,7 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   const sent = await account.send(2)
   expect(sent.map(({ nonce }) => nonce)).toEqual([11, 12])
   await account.finished(rig.chain.mine)
-  const taken_over = (await account.transactions()).find(({ id }) => id === flying.at(-1)?.id)
+  const taken_over = (await account.transactions()).find(({ id }) => id === inFlight.at(-1)?.id)
   expect(taken_over).toMatchObject({ status: 'confirmed', nonce: 5 })
   expect(await account.score(foreign)).toEqual(clean(13))
 })

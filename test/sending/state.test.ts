@@ -9,10 +9,10 @@ const nowhere = { block_number: null, block_hash: null }
 const common = { intent: 'send', resign: false, valid_until: undefined, tier: 'average' } as const
 const wanted = { ...common, nonce: 5, reprice_at: now + 60_000 }
 /** With a node, not to be priced for another minute, its nonce the next one. */
-const flying: Tracked = { ...wanted, ...nowhere, status: 'submitted' }
-const pending: Tracked = { ...flying, status: 'pending', reprice_at: 0 }
+const inFlight: Tracked = { ...wanted, ...nowhere, status: 'submitted' }
+const pending: Tracked = { ...inFlight, status: 'pending', reprice_at: 0 }
 /** In block 100. */
-const mined: Tracked = { ...flying, status: 'mined', block_number: 100, block_hash: '0xb100' }
+const mined: Tracked = { ...inFlight, status: 'mined', block_number: 100, block_hash: '0xb100' }
 const quiet = {
   receipt: undefined,
   replaced: undefined,
@@ -45,29 +45,29 @@ describe('to be sent', () => {
     ['pending is signed', pending, {}, sign('send', false)],
     ['pending behind other nonces is signed too', { ...pending, nonce: 9 }, {}, sign('send', false)],
     ['pending with another intent is signed as a cancel', { ...pending, intent: 'cancel' }, {}, sign('cancel', false)],
-    ['sent is broadcast', { ...flying, status: 'sent' }, {}, { do: 'broadcast' }],
-    ['sent beyond what the nodes have room for rests', { ...flying, status: 'sent' }, { end: 5 }, rest],
-    ['due beyond it too', { ...flying, status: 'sent', reprice_at: 0 }, { end: 5 }, rest],
-    ['submitted rests', flying, {}, rest],
-    ['what is to be signed anew is', { ...flying, resign: true }, {}, sign('send', false)],
-    ['a replaced one of status sent also', { ...flying, status: 'sent', resign: true }, {}, sign('send', false)],
-    ['canceled: signed anew as a cancel', { ...flying, intent: 'cancel', resign: true }, {}, sign('cancel', false)],
-    ['expired on chain: as a cancel', { ...flying, intent: 'expire', resign: true }, {}, sign('cancel', false)],
-    ['hopeless: as a cancel', { ...flying, intent: 'fail', resign: true }, {}, sign('cancel', false)],
-    ['a cancel that is with a node rests', { ...flying, intent: 'cancel' }, {}, rest],
+    ['sent is broadcast', { ...inFlight, status: 'sent' }, {}, { do: 'broadcast' }],
+    ['sent beyond what the nodes have room for rests', { ...inFlight, status: 'sent' }, { end: 5 }, rest],
+    ['due beyond it too', { ...inFlight, status: 'sent', reprice_at: 0 }, { end: 5 }, rest],
+    ['submitted rests', inFlight, {}, rest],
+    ['what is to be signed anew is', { ...inFlight, resign: true }, {}, sign('send', false)],
+    ['a replaced one of status sent also', { ...inFlight, status: 'sent', resign: true }, {}, sign('send', false)],
+    ['canceled: signed anew as a cancel', { ...inFlight, intent: 'cancel', resign: true }, {}, sign('cancel', false)],
+    ['expired on chain: as a cancel', { ...inFlight, intent: 'expire', resign: true }, {}, sign('cancel', false)],
+    ['hopeless: as a cancel', { ...inFlight, intent: 'fail', resign: true }, {}, sign('cancel', false)],
+    ['a cancel that is with a node rests', { ...inFlight, intent: 'cancel' }, {}, rest],
   ])
 })
 
 describe('to pay more', () => {
-  const due = { ...flying, reprice_at: now }
+  const due = { ...inFlight, reprice_at: now }
   decides([
-    ['not a moment early', { ...flying, reprice_at: now + 1 }, {}, rest],
+    ['not a moment early', { ...inFlight, reprice_at: now + 1 }, {}, rest],
     ['on time', due, {}, sign('send', true)],
-    ['late', { ...flying, reprice_at: 0 }, {}, sign('send', true)],
-    ['the whole interval of its tier ahead stands', { ...flying, reprice_at: now + 120_000 }, {}, rest],
-    ['a later date is of another clock', { ...flying, reprice_at: now + 120_001 }, {}, sign('send', true)],
-    ['of a faster tier too', { ...flying, tier: 'fastest', reprice_at: now + 15_001 }, {}, sign('send', true)],
-    ['an absurd one also', { ...flying, reprice_at: now + 1_000 * hour_ms }, {}, sign('send', true)],
+    ['late', { ...inFlight, reprice_at: 0 }, {}, sign('send', true)],
+    ['the whole interval of its tier ahead stands', { ...inFlight, reprice_at: now + 120_000 }, {}, rest],
+    ['a later date is of another clock', { ...inFlight, reprice_at: now + 120_001 }, {}, sign('send', true)],
+    ['of a faster tier too', { ...inFlight, tier: 'fastest', reprice_at: now + 15_001 }, {}, sign('send', true)],
+    ['an absurd one also', { ...inFlight, reprice_at: now + 1_000 * hour_ms }, {}, sign('send', true)],
     ['status sent pays more too', { ...due, status: 'sent' }, {}, sign('send', true)],
     ['a cancel pays more too', { ...due, intent: 'cancel' }, {}, sign('cancel', true)],
     ['behind a lower nonce it waits', { ...due, nonce: 6 }, {}, rest],
@@ -75,12 +75,12 @@ describe('to pay more', () => {
     ['the clock alone proves nothing: a block short', due, { blocks: 1 }, rest],
     ['nor does it for an unpayable one', due, { payable: false, blocks: 1 }, rest],
     ['a chain that stands still costs nothing', { ...due, reprice_at: 0 }, { blocks: 0 }, rest],
-    ['blocks alone prove nothing either', { ...flying, reprice_at: now + 1 }, { blocks: 1_000 }, rest],
+    ['blocks alone prove nothing either', { ...inFlight, reprice_at: now + 1 }, { blocks: 1_000 }, rest],
     ['the cheapest tier sees three blocks pass', { ...due, tier: 'safe_low' }, { blocks: 2 }, rest],
     ['the fastest one', { ...due, tier: 'fastest' }, { blocks: 1 }, sign('send', true)],
     ['status sent waits for no block', { ...due, status: 'sent' }, { blocks: 0 }, sign('send', true)],
     ['behind one, unpayable is priced', { ...due, nonce: 6 }, { payable: false }, sign('send', true)],
-    ['unpayable is not priced early', flying, { payable: false }, rest],
+    ['unpayable is not priced early', inFlight, { payable: false }, rest],
     ['what is wanted anew comes before', { ...due, resign: true }, {}, sign('send', false)],
   ])
 })
@@ -89,28 +89,28 @@ describe('paused, and out of time', () => {
   const late = { valid_until: now }
   decides([
     ['paused: pending rests', pending, { paused: true }, rest],
-    ['paused: sent rests', { ...flying, status: 'sent' }, { paused: true }, rest],
-    ['paused: due rests', { ...flying, reprice_at: 0 }, { paused: true }, rest],
-    ['paused: a cancel rests', { ...flying, intent: 'cancel', resign: true }, { paused: true }, rest],
-    ['paused: a receipt counts', flying, { ...deep, paused: true, receipt: seen }, end('confirmed', seen)],
+    ['paused: sent rests', { ...inFlight, status: 'sent' }, { paused: true }, rest],
+    ['paused: due rests', { ...inFlight, reprice_at: 0 }, { paused: true }, rest],
+    ['paused: a cancel rests', { ...inFlight, intent: 'cancel', resign: true }, { paused: true }, rest],
+    ['paused: a receipt counts', inFlight, { ...deep, paused: true, receipt: seen }, end('confirmed', seen)],
     ['its last moment', { ...pending, valid_until: now + 1 }, {}, sign('send', false)],
     ['out of time: pending', { ...pending, ...late }, {}, { do: 'withdraw' }],
-    ['out of time: sent', { ...flying, ...late, status: 'sent' }, {}, { do: 'withdraw' }],
-    ['out of time: submitted', { ...flying, ...late }, {}, { do: 'withdraw' }],
-    ['out of time while paused', { ...flying, ...late }, { paused: true }, { do: 'withdraw' }],
-    ['withdrawn already', { ...flying, ...late, intent: 'expire', resign: true }, {}, sign('cancel', false)],
+    ['out of time: sent', { ...inFlight, ...late, status: 'sent' }, {}, { do: 'withdraw' }],
+    ['out of time: submitted', { ...inFlight, ...late }, {}, { do: 'withdraw' }],
+    ['out of time while paused', { ...inFlight, ...late }, { paused: true }, { do: 'withdraw' }],
+    ['withdrawn already', { ...inFlight, ...late, intent: 'expire', resign: true }, {}, sign('cancel', false)],
     ['out of time in a block', { ...mined, ...late }, taken, rest],
-    ['out of time, its nonce used', { ...flying, ...late }, taken, { do: 'ask' }],
+    ['out of time, its nonce used', { ...inFlight, ...late }, taken, { do: 'ask' }],
   ])
 })
 
 describe('on the chain', () => {
   decides([
-    ['its nonce is used: ask', flying, taken, { do: 'ask' }],
-    ['also of status sent', { ...flying, status: 'sent' }, taken, { do: 'ask' }],
-    ['used by nothing of ours: trace', flying, { ...taken, receipt: null }, { do: 'trace' }],
+    ['its nonce is used: ask', inFlight, taken, { do: 'ask' }],
+    ['also of status sent', { ...inFlight, status: 'sent' }, taken, { do: 'ask' }],
+    ['used by nothing of ours: trace', inFlight, { ...taken, receipt: null }, { do: 'trace' }],
     ['used before it was signed: trace', pending, taken, { do: 'trace' }],
-    ['in a block that is not deep', flying, { ...taken, receipt: seen }, { do: 'note', seen }],
+    ['in a block that is not deep', inFlight, { ...taken, receipt: seen }, { do: 'note', seen }],
     ['in the block that is known', mined, { ...taken, receipt: seen }, rest],
     ['in another block', { ...mined, block_hash: '0xb0' }, { ...taken, receipt: seen }, { do: 'note', seen }],
     ['mined and not deep is not asked for', mined, taken, rest],
@@ -121,7 +121,7 @@ describe('on the chain', () => {
     ['its block was replaced', mined, { latest: 5, receipt: null, replaced: true }, { do: 'return' }],
     ['it was replaced and its nonce used', mined, { ...deep, receipt: null, replaced: true }, { do: 'return' }],
     ['its block is still there: the node lags', mined, { ...deep, receipt: null, replaced: false }, rest],
-    ['a transfer of nothing in a block', flying, { ...taken, receipt: transfer }, { do: 'note', seen: transfer }],
+    ['a transfer of nothing in a block', inFlight, { ...taken, receipt: transfer }, { do: 'note', seen: transfer }],
   ])
 })
 
@@ -129,14 +129,14 @@ describe('the end', () => {
   const failed = { ...seen, succeeded: false }
   decides([
     ['deep', mined, { ...deep, receipt: seen }, end('confirmed', seen)],
-    ['deep when first seen', flying, { ...deep, receipt: seen }, end('confirmed', seen)],
+    ['deep when first seen', inFlight, { ...deep, receipt: seen }, end('confirmed', seen)],
     ['reverted', mined, { ...deep, receipt: failed }, end('failed', failed)],
-    ['canceled', { ...flying, intent: 'cancel' }, { ...deep, receipt: transfer }, end('canceled', transfer)],
-    ['expired', { ...flying, intent: 'expire' }, { ...deep, receipt: transfer }, end('expired', transfer)],
-    ['hopeless', { ...flying, intent: 'fail' }, { ...deep, receipt: transfer }, end('failed', transfer)],
-    ['the original was faster', { ...flying, intent: 'cancel' }, { ...deep, receipt: seen }, end('confirmed', seen)],
-    ['and reverted', { ...flying, intent: 'expire' }, { ...deep, receipt: failed }, end('failed', failed)],
-    ['a filled gap', flying, { ...deep, receipt: transfer }, end('canceled', transfer)],
+    ['canceled', { ...inFlight, intent: 'cancel' }, { ...deep, receipt: transfer }, end('canceled', transfer)],
+    ['expired', { ...inFlight, intent: 'expire' }, { ...deep, receipt: transfer }, end('expired', transfer)],
+    ['hopeless', { ...inFlight, intent: 'fail' }, { ...deep, receipt: transfer }, end('failed', transfer)],
+    ['the original was faster', { ...inFlight, intent: 'cancel' }, { ...deep, receipt: seen }, end('confirmed', seen)],
+    ['and reverted', { ...inFlight, intent: 'expire' }, { ...deep, receipt: failed }, end('failed', failed)],
+    ['a filled gap', inFlight, { ...deep, receipt: transfer }, end('canceled', transfer)],
   ])
 
   test.each([

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { inOneCommit } from '../../server/store/sqlite/group-commit.ts'
+import { groupCommit } from '../../server/store/sqlite/group-commit.ts'
 import { temporaryFolder } from '../support/service.ts'
 
 /** A table of the test's own, and how many database transactions were committed or rolled back. */
@@ -24,14 +24,14 @@ function start() {
 
 test('what several verbs write in one turn is one commit', async () => {
   const { connection, add, rows, commits } = start()
-  const [first, second] = [inOneCommit(connection, add), inOneCommit(connection, (number: number) => -add(number))]
+  const [first, second] = [groupCommit(connection, add), groupCommit(connection, (number: number) => -add(number))]
   expect(await Promise.all([first(1), second(2), first(3)])).toEqual([1, -2, 3])
   expect([rows(), commits()]).toEqual([[1, 2, 3], 1])
 })
 
 test('what fails fails alone', async () => {
   const { connection, add, rows } = start()
-  const one = inOneCommit(connection, add)
+  const one = groupCommit(connection, add)
   const answers = await Promise.allSettled([one(1), one(2), one(2), one(3)])
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   await expect(one(3)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
@@ -40,7 +40,7 @@ test('what fails fails alone', async () => {
 
 test('a commit that takes long leaves the rest to the next turn', async () => {
   const { connection, add, rows, commits } = start()
-  const slow = inOneCommit(connection, (number: number) => {
+  const slow = groupCommit(connection, (number: number) => {
     for (const end = performance.now() + 11; performance.now() < end; );
     return add(number)
   })

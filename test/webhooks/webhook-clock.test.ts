@@ -36,7 +36,7 @@ async function startClocked() {
   const deliveries = async () => (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
   /** The latest delivery, once so many attempts of it are settled. */
   const attempted = async (count: number) => {
-    await expect.poll(async () => (await deliveries())[0]?.attempts.length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(async () => (await deliveries())[0]?.attempts.length).toBe(count)
     return (await deliveries())[0] as NonNullable<Awaited<ReturnType<typeof deliveries>>[number]>
   }
   const redeliverSince = async (since: number) => {
@@ -146,7 +146,7 @@ test.each([
   const { receiver, pause, health, events, target, update, redeliverSince, attempted, settle } = await startClocked()
   target.answer = status(410)
   await pause(true)
-  await expect.poll(async () => (await health()).status, { timeout: 10_000 }).toBe('disabled')
+  await expect.poll(async () => (await health()).status).toBe('disabled')
   expect(await health()).toMatchObject({ failed: 1, disabled_reason: expect.stringContaining('410') })
   await pause(false)
   await settle()

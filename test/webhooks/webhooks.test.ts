@@ -36,7 +36,7 @@ test('each state of a transaction is delivered once, in order, signed, without h
     body: { to: relayer.data.address, value: '1' },
   })
 
-  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(5)
+  await expect.poll(() => receiver.got.length).toBe(5)
   const payloads = receiver.got.map(({ event }) => event.payload as { status: string })
   expect(payloads.map(({ status }) => status)).toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
   expect(receiver.got.map(({ event }) => event.sequence)).toEqual([1, 2, 3, 4, 5])
@@ -54,7 +54,7 @@ test('a pause, and its end, are told', async () => {
   await reportTo(service, receiver.url)
   await pause(service, true)
   await pause(service, false)
-  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => receiver.got.length).toBe(2)
   expect(receiver.got.map(({ event }) => event)).toMatchObject([
     {
       event: 'relayer_state_update',
@@ -89,10 +89,10 @@ test('a balance that falls below the policy is told once, and again after it has
   for (const times of [1, 2]) {
     await chain.setBalance(data.address, 10n ** 18n)
     await send()
-    await expect.poll(() => told().length, { timeout: 10_000 }).toBe(times)
+    await expect.poll(() => told().length).toBe(times)
     await expect.poll(async () => send().then(String, ({ details }) => details?.[0]?.path)).toBe('policies/min_balance')
     await chain.setBalance(data.address, 10n ** 19n)
-    await expect.poll(async () => send().then(() => 'sent', String), { timeout: 10_000 }).toBe('sent')
+    await expect.poll(async () => send().then(() => 'sent', String)).toBe('sent')
   }
   expect(told()).toHaveLength(2)
   expect(told()[0]).toMatchObject({ relayer: { id: 'demo' }, min_balance })
@@ -109,7 +109,7 @@ test('a failure is tried again with the same id and bytes, and nothing of the sa
   const hook = await reportTo(service, receiver.url)
   await pause(service, true)
   await pause(service, false)
-  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(6)
+  await expect.poll(() => receiver.got.length).toBe(6)
   const first = receiver.got.slice(0, 5)
   expect(new Set(first.map(({ body }) => body)).size).toBe(1)
   expect(new Set(first.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
@@ -130,7 +130,7 @@ test('410 disables; an update of the url enables, and what failed is delivered a
   const { client } = service
   const health = async () => (await client.get('/api/v1/notifications/{notification_id}/health', hook)).data
   await pause(service, true)
-  await expect.poll(async () => (await health()).status, { timeout: 10_000 }).toBe('disabled')
+  await expect.poll(async () => (await health()).status).toBe('disabled')
   await pause(service, false)
   expect(await health()).toMatchObject({ failed: 2, pending: 0, disabled_reason: expect.stringContaining('410') })
   const since = { since: '2020-01-01T00:00:00Z' }
@@ -140,13 +140,13 @@ test('410 disables; an update of the url enables, and what failed is delivered a
   gone = false
   await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
   expect((await again()).data).toEqual({ redelivered: 2 })
-  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 1, 2])
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence)).toEqual([1, 1, 2])
   expect(receiver.got[0]?.body).toBe(receiver.got[1]?.body)
 
   const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
   const path = { ...hook.path, delivery_id: latest?.id ?? '' }
   await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
-  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(4)
+  await expect.poll(() => receiver.got.length).toBe(4)
   const unknown = { ...hook.path, delivery_id: 'nothing' }
   await expect(
     client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path: unknown }),
@@ -164,11 +164,11 @@ test('what an old address answers does not disable the new one', async () => {
   const { client } = service
   const hook = await reportTo(service, old.url)
   await pause(service, true)
-  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => answers.length).toBe(1)
   await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
   answers[0]?.writeHead(410).end()
   await pause(service, false)
-  await expect.poll(() => receiver.got.map(({ event }) => event.sequence), { timeout: 10_000 }).toEqual([1, 2])
+  await expect.poll(() => receiver.got.map(({ event }) => event.sequence)).toEqual([1, 2])
   expect((await client.get('/api/v1/notifications/{notification_id}/health', hook)).data.status).toBe('enabled')
 })
 
@@ -182,7 +182,7 @@ test('a notification that is deleted while it is delivered to leaves nothing beh
   const { client } = service
   const hook = await reportTo(service, receiver.url)
   await pause(service, true)
-  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => answers.length).toBe(1)
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
   await client.delete('/api/v1/notifications/{notification_id}', hook)
   answers[0]?.writeHead(200).end()
@@ -197,10 +197,10 @@ test('one target that never answers delays no other', async () => {
   const service = await startTestService()
   await reportTo(service, hole.url, 'hole')
   await pause(service, true)
-  await expect.poll(() => hole.got.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => hole.got.length).toBe(1)
   await reportTo(service, receiver.url, 'well')
   await pause(service, false)
-  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => receiver.got.length).toBe(1)
 })
 
 test('a replaced signing key goes on signing beside the new one; a removed one does not', async () => {

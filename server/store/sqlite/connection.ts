@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
-import type { AuditEntry, Deed } from '../rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 import { createRights, type Rights } from './rights.ts'
 
@@ -30,11 +30,11 @@ export interface Connection {
   /**
    * What `work` writes is this deed's, and is in the audit trail by the same commit; only what is written before `work` returns.
    */
-  doing<T>(deed: Deed, work: () => T): T
+  withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
   /** Whose deed it is that is under way. */
-  doer(): Deed | undefined
+  currentAuditEntry(): PendingAuditEntry | undefined
   /** What `work` changes, inside the database transaction that is under way, is this deed's. */
-  attributed<T>(its: Deed | undefined, work: () => T): T
+  attributed<T>(its: PendingAuditEntry | undefined, work: () => T): T
   /** Adds an entry to the audit trail, inside the database transaction that is under way. */
   record(entry: AuditEntry): void
   auditHead(): AuditHead
@@ -69,10 +69,10 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   migrate(db, (work) => immediately.immediate(work))
   const trail = createTrail(db)
   const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
-  let deed: Deed | undefined
-  let entries: (AuditEntry | Deed)[] = []
+  let auditEntry: PendingAuditEntry | undefined
+  let entries: (AuditEntry | PendingAuditEntry)[] = []
 
-  const attributed = <T>(its: Deed | undefined, work: () => T): T => {
+  const attributed = <T>(its: PendingAuditEntry | undefined, work: () => T): T => {
     const before = its && totalChanges.get()
     const done = work()
     // What was refused has changed nothing, and is nobody's deed.
@@ -93,14 +93,14 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
 
   const commit = <T>(work: () => T): T => {
     if (db.inTransaction) throw new Error('A write is inside another one')
-    const doer = deed
+    const currentAuditEntry = auditEntry
     entries = []
     let committed = false
     let result: unknown
     try {
       result = guarded(() =>
         immediately.immediate(() => {
-          const done = attributed(doer, work)
+          const done = attributed(currentAuditEntry, work)
           rights.seal()
           trail.append(entries)
           return done
@@ -126,15 +126,15 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   return {
     db,
     write,
-    doing(its, work) {
-      deed = its
+    withAudit(its, work) {
+      auditEntry = its
       try {
         return work()
       } finally {
-        deed = undefined
+        auditEntry = undefined
       }
     },
-    doer: () => deed,
+    currentAuditEntry: () => auditEntry,
     attributed,
     record(entry) {
       if (!db.inTransaction) throw new Error('What is recorded belongs to a write')

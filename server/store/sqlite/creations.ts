@@ -3,7 +3,7 @@ import type { Creation, NewTransaction, Replay } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
-import { inOneCommit } from './group-commit.ts'
+import { groupCommit } from './group-commit.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
@@ -78,7 +78,7 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   }
 
   return {
-    createTransaction: inOneCommit(connection, create),
+    createTransaction: groupCommit(connection, create),
     async replay(caller, relayer_key, key, body_hash) {
       const known = selectKnown.get(caller, relayer_key, key)
       return known && answerAgain(known, body_hash)

@@ -6,7 +6,7 @@ import { type BlockList, findPage } from './blocks.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
-import { inOneCommit } from './group-commit.ts'
+import { groupCommit } from './group-commit.ts'
 import { type SealedRow, sealedColumns } from './rights-tables.ts'
 
 type Deliveries = Pick<
@@ -160,7 +160,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     bodyOf: async (key) => bodyOf.get(key),
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
     // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
-    settleDelivery: inOneCommit(connection, settleOne),
+    settleDelivery: groupCommit(connection, settleOne),
     listDeliveries: async (notification_key, slice, status) => {
       const found = await findPage(listOf(notification_key, status.length > 0 ? status : states), slice)
       const rows = select.all(JSON.stringify(found.items))

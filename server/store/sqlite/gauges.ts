@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import type { Measures, Store } from '../store.ts'
+import type { Gauges, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
 /** A count goes no further, so that looking never holds up a request for long. */
@@ -9,7 +9,7 @@ const max_relayers = 100
 const max_nonces = 1_000
 
 /** What is under way, from the indexes of what is unfinished: it costs what is unfinished, and not what is kept. */
-export function measures({ db }: Connection): Pick<Store, 'measure'> {
+export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
   // Keys are given in the order of creation, so the lowest is the oldest.
   const groups = [
     ['transactions_pending', `'pending'`, `status = 'pending'`],
@@ -42,7 +42,7 @@ export function measures({ db }: Connection): Pick<Store, 'measure'> {
     WHERE lowest < next_nonce`)
 
   return {
-    async measure(now): Promise<Measures> {
+    async readGauges(now): Promise<Gauges> {
       const { pending, due } = deliveries.get(now) as { pending: number; due: number | null }
       return {
         transactions: groups.flatMap((group) =>

@@ -1,11 +1,11 @@
-import type { Deed } from '../rows.ts'
+import type { PendingAuditEntry } from '../rows.ts'
 import type { Connection } from './connection.ts'
 
 /** How long one commit holds up others. What is left is committed in the next turn of the event loop. */
 const max_commit_ms = 10
 
 interface Waiting {
-  deed: Deed | undefined
+  auditEntry: PendingAuditEntry | undefined
   run(): unknown
   resolve(value: never): void
   reject(error: unknown): void
@@ -17,13 +17,13 @@ const queues = new WeakMap<Connection, Waiting[]>()
  * Gathers what is asked for in one turn of the event loop, by whichever verb, and commits it together: one fsync for all of it. Each
  * stays the deed of the one who asked. When one of them fails they are committed one by one, so that only that one fails.
  */
-export function inOneCommit<In, Out>(connection: Connection, one: (input: In) => Out): (input: In) => Promise<Out> {
+export function groupCommit<In, Out>(connection: Connection, one: (input: In) => Out): (input: In) => Promise<Out> {
   const queue = queues.get(connection) ?? []
   queues.set(connection, queue)
 
   return (input) =>
     new Promise((resolve, reject) => {
-      queue.push({ deed: connection.doer(), run: () => one(input), resolve, reject })
+      queue.push({ auditEntry: connection.currentAuditEntry(), run: () => one(input), resolve, reject })
       if (queue.length === 1) setImmediate(() => commitSome(connection, queue))
     })
 }
@@ -35,10 +35,10 @@ function commitSome(connection: Connection, queue: Waiting[]): void {
   try {
     connection.write(() => {
       const end = performance.now() + max_commit_ms
-      for (const { deed, run } of queue) {
+      for (const { auditEntry, run } of queue) {
         if (taken > 0 && performance.now() > end) break
         taken += 1
-        results.push(connection.attributed(deed, run))
+        results.push(connection.attributed(auditEntry, run))
       }
     })
   } catch (error) {
@@ -52,9 +52,9 @@ function commitSome(connection: Connection, queue: Waiting[]): void {
   else for (const waiting of batch) commitAlone(connection, waiting)
 }
 
-function commitAlone({ write, attributed }: Connection, { deed, run, resolve, reject }: Waiting): void {
+function commitAlone({ write, attributed }: Connection, { auditEntry, run, resolve, reject }: Waiting): void {
   try {
-    resolve(write(() => attributed(deed, run)) as never)
+    resolve(write(() => attributed(auditEntry, run)) as never)
   } catch (error) {
     reject(error)
   }

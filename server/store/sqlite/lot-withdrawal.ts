@@ -56,7 +56,7 @@ export function lotWithdrawal(
   }
 
   return {
-    withdrawLot: async (deed, { relayer_key, below_nonce, limit, intent, reason }) =>
+    withdrawLot: async (auditEntry, { relayer_key, below_nonce, limit, intent, reason }) =>
       write(() => {
         const lot = nextLot(relayer_key, below_nonce, limit)
         const withdrawn: string[] = []
@@ -67,7 +67,7 @@ export function lotWithdrawal(
             refused.push(id)
             continue
           }
-          attributed({ ...deed, subject: id }, () => {
+          attributed({ ...auditEntry, subject: id }, () => {
             const neverSigned = row.status === 'pending' && row.hash === null
             if (neverSigned && attempts === 0) giveBack(row)
             if (neverSigned && nextNonce.get(chain_id, from) === nonce + 1) {

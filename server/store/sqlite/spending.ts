@@ -2,7 +2,7 @@ import type { Account, OverLimit, Spend } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
-import { inOneCommit } from './group-commit.ts'
+import { groupCommit } from './group-commit.ts'
 
 const bucket_ms = 300_000
 const day_buckets = 288
@@ -110,7 +110,7 @@ const countedOf = (counted: Spent[], asset: string): bigint =>
 export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed } = createSpending(connection, now)
   const spentOf = connection.db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
-  const spend = inOneCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
+  const spend = groupCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
     const taken = take(account, spending)
     return 'outcome' in taken ? taken : undefined
   })

@@ -3,7 +3,7 @@ import type { Attempt, AttemptRow, AuditEntry, Move, OverLimit, Spend, Transacti
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'
-import { inOneCommit } from './group-commit.ts'
+import { groupCommit } from './group-commit.ts'
 import { inSteps } from './in-steps.ts'
 import { lotWithdrawal } from './lot-withdrawal.ts'
 import { nonceCounter } from './nonce-counter.ts'
@@ -23,7 +23,7 @@ type Transactions = Pick<
   | 'renumber'
   | 'pending'
   | 'firstInLine'
-  | 'flying'
+  | 'inFlight'
   | 'mined'
   | 'holders'
   | 'isSettledFrom'
@@ -93,7 +93,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const selectPending = db.prepare<[number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE relayer_key = +? AND status = 'pending' AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
-  const selectFlying = db.prepare<[number, number, number], Row>(`
+  const selectInFlight = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE relayer_key = +? AND status IN ('sent', 'submitted') AND nonce > +? ORDER BY nonce LIMIT +?`)
   const selectMined = db.prepare<[number, number, number, number, number], Row>(`
@@ -140,7 +140,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
 
   /** The unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
   const first = (relayer_key: number): TransactionRow | undefined => {
-    const rows = [selectFlying.get(relayer_key, -1, 1), selectPending.get(relayer_key, 0, Number.MAX_SAFE_INTEGER, 1)]
+    const rows = [selectInFlight.get(relayer_key, -1, 1), selectPending.get(relayer_key, 0, Number.MAX_SAFE_INTEGER, 1)]
     const [row] = rows.filter((one) => one !== undefined).sort((a, b) => (a.nonce as number) - (b.nonce as number))
     return row && read(row)
   }
@@ -197,7 +197,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const weightOf = ({ key, set, attempt }: Move): number =>
     2 * (bytesStored.get(key) ?? 0) + (set.data?.length ?? 0) + (attempt?.raw.length ?? 0)
 
-  const moveLot = inOneCommit(connection, (lot: Move[]) => lot.map(move))
+  const moveLot = groupCommit(connection, (lot: Move[]) => lot.map(move))
 
   const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
     const moved: (TransactionRow | undefined)[] = []
@@ -256,8 +256,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         selectPending.all(relayer_key, after === undefined ? from : (after.nonce as number) + 1, below, size).map(read),
       ),
     firstInLine: async (relayer_key) => first(relayer_key),
-    flying: (relayer_key, limit) =>
-      inSteps(limit, (after, size) => selectFlying.all(relayer_key, after?.nonce ?? -1, size).map(read)),
+    inFlight: (relayer_key, limit) =>
+      inSteps(limit, (after, size) => selectInFlight.all(relayer_key, after?.nonce ?? -1, size).map(read)),
     mined: (relayer_key, up_to_block, limit) =>
       inSteps(limit, (after, size) => {
         const { block_number = -1, key = 0 } = after ?? {}

@@ -14,7 +14,7 @@ async function against(
   bench: Bench,
   requests: LoadRequest[],
   connections: number,
-  wanted: Wanted,
+  wanted: TransactionRequest,
 ): Promise<CaseResult> {
   const startChain = () => startServer('test/bench/servers/chain.ts', { core: 'load' })
   const prepare = async (url: string, rpc_url: string) => {
@@ -49,7 +49,7 @@ async function untilAllIsSent(client: RelayerClient): Promise<void> {
   }
 }
 
-type Wanted = Pick<CaseResult, 'ratios' | 'limits'>
+type TransactionRequest = Pick<CaseResult, 'ratios' | 'limits'>
 
 const cpu = { figure: 'cpu_us', over: 'bare', under: 'ours' }
 const throughput = { figure: 'requests_per_s', over: 'ours', under: 'bare' }

@@ -50,7 +50,7 @@ const signs = signing({
   hashTypedData: notMeasured,
   spendingOf: notMeasured,
   overLimit: notMeasured,
-  store: { spend: notMeasured, doing: notMeasured },
+  store: { spend: notMeasured, withAudit: notMeasured },
 })
 const elapsed = () => performance.now()
 const app = createApp({
