@@ -4,7 +4,6 @@ import { startTestService } from '../support/service.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const path = { relayer_id: 'demo' }
-const patience = { timeout: 20_000 }
 const [info, warn] = [30, 40]
 
 test('the log tells once that a node goes away and comes back, and why a relayer is disabled', async () => {
@@ -42,10 +41,10 @@ test('the log tells once that a node goes away and comes back, and why a relayer
   await proxy.setFault({ kind: 'wrong_chain_id' })
   await ask()
   const wrong = { level: warn, msg: 'rpc endpoint down', reason: 'It is on chain 1 and not on 31337' }
-  expect(lines()[2]).toMatchObject(wrong)
+  expect(lines()).toContainEqual(expect.objectContaining(wrong))
 
   await proxy.setFault(undefined)
-  await expect.poll(() => client.post(`${base}/nonce/heal`, { path }).catch(({ status }) => status), patience).toBe(409)
+  await expect.poll(() => client.post(`${base}/nonce/heal`, { path }).catch(({ status }) => status)).toBe(409)
   const disabled = { level: warn, msg: 'relayer disabled', relayer_id: 'demo' }
   expect(lines()).toContainEqual(
     expect.objectContaining({ ...disabled, reason: expect.stringContaining('began anew') }),
