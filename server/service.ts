@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { createBelievedClock } from './background/believed-clock.ts'
 import { createLease } from './background/lease.ts'
 import { createRetention } from './background/retention.ts'
-import { createWorker, type WorkerParts } from './background/worker.ts'
+import { createWorker, type WorkerDependencies } from './background/worker.ts'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
@@ -151,7 +151,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
     }
     const audit = createAudit(store, now, elapsed, logger)
-    const afterAudit = (work: WorkerParts['work']): WorkerParts['work'] => {
+    const afterAudit = (work: WorkerDependencies['work']): WorkerDependencies['work'] => {
       return (key, signal) => {
         audit.flushOverdue()
         return work(key, signal)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-export interface BelievedClockParts {
+export interface BelievedClockDependencies {
   store: {
     /** When the wall clock was last believed, in milliseconds of the epoch; undefined for a store without anything in it. */
     believedTime(): number | undefined
@@ -32,7 +32,7 @@ const doubt_ms = day_ms
  * start far ahead of the time that the store knows, the clock is believed only when a day of monotonic time has passed since. A clock that
  * is behind is believed: it deletes less.
  */
-export function createBelievedClock({ store, now, elapsed, logger }: BelievedClockParts): BelievedClock {
+export function createBelievedClock({ store, now, elapsed, logger }: BelievedClockDependencies): BelievedClock {
   let last: { wall_ms: number; elapsed_ms: number } | undefined
   let doubted_at_ms: number | undefined
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Prunable, Store } from '../store/store.ts'
 
-export interface RetentionParts {
+export interface RetentionDependencies {
   store: Pick<Store, 'prune'>
   /** The time, in milliseconds of the epoch; undefined while the clock may be ahead of it: then nothing is removed. */
   readClock(): number | undefined
@@ -26,7 +26,7 @@ const sweep_ms = 3_600_000
 const rest_ms = 20
 
 /** Sweeps when it is made, and every hour from then on. */
-export function createRetention({ store, days, claim, readClock, logger }: RetentionParts): Retention {
+export function createRetention({ store, days, claim, readClock, logger }: RetentionDependencies): Retention {
   const stopping = new AbortController()
 
   async function sweep(): Promise<Record<Prunable, number>> {

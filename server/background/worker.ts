@@ -15,7 +15,7 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-export interface WorkerParts {
+export interface WorkerDependencies {
   /** Does what can be done and answers in how many milliseconds to look again; undefined when nothing is left. */
   work(key: number, signal: AbortSignal): Promise<number | undefined>
   /** The keys that have work, as the store knows them. */
@@ -33,7 +33,7 @@ const watch_ms = 25
 const find_ms = 1_000
 const failure_ms = 1_000
 
-export function createWorker({ work, find, claim, version, logger }: WorkerParts): Worker {
+export function createWorker({ work, find, claim, version, logger }: WorkerDependencies): Worker {
   const lanes = new Map<number, Lane>()
   const stopping = new AbortController()
   let seen = version()

@@ -18,7 +18,7 @@ import { normalizeTarget, searchOf } from './request-target.ts'
 import { securityHeaders } from './security-headers.ts'
 import type { Shares } from './shares.ts'
 
-export interface AppParts {
+export interface AppDependencies {
   operations: Operation[]
   handlers: Handlers
   authenticate: Authenticate
@@ -32,8 +32,8 @@ export interface AppParts {
 }
 
 /** The Express application. Its middleware stands in the order of the checks; a check that fails throws ApiError. */
-export function createApp(parts: AppParts): Express {
-  const { operations, authenticate, audit, reference, logger } = parts
+export function createApp(dependencies: AppDependencies): Express {
+  const { operations, authenticate, audit, reference, logger } = dependencies
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -51,14 +51,14 @@ export function createApp(parts: AppParts): Express {
   })
   for (const { path, serve } of reference) app.get(path, serve)
   const open = operations.filter(({ guarded }) => !guarded)
-  for (const operation of open) mount(app.route(expressPath(operation.path)), operation, parts)
+  for (const operation of open) mount(app.route(expressPath(operation.path)), operation, dependencies)
   app.use(function authentication(request, response, next) {
     contextOf(response).caller = authenticate(request)
     next()
   })
   for (const [path, its] of byPath(operations)) {
     const route = app.route(expressPath(path))
-    for (const operation of its) if (operation.guarded) mount(route, operation, parts)
+    for (const operation of its) if (operation.guarded) mount(route, operation, dependencies)
     route.all(() => {
       throw new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: methodsOf(its) })
     })
@@ -71,9 +71,9 @@ export function createApp(parts: AppParts): Express {
 }
 
 /** The middleware of one operation, in the order of the checks. */
-function mount(route: IRoute, operation: Operation, parts: AppParts): void {
+function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
-  const { handlers, rateLimit, countConnection, bodyBytes } = parts
+  const { handlers, rateLimit, countConnection, bodyBytes } = dependencies
   if (!handlers[operation.id]) throw new Error(`There is no handler for ${operation.id}`)
 
   const admission: RequestHandler = (request, response, next) => {
@@ -98,11 +98,11 @@ function mount(route: IRoute, operation: Operation, parts: AppParts): void {
     next()
   }
   const { method, identify, checkRequest } = operation
-  route[method](identify, admission, readRequest, ...checkRequest, handle(operation, parts))
+  route[method](identify, admission, readRequest, ...checkRequest, handle(operation, dependencies))
 }
 
 /** Runs the operation's handler under the audit trail, and answers. */
-function handle(operation: Operation, { handlers, audit, authenticate }: AppParts): RequestHandler {
+function handle(operation: Operation, { handlers, audit, authenticate }: AppDependencies): RequestHandler {
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   const recorder = audit.of(operation)

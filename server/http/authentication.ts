@@ -10,7 +10,7 @@ import { isDoubled } from './headers.ts'
 /** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
 export type Authenticate = (request: IncomingMessage) => Caller
 
-export interface AuthenticationParts {
+export interface AuthenticationDependencies {
   /** The administrator's key, of the environment. */
   api_key: string
   /** All other keys, and the version of them that is in the store now. */
@@ -29,22 +29,22 @@ const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
 /** What a token is compared with that names no key: whether there is such a key takes no other time. */
 const nobody = digest('')
 
-export function createAuthentication(parts: AuthenticationParts): Authenticate {
+export function createAuthentication(dependencies: AuthenticationDependencies): Authenticate {
   const administrator: Caller = {
     id: 'environment',
     roles: new Set([...scopes, 'all_relayers', 'administer']),
     relayer_ids: undefined,
     rate_limit: null,
   }
-  const isAdministrator = sameAs(parts.api_key)
-  const addressOf = addressReader(parts.trusted_proxies)
+  const isAdministrator = sameAs(dependencies.api_key)
+  const addressOf = addressReader(dependencies.trusted_proxies)
   let holders = new Map<string, Holder>()
   let readAt: number | undefined
 
   const find = (id: string): Holder | undefined => {
-    const generation = parts.generation()
+    const generation = dependencies.generation()
     if (generation !== readAt) {
-      holders = new Map(parts.apiKeys().map((api_key) => [api_key.id, holderOf(api_key)]))
+      holders = new Map(dependencies.apiKeys().map((api_key) => [api_key.id, holderOf(api_key)]))
       readAt = generation
     }
     return holders.get(id)
@@ -61,10 +61,10 @@ export function createAuthentication(parts: AuthenticationParts): Authenticate {
     const holder = find(token.id)
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
-    const time = parts.now()
+    const time = dependencies.now()
     if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized()
     if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized()
-    parts.noteUse(holder.caller.id)
+    dependencies.noteUse(holder.caller.id)
     return holder.caller
   }
 }

@@ -42,7 +42,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-export interface ServerParts {
+export interface ServerDependencies {
   listener: RequestListener
   host: string
   port: number
@@ -56,9 +56,9 @@ export interface ServerParts {
 }
 
 /** Listens; the listener finds the request's context in `response.locals`. Throws when the address cannot be had. */
-export async function listen(parts: ServerParts): Promise<HttpServer> {
-  const { listener, host, port, makeId, elapsed, ended } = parts
-  const times = { ...usual, ...parts.times }
+export async function listen(dependencies: ServerDependencies): Promise<HttpServer> {
+  const { listener, host, port, makeId, elapsed, ended } = dependencies
+  const times = { ...usual, ...dependencies.times }
   let closing = false
   const connections = createConnections(times.answer, elapsed)
   /** Answers after which the connection is closed, because bytes that do not parse followed their requests. */

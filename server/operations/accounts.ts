@@ -5,7 +5,7 @@ import { type Handlers, single } from '../operation.ts'
 import type { PendingAuditEntry, RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 
-export interface AccountParts {
+export interface AccountDependencies {
   store: Store
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   networkClient(relayer: RelayerRow): Promise<
@@ -37,13 +37,13 @@ export interface AccountParts {
 type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
 
 /** What a relayer's account is on chain, and what the service thinks of it. */
-export function accounts(parts: AccountParts): Accounts {
-  const { store, rpcErrorOf, isUnreachable, tooLarge } = parts
+export function accounts(dependencies: AccountDependencies): Accounts {
+  const { store, rpcErrorOf, isUnreachable, tooLarge } = dependencies
 
   async function find(relayer_id: string) {
-    const held = await parts.findSigner(relayer_id)
+    const held = await dependencies.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
-    const networkClient = await parts.networkClient(held.relayer)
+    const networkClient = await dependencies.networkClient(held.relayer)
     if (!networkClient) throw unavailable('The network of the relayer is gone')
     return { relayer: held.relayer, chain: networkClient.callers }
   }
@@ -71,7 +71,7 @@ export function accounts(parts: AccountParts): Accounts {
       orNull(chain.latestNonce(relayer.address)),
       orNull(chain.pendingNonce(relayer.address)),
     ])
-    const state = await parts.nonceState(relayer, latest ?? undefined)
+    const state = await dependencies.nonceState(relayer, latest ?? undefined)
     return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.key)) })
   }
 
@@ -102,7 +102,7 @@ export function accounts(parts: AccountParts): Accounts {
 
     async callRpc({ path, body, caller }) {
       const { chain } = await find(path.relayer_id)
-      const held = parts.holdRpcCall(caller)
+      const held = dependencies.holdRpcCall(caller)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
       try {
@@ -123,9 +123,9 @@ export function accounts(parts: AccountParts): Accounts {
 
     async healNonce({ path, body, auditEntry }) {
       const { relayer } = await find(path.relayer_id)
-      if (body.chain_restarted) await ask(parts.restart(relayer, auditEntry))
+      if (body.chain_restarted) await ask(dependencies.restart(relayer, auditEntry))
       const { relayer: current } = await find(path.relayer_id)
-      await ask(parts.heal(current))
+      await ask(dependencies.heal(current))
       const { relayer: healed } = await find(path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'The relayer is disabled')
       return nonceState(path.relayer_id)

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
-export interface ApiKeyParts {
+export interface ApiKeyDependencies {
   store: Store
   makeId(): string
   /** Milliseconds of the epoch. */
@@ -20,7 +20,7 @@ type ApiKeys = Pick<
   'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey'
 >
 
-export function apiKeys({ store, makeId, now }: ApiKeyParts): ApiKeys {
+export function apiKeys({ store, makeId, now }: ApiKeyDependencies): ApiKeys {
   const timestamp = (ms: number) => new Date(ms).toISOString()
 
   return {

@@ -5,12 +5,12 @@ import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
-export interface AuditParts {
+export interface AuditDependencies {
   store: Store
 }
 
 /** The audit trail: what http/audit.ts and the store have recorded. */
-export function audit({ store }: AuditParts): Pick<Handlers, 'listAudit'> {
+export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit'> {
   return {
     async listAudit({ query }) {
       const { caller, operation, relayer_id, subject, after, before } = query

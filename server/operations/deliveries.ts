@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
-export interface DeliveryParts {
+export interface DeliveryDependencies {
   store: Store
   sendTest(notification_key: number): Promise<DeliveryAttempt>
   findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
@@ -23,8 +23,8 @@ type Deliveries = Pick<
 >
 
 /** What became of a notification's deliveries, and doing them again. */
-export function deliveries(parts: DeliveryParts): Deliveries {
-  const { store, sendTest, findSigner, follow, wakeDeliverer } = parts
+export function deliveries(dependencies: DeliveryDependencies): Deliveries {
+  const { store, sendTest, findSigner, follow, wakeDeliverer } = dependencies
 
   async function find(notification_id: string, caller: Caller): Promise<number> {
     const key = await store.targetKey(notification_id, creatorSeenBy(caller))
@@ -70,7 +70,7 @@ export function deliveries(parts: DeliveryParts): Deliveries {
       const held = await findSigner(path.relayer_id)
       if (!held) throw notFound(`Relayer with ID ${path.relayer_id} not found`)
       const last = header['Last-Event-ID']
-      onClose(parts.holdStream(caller).release)
+      onClose(dependencies.holdStream(caller).release)
       return follow(held.relayer.key, last === undefined ? undefined : Number(last))
     },
 

@@ -1,12 +1,12 @@
 import { ApiError, type Detail } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 
-export interface HealthParts {
+export interface HealthDependencies {
   /** What is not ready; empty when the process takes work. */
   unready(): Detail[]
 }
 
-export function health({ unready }: HealthParts): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+export function health({ unready }: HealthDependencies): Pick<Handlers, 'getHealth' | 'getReadiness'> {
   return {
     getHealth: async () => single({ status: 'ok' }),
     async getReadiness() {

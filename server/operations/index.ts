@@ -1,39 +1,39 @@
 import type { Handlers } from '../operation.ts'
-import { type AccountParts, accounts } from './accounts.ts'
-import { type ApiKeyParts, apiKeys } from './api-keys.ts'
-import { type AuditParts, audit } from './audit.ts'
-import { type DeliveryParts, deliveries } from './deliveries.ts'
-import { type HealthParts, health } from './health.ts'
-import { type NetworkParts, networks } from './networks.ts'
-import { type NotificationParts, notifications } from './notifications.ts'
-import { type RelayerParts, relayers } from './relayers.ts'
-import { type SignerParts, signers } from './signers.ts'
-import { type SigningParts, signing } from './signing.ts'
-import { type TransactionParts, transactions } from './transactions.ts'
+import { type AccountDependencies, accounts } from './accounts.ts'
+import { type ApiKeyDependencies, apiKeys } from './api-keys.ts'
+import { type AuditDependencies, audit } from './audit.ts'
+import { type DeliveryDependencies, deliveries } from './deliveries.ts'
+import { type HealthDependencies, health } from './health.ts'
+import { type NetworkDependencies, networks } from './networks.ts'
+import { type NotificationDependencies, notifications } from './notifications.ts'
+import { type RelayerDependencies, relayers } from './relayers.ts'
+import { type SignerDependencies, signers } from './signers.ts'
+import { type SigningDependencies, signing } from './signing.ts'
+import { type TransactionDependencies, transactions } from './transactions.ts'
 
-export type OperationParts = AccountParts &
-  ApiKeyParts &
-  AuditParts &
-  DeliveryParts &
-  HealthParts &
-  NetworkParts &
-  NotificationParts &
-  RelayerParts &
-  SignerParts &
-  SigningParts &
-  TransactionParts
+export type OperationDependencies = AccountDependencies &
+  ApiKeyDependencies &
+  AuditDependencies &
+  DeliveryDependencies &
+  HealthDependencies &
+  NetworkDependencies &
+  NotificationDependencies &
+  RelayerDependencies &
+  SignerDependencies &
+  SigningDependencies &
+  TransactionDependencies
 
 /** Every operation of the contract: one that is missing here does not compile. */
-export const createOperations = (parts: OperationParts): Handlers => ({
-  ...signing(parts),
-  ...transactions(parts),
-  ...notifications(parts),
-  ...deliveries(parts),
-  ...relayers(parts),
-  ...accounts(parts),
-  ...signers(parts),
-  ...networks(parts),
-  ...apiKeys(parts),
-  ...audit(parts),
-  ...health(parts),
+export const createOperations = (dependencies: OperationDependencies): Handlers => ({
+  ...signing(dependencies),
+  ...transactions(dependencies),
+  ...notifications(dependencies),
+  ...deliveries(dependencies),
+  ...relayers(dependencies),
+  ...accounts(dependencies),
+  ...signers(dependencies),
+  ...networks(dependencies),
+  ...apiKeys(dependencies),
+  ...audit(dependencies),
+  ...health(dependencies),
 })

@@ -6,7 +6,7 @@ import { confirmationsOf } from './confirmations.ts'
 import { page } from './page.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 
-export interface NetworkParts {
+export interface NetworkDependencies {
   store: Store
   checkTarget(url: URL): string | undefined
 }
@@ -25,7 +25,10 @@ const defaultsOf = (chain_id: number) =>
 export function networks({
   store,
   checkTarget,
-}: NetworkParts): Pick<Handlers, 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'> {
+}: NetworkDependencies): Pick<
+  Handlers,
+  'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
+> {
   return {
     async createNetwork({ body, auditEntry }) {
       const network: Network = {

@@ -4,7 +4,7 @@ import type { NotificationChanges } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 
-export interface NotificationParts {
+export interface NotificationDependencies {
   store: Store
   makeId(): string
   /** Milliseconds of the epoch. */
@@ -22,7 +22,7 @@ type Notifications = Pick<
   'createNotification' | 'listNotifications' | 'getNotification' | 'updateNotification' | 'deleteNotification'
 >
 
-export function notifications({ store, makeId, now, seal }: NotificationParts): Notifications {
+export function notifications({ store, makeId, now, seal }: NotificationDependencies): Notifications {
   /** The empty text is no key. */
   const sealed = (id: string, key: string) =>
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)

@@ -8,7 +8,7 @@ import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 
-export interface RelayerParts {
+export interface RelayerDependencies {
   store: Store
   makeId(): string
   checkTarget(url: URL): string | undefined
@@ -18,7 +18,7 @@ export interface RelayerParts {
 
 type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer'>
 
-export function relayers({ store, makeId, checkTarget, changed }: RelayerParts): Relayers {
+export function relayers({ store, makeId, checkTarget, changed }: RelayerDependencies): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
   /** With what its address has to do with other relayers. */

@@ -5,7 +5,7 @@ import type { SignerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 
-export interface SignerParts {
+export interface SignerDependencies {
   store: Store
   makeId(): string
   generateKey(): Uint8Array
@@ -21,14 +21,14 @@ export interface SignerParts {
 }
 
 export function signers(
-  parts: SignerParts,
+  dependencies: SignerDependencies,
 ): Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'> {
-  const { store, makeId, enclose } = parts
+  const { store, makeId, enclose } = dependencies
 
   return {
     async createSigner({ body, auditEntry }) {
       const id = body.id ?? makeId()
-      const key = await keyOf(body, parts)
+      const key = await keyOf(body, dependencies)
       const signer = enclose(id, key)
       key.fill(0)
       if (!signer) throw badRequest('/body/config', 'the key is not a private key of secp256k1')
@@ -66,7 +66,10 @@ const refusals = {
   ]),
 }
 
-async function keyOf(body: CreateSignerRequest, { generateKey, openKeystore }: SignerParts): Promise<Uint8Array> {
+async function keyOf(
+  body: CreateSignerRequest,
+  { generateKey, openKeystore }: SignerDependencies,
+): Promise<Uint8Array> {
   switch (body.type) {
     case 'generated':
       return generateKey()

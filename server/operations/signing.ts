@@ -31,7 +31,7 @@ interface Judged {
   max_fee_per_gas: string | null
 }
 
-export interface SigningParts {
+export interface SigningDependencies {
   store: Pick<Store, 'spend' | 'withAudit'>
   observer: Observer
   findSigner(relayer_id: string): Promise<Held | undefined>
@@ -65,8 +65,8 @@ export interface SigningParts {
 
 type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction'>
 
-export function signing(parts: SigningParts): Signing {
-  const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = parts
+export function signing(dependencies: SigningDependencies): Signing {
+  const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = dependencies
 
   const find = async (relayer_id: string, unknown: string): Promise<Held> => {
     const held = await findSigner(relayer_id)
@@ -96,7 +96,7 @@ export function signing(parts: SigningParts): Signing {
 
     async signTypedDataFull({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id, unknown(path.relayer_id))
-      const { domain_separator, struct_hash, chain_id } = parts.hashTypedData(body)
+      const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(body)
       const digest = typedDataDigest(domain_separator, struct_hash)
       auditEntry.subject = hexOf(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
@@ -139,13 +139,13 @@ export function signing(parts: SigningParts): Signing {
     const { chain_id, address } = relayer
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
     const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
-    parts.checkPolicies(relayer, judged)
+    dependencies.checkPolicies(relayer, judged)
     const fee = gas_limit * gas_price
-    parts.checkFee(relayer, fee)
-    const spending = parts.spendingOf(relayer, judged, fee)
+    dependencies.checkFee(relayer, fee)
+    const spending = dependencies.spendingOf(relayer, judged, fee)
     if (spending.length === 0) return
     const over = await store.withAudit(auditEntry, () => store.spend({ chain_id, address }, spending))
-    if (over) throw parts.overLimit(over)
+    if (over) throw dependencies.overLimit(over)
   }
 
   function parse(hex: string) {

@@ -14,7 +14,7 @@ import { behind } from './behind.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
 
-export interface TransactionParts {
+export interface TransactionDependencies {
   store: Store
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   submit: {
@@ -59,11 +59,11 @@ type Transactions = Pick<
   | 'cancelPendingTransactions'
 >
 
-export function transactions(parts: TransactionParts): Transactions {
-  const { store, submit, hurry, stateOf } = parts
+export function transactions(dependencies: TransactionDependencies): Transactions {
+  const { store, submit, hurry, stateOf } = dependencies
 
   async function find(relayer_id: string): Promise<RelayerRow> {
-    const held = await parts.findSigner(relayer_id)
+    const held = await dependencies.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
     return held.relayer
   }
@@ -84,11 +84,11 @@ export function transactions(parts: TransactionParts): Transactions {
       if (query.wait === 'none') return single(accepted.transaction)
       const { key: relayer_key } = await find(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
-      await parts.waitUntil(read, query.wait, query.wait_seconds * 1_000)
+      await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return single({ ...(await read()), warnings: accepted.transaction.warnings })
     },
 
-    dryRunTransaction: async ({ path, body }) => single(await parts.dryRun(path.relayer_id, body)),
+    dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
 
     async listTransactions({ path, query }) {
       const { key } = await find(path.relayer_id)

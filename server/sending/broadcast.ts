@@ -49,11 +49,11 @@ const max_text_length = 900
 const max_at_once = 100
 const max_bytes_at_once = 192 * 1024
 
-type BroadcastParts = Pick<SendingDependencies, 'store' | 'fees' | 'kindOf' | 'now'>
+type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'kindOf' | 'now'>
 
 /** Hands signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
-  parts: BroadcastParts,
+  dependencies: BroadcastDependencies,
   chain: NetworkClient['chain'],
   state: BroadcastState,
   wanted: Broadcast[],
@@ -64,7 +64,7 @@ export async function broadcast(
     const raws = nextBatch(wanted, errors.length)
     errors.push(...(await chain.send(raws, state.everywhere)))
   }
-  for (const [index, one] of wanted.entries()) await judge(parts, chain, state, one, errors[index], result)
+  for (const [index, one] of wanted.entries()) await judge(dependencies, chain, state, one, errors[index], result)
   return result
 }
 
@@ -81,37 +81,39 @@ function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
 
 /** Adds to the result what an answer means. */
 async function judge(
-  parts: BroadcastParts,
+  dependencies: BroadcastDependencies,
   chain: NetworkClient['chain'],
   state: BroadcastState,
   { row, attempt }: Broadcast,
   error: Error | undefined,
   result: BroadcastResult,
 ): Promise<void> {
-  const kind = error && (parts.kindOf(error) ?? 'unknown')
+  const kind = error && (dependencies.kindOf(error) ?? 'unknown')
   const told = (error?.message ?? '').slice(0, max_text_length)
   const verdict = kind === undefined ? 'taken' : (verdictOf[kind] ?? 'later')
   if (verdict !== 'taken') result.again = true
   switch (verdict) {
     case 'taken':
-      result.moves.push(...takenMoves(parts, row, attempt.taken_at ? [] : [attempt.number]))
+      result.moves.push(...takenMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
       break
     case 'used':
       result.look = true
       break
     case 'contested':
-      result.moves.push(...(await contestedMoves(parts, chain, row, attempt, told)))
+      result.moves.push(...(await contestedMoves(dependencies, chain, row, attempt, told)))
       break
     case 'cheap': {
       const price = pricesOf(row)
-      const isCapped = state.cap !== undefined && price !== undefined && parts.fees.most(price) >= state.cap
+      const isCapped = state.cap !== undefined && price !== undefined && dependencies.fees.most(price) >= state.cap
       const wait: Wait = isCapped
         ? {
             waiting_for: 'price_cap',
             text: `the policy gas_price_cap (${state.cap}) is below the price that the chain asks: ${told}`,
           }
         : { waiting_for: 'base_fee', text: `its price is below the price that the chain asks: ${told}` }
-      const set = { reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, parts.now() + reprice_soon_ms) }
+      const set = {
+        reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + reprice_soon_ms),
+      }
       result.moves.push(...waitMoves(row, attempt, wait, told, state.next, set))
       break
     }
@@ -138,7 +140,7 @@ function laterWait(kind: string | undefined, told: string): Wait {
 /** Reasons that do not hold any more when a node takes the bytes; what a policy leaves no room for is for pricing to say. */
 const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
 
-function takenMoves({ now }: BroadcastParts, row: TransactionRow, taken: number[]): Move[] {
+function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
   const { key, revision } = row
   const isNew = row.status === 'sent'
   const sent_at = row.sent_at ?? new Date(now()).toISOString()
@@ -155,18 +157,18 @@ function takenMoves({ now }: BroadcastParts, row: TransactionRow, taken: number[
  * anew at once. Another's are not outbid: nothing signed by us proves that it is there.
  */
 async function contestedMoves(
-  parts: BroadcastParts,
+  dependencies: BroadcastDependencies,
   chain: NetworkClient['chain'],
   row: TransactionRow,
   attempt: Broadcast['attempt'],
   told: string,
 ): Promise<Move[]> {
-  const { store, fees } = parts
+  const { store, fees } = dependencies
   const own = (await store.attempts(row.key)).filter(({ nonce }) => nonce === row.nonce)
   const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
-  if (known.some(({ number }) => number === attempt.number)) return takenMoves(parts, row, taken)
+  if (known.some(({ number }) => number === attempt.number)) return takenMoves(dependencies, row, taken)
 
   const highest = highestTaken(
     own.map((one) => ({ ...one, taken_at: known.includes(one) ? (one.taken_at ?? 'now') : one.taken_at })),
@@ -179,7 +181,7 @@ async function contestedMoves(
   const least = fees.bump(highest, highest, undefined)
   const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
   const isEnough = least !== undefined && signed !== undefined && fees.isEnough(signed, least)
-  const [move] = takenMoves(parts, row, taken)
+  const [move] = takenMoves(dependencies, row, taken)
   const wait = isEnough ? waitColumns(row, refusal(told)) : {}
   const { key, revision } = row
   return [{ key, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) } }]

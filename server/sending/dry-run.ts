@@ -8,7 +8,7 @@ import { checkFunds, type Preparation } from './preparation.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface DryRunParts extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'now'> {
+export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'now'> {
   preparation: Preparation
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
 }
@@ -16,7 +16,14 @@ export interface DryRunParts extends Pick<SendingDependencies, 'store' | 'fees' 
 const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Goes the way of sending up to its commit, and gathers what stands against it instead of stopping at the first. */
-export function createDryRun({ store, fees, findSigner, preparation, readTransactionRequest, now }: DryRunParts) {
+export function createDryRun({
+  store,
+  fees,
+  findSigner,
+  preparation,
+  readTransactionRequest,
+  now,
+}: DryRunDependencies) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const held = await findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)

@@ -39,7 +39,7 @@ export interface Evidence {
   isInDoubt(relayer_key: number): boolean
 }
 
-interface EvidenceParts extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
+interface EvidenceDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
   setDisabled(relayer: RelayerRow, reason: string | null): Promise<void>
 }
 
@@ -52,7 +52,7 @@ interface Doubt {
   rival: (Rival & { nonce: number }) | undefined
 }
 
-export function createEvidence({ store, elapsed, observer, setDisabled }: EvidenceParts): Evidence {
+export function createEvidence({ store, elapsed, observer, setDisabled }: EvidenceDependencies): Evidence {
   const doubts = new Map<number, Doubt>()
   /** Of a burst of requests one asks. */
   const asking = new Map<number, Promise<number | undefined>>()

@@ -28,7 +28,7 @@ interface Case {
   isOpen: boolean
 }
 
-interface TracingParts extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
+interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   findRival: Evidence['findRival']
 }
 
@@ -41,7 +41,7 @@ interface TracingParts extends Pick<SendingDependencies, 'store' | 'now' | 'elap
  * A rival with the very same content is a copy of this service, and the transaction is taken over. Without proof it waits and says so;
  * after an hour in which every survey agreed that the nonce is used it fails.
  */
-export function createTracing({ store, now, elapsed, findRival }: TracingParts) {
+export function createTracing({ store, now, elapsed, findRival }: TracingDependencies) {
   const cases = new Map<number, Case>()
   const newestAtStart = store.newestKey()
   let underWay = 0

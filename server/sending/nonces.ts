@@ -43,13 +43,13 @@ export interface Nonces {
   ): Promise<NonceState>
 }
 
-type NonceParts = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
+type NonceDependencies = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
 
-export function createNonces(parts: NonceParts): Nonces {
-  const { store } = parts
-  const { believe, findRival, isInDoubt } = createEvidence({ ...parts, setDisabled })
-  const tracing = createTracing({ ...parts, findRival })
-  const gaps = createGaps(parts)
+export function createNonces(dependencies: NonceDependencies): Nonces {
+  const { store } = dependencies
+  const { believe, findRival, isInDoubt } = createEvidence({ ...dependencies, setDisabled })
+  const tracing = createTracing({ ...dependencies, findRival })
+  const gaps = createGaps(dependencies)
   const compared = new Map<number, { latest: number; isSame: Promise<boolean> }>()
 
   const nonces: Nonces = {

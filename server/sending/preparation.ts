@@ -37,16 +37,19 @@ export interface Preparation {
   quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
 }
 
-type PreparationParts = Pick<SendingDependencies, 'store' | 'fees' | 'networkClient' | 'kindOf' | 'wrongChain'> & {
+type PreparationDependencies = Pick<
+  SendingDependencies,
+  'store' | 'fees' | 'networkClient' | 'kindOf' | 'wrongChain'
+> & {
   nonces: Nonces
 }
 
-export function createPreparation(parts: PreparationParts): Preparation {
-  const { store, fees, nonces } = parts
+export function createPreparation(dependencies: PreparationDependencies): Preparation {
+  const { store, fees, nonces } = dependencies
   const readFunds = createFundsReader(store)
 
   async function networkClientOf(relayer: RelayerRow): Promise<NetworkClient> {
-    const networkClient = await parts.networkClient(relayer)
+    const networkClient = await dependencies.networkClient(relayer)
     if (!networkClient) throw unavailable('network', 'The network of the relayer is gone')
     return networkClient
   }
@@ -87,9 +90,9 @@ export function createPreparation(parts: PreparationParts): Preparation {
         next_nonce: account.next_nonce,
       }
     } catch (error) {
-      const wrong = parts.wrongChain(error)
+      const wrong = dependencies.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(relayer, wrong)
-      throw told(error, parts)
+      throw told(error, dependencies)
     }
   }
 
@@ -166,7 +169,7 @@ export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiEr
 }
 
 /** What a failure of the chain's means for the caller. */
-function told(error: unknown, { kindOf, wrongChain }: PreparationParts): unknown {
+function told(error: unknown, { kindOf, wrongChain }: PreparationDependencies): unknown {
   const kind = kindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error

@@ -2,14 +2,14 @@ import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../s
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen, Step } from './state.ts'
 
-type SettleParts = Pick<SendingDependencies, 'store' | 'readSigned' | 'now' | 'observer'>
+type ReconciliationDependencies = Pick<SendingDependencies, 'store' | 'readSigned' | 'now' | 'observer'>
 
 type AsMined = Partial<
   Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
 > & { content?: ReturnType<SendingDependencies['readSigned']>['content'] }
 
 /** Turns what the chain shows of a transaction into the changes of its row. */
-export function createReconciliation({ store, readSigned, now, observer }: SettleParts) {
+export function createReconciliation({ store, readSigned, now, observer }: ReconciliationDependencies) {
   return {
     /** Of any of its byte strings, all transactions in few exchanges; null where there is none. */
     async receipts(chain: NetworkClient['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {

@@ -41,7 +41,7 @@ const max_lot_bytes = 1_000_000
 const turn_ms = 10
 const disabled_look_ms = 5_000
 
-export interface SenderParts extends SendingDependencies {
+export interface SenderDependencies extends SendingDependencies {
   nonces: Nonces
   /** Called after every change, for those who wait for a state. */
   changed(): void
@@ -67,26 +67,26 @@ interface Decided {
 }
 
 /** The worker's half of sending: takes what was accepted to its end, one step after the other, by what `decide` says. */
-export function createSender(parts: SenderParts): Sender {
-  const { store, fees, nonces, now, elapsed, changed } = parts
-  const memories = new Map<number, LaneState>()
-  const sign = createSigning(parts)
-  const reconciliation = createReconciliation(parts)
-  const reorganized = createReorganized(parts)
+export function createSender(dependencies: SenderDependencies): Sender {
+  const { store, fees, nonces, now, elapsed, changed } = dependencies
+  const laneStates = new Map<number, LaneState>()
+  const sign = createSigning(dependencies)
+  const reconciliation = createReconciliation(dependencies)
+  const reorganized = createReorganized(dependencies)
 
   async function work(relayer_key: number): Promise<number | undefined> {
     const relayer = await store.getRelayerByKey(relayer_key)
-    const held = relayer && (await parts.findSigner(relayer.id))
-    const networkClient = held && (await parts.networkClient(held.relayer))
+    const held = relayer && (await dependencies.findSigner(relayer.id))
+    const networkClient = held && (await dependencies.networkClient(held.relayer))
     if (!held || !networkClient) {
-      memories.delete(relayer_key)
+      laneStates.delete(relayer_key)
       return undefined
     }
     const isResting = (await store.countUnfinished(relayer_key)) === 0
-    const before = memories.get(relayer_key)
+    const before = laneStates.get(relayer_key)
     // After a rest everything is looked up anew, before anything is signed.
     const laneState = before && (isResting || before.rest_since === undefined) ? before : newLaneState()
-    memories.set(relayer_key, laneState)
+    laneStates.set(relayer_key, laneState)
     if (isResting) laneState.rest_since ??= elapsed()
     try {
       if (!isResting) {
@@ -95,14 +95,14 @@ export function createSender(parts: SenderParts): Sender {
       } else if (await isWatched({ held, networkClient, laneState })) {
         await watchRound({ held, networkClient, laneState })
       } else {
-        memories.delete(relayer_key)
+        laneStates.delete(relayer_key)
         await store.unwatch(relayer_key)
         return undefined
       }
       laneState.failure_ms = first_retry_ms
     } catch (error) {
-      if (parts.kindOf(error) === undefined) throw error
-      const wrong = parts.wrongChain(error)
+      if (dependencies.kindOf(error) === undefined) throw error
+      const wrong = dependencies.wrongChain(error)
       if (wrong !== undefined) await nonces.disableWrongChain(held.relayer, wrong)
       await noteWait({ held, networkClient, laneState }, wrong === undefined ? { unreachable: messageOf(error) } : {})
       laneState.failure_ms = Math.min(laneState.failure_ms * 2, max_retry_ms)
@@ -340,7 +340,7 @@ export function createSender(parts: SenderParts): Sender {
         began = performance.now()
       }
       // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
-      const held = await parts.findSigner(row.relayer_id)
+      const held = await dependencies.findSigner(row.relayer_id)
       if (!held || held.relayer.paused) break
       const made = step.do === 'sign' ? await sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
       if (made) signed.push(made)
@@ -374,7 +374,7 @@ export function createSender(parts: SenderParts): Sender {
     if (wanted.length === 0) return
     for (const { row } of wanted) laneState.handed.add(row.key)
     const state = { next: laneState.latest, cap: capOf(held.relayer), everywhere }
-    const { moves, hopeless, again, look, full_at } = await broadcast(parts, networkClient.chain, state, wanted)
+    const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
     if (full_at !== undefined) narrow(laneState, full_at)
     for (const { row, reason } of hopeless) await store.withdraw(held.relayer.key, row.id, 'fail', reason)
@@ -402,7 +402,7 @@ export function createSender(parts: SenderParts): Sender {
   /** Receipts do not wait for prices: a node that answers no price may still know what was mined. */
   const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> =>
     market().catch((error) => {
-      if (parts.kindOf(error) === undefined) throw error
+      if (dependencies.kindOf(error) === undefined) throw error
       return undefined
     })
 
@@ -429,7 +429,7 @@ export function createSender(parts: SenderParts): Sender {
   return {
     work,
     hurry(relayer_key, resend) {
-      const laneState = memories.get(relayer_key)
+      const laneState = laneStates.get(relayer_key)
       if (!laneState) return
       laneState.look_at = 0
       laneState.resend ||= resend

@@ -27,7 +27,7 @@ export interface Signed {
   isNew: boolean
 }
 
-type SigningParts = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
+type SigningDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
 
 /**
  * Signs a transaction: for the first time, as what is wanted now, or (`slow`) at another price.
@@ -37,7 +37,7 @@ type SigningParts = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' 
  * `gas_price_cap` and `max_fee_multiple`; beyond them it waits, and says so. Where the price would be nearly the same nothing is
  * signed. Undefined: nothing changes.
  */
-export function createSigning({ store, fees, seal, now, observer }: SigningParts) {
+export function createSigning({ store, fees, seal, now, observer }: SigningDependencies) {
   return async function sign(
     { relayer, signer }: HeldRelayer,
     { chain, market }: Pick<NetworkClient, 'chain' | 'market'>,

@@ -11,7 +11,8 @@ import { atLeast, isPriced } from './replacement.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface SubmitParts extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
+export interface SubmitDependencies
+  extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
   preparation: Preparation
   /** Reads a request's amounts and addresses into their one form. Throws ApiError (400). */
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
@@ -47,11 +48,11 @@ export interface Accepted {
 }
 
 /** POST's half of sending: all that can fail cheaply, and then one commit that takes the nonce. */
-export function createSubmit(parts: SubmitParts): Submit {
-  const { store, fees, preparation, readTransactionRequest, wake, makeId, now } = parts
+export function createSubmit(dependencies: SubmitDependencies): Submit {
+  const { store, fees, preparation, readTransactionRequest, wake, makeId, now } = dependencies
 
   async function find(relayer_id: string): Promise<RelayerRow> {
-    const held = await parts.findSigner(relayer_id)
+    const held = await dependencies.findSigner(relayer_id)
     if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
     return held.relayer
   }
@@ -123,7 +124,7 @@ export function createSubmit(parts: SubmitParts): Submit {
       )
       if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
       wake(relayer.key)
-      parts.changed()
+      dependencies.changed()
       return accepted(creation, relayer.id)
     },
 

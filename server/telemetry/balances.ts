@@ -3,7 +3,7 @@ import type { Balance } from './metrics.ts'
 const max_relayers = 100
 const refresh_ms = 30_000
 
-export interface BalancesParts<Relayer extends { id: string; chain_id: number }> {
+export interface BalancesDependencies<Relayer extends { id: string; chain_id: number }> {
   /** At most as many. */
   relayers(limit: number): Promise<Relayer[]>
   /** Undefined, or a rejection, where nobody can say. */
@@ -20,7 +20,7 @@ export function createBalances<Relayer extends { id: string; chain_id: number }>
   relayers,
   read,
   elapsed,
-}: BalancesParts<Relayer>): () => Balance[] {
+}: BalancesDependencies<Relayer>): () => Balance[] {
   let seen: Balance[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
   let looking = false

@@ -11,7 +11,7 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-export interface MetricsServerParts {
+export interface MetricsServerDependencies {
   host: string
   port: number
   contentType: string
@@ -20,12 +20,12 @@ export interface MetricsServerParts {
 }
 
 /** GET /metrics on a port of its own, which need not be open to callers of the API. Throws when the address cannot be had. */
-export async function serveMetrics(parts: MetricsServerParts): Promise<MetricsServer> {
-  const { host, port, contentType, logger } = parts
+export async function serveMetrics(dependencies: MetricsServerDependencies): Promise<MetricsServer> {
+  const { host, port, contentType, logger } = dependencies
   let exposing: Promise<string> | undefined
   // Those who ask at the same time get the same answer.
   const expose = () => {
-    exposing ??= parts.expose().finally(() => {
+    exposing ??= dependencies.expose().finally(() => {
       exposing = undefined
     })
     return exposing

@@ -11,7 +11,7 @@ export interface Balance {
   wei: bigint
 }
 
-export interface MetricsParts {
+export interface MetricsDependencies {
   readGauges(): Promise<Gauges>
   /** As they were last seen. */
   balances(): Balance[]
@@ -34,7 +34,7 @@ export interface Metrics {
 }
 
 /** What is counted, and how it is called: the one file that knows prom-client. What the store holds is read when somebody asks. */
-export function createMetrics({ readGauges, balances }: MetricsParts): Metrics {
+export function createMetrics({ readGauges, balances }: MetricsDependencies): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })

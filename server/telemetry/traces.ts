@@ -24,7 +24,7 @@ export interface Traces {
   close(): Promise<void>
 }
 
-export interface TracesParts {
+export interface TracesDependencies {
   /** Where spans go, as OTLP over HTTP. */
   url: string
   service_name: string
@@ -42,7 +42,7 @@ const max_queue = 2_048
 const export_timeout_ms = 3_000
 
 /** Spans of requests, calls to nodes and attempts at deliveries; the names of attributes are those of OpenTelemetry's conventions. */
-export function createTraces({ url, service_name, routeOf }: TracesParts): Traces {
+export function createTraces({ url, service_name, routeOf }: TracesDependencies): Traces {
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: export_timeout_ms })
   const options = { maxQueueSize: max_queue, exportTimeoutMillis: export_timeout_ms }
   const provider = new TracerProvider({

@@ -18,7 +18,7 @@ export interface AttemptResult {
   retry_after_s: number | undefined
 }
 
-export interface AttemptParts {
+export interface AttemptDependencies {
   checkTarget: TargetCheck
   /** Undefined where any address may be called. */
   lookup: LookupFunction | undefined
@@ -32,8 +32,8 @@ export interface AttemptParts {
 /** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
-export function createSendAttempt(parts: AttemptParts): SendAttempt {
-  const { checkTarget, lookup, publicOnly, now, attempt_ms = usual_attempt_ms } = parts
+export function createSendAttempt(dependencies: AttemptDependencies): SendAttempt {
+  const { checkTarget, lookup, publicOnly, now, attempt_ms = usual_attempt_ms } = dependencies
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 
   return (text, headers, body) => {

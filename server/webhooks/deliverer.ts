@@ -11,7 +11,7 @@ const max_in_flight = 10
 const max_ahead = 100
 const max_sleep_ms = 60_000
 
-export interface DelivererParts {
+export interface DelivererDependencies {
   store: Store
   observer: Observer
   send: SendAttempt
@@ -37,8 +37,8 @@ export interface Deliverer {
 }
 
 /** Empties the outbox: at most ten at once for each target, and per subject one after the other. */
-export function createDeliverer(parts: DelivererParts): Deliverer {
-  const { store, send, now, makeId, scale, wake, logger, observer } = parts
+export function createDeliverer(dependencies: DelivererDependencies): Deliverer {
+  const { store, send, now, makeId, scale, wake, logger, observer } = dependencies
   const underWay = new Map<number, Map<number, Promise<void>>>()
   let stopping = false
 
@@ -105,7 +105,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   }
 
   const keyOf = ({ id }: Target, sealed: Uint8Array | null): string | undefined =>
-    sealed === null ? undefined : Buffer.from(parts.open(sealed, `notifications:${id}`)).toString('utf8')
+    sealed === null ? undefined : Buffer.from(dependencies.open(sealed, `notifications:${id}`)).toString('utf8')
 
   const formerKeyOf = (target: Target): string | undefined =>
     target.former_until !== null && target.former_until > now() ? keyOf(target, target.former_key) : undefined

@@ -9,7 +9,7 @@ const look_ms = 500
 const large_characters = 250_000
 const large_rest_ms = 20
 
-export interface EventStreamParts {
+export interface EventStreamDependencies {
   store: Pick<Store, 'events' | 'lastEvent'>
   /** Resolves when something may have changed, or the time is up. */
   nextChange(ms: number): Promise<void>
@@ -21,7 +21,7 @@ export interface EventStreamParts {
  * now and then keeps proxies from closing the connection; the empty text, in between, lets whoever reads give up.
  */
 export async function* eventStream(
-  { store, nextChange, isStopping }: EventStreamParts,
+  { store, nextChange, isStopping }: EventStreamDependencies,
   relayer_key: number,
   last_event_id: number | undefined,
 ): AsyncGenerator<string> {

@@ -203,7 +203,7 @@ test('steps are small, only the one with the lease takes them, and a stop ends t
   onTestFinished(store.close)
   const steps: number[] = []
   const lease = { is_ours: false }
-  const parts = {
+  const dependencies = {
     store: {
       prune: async (...parameters: Parameters<typeof store.prune>) => {
         const pruned = await store.prune(...parameters)
@@ -216,15 +216,15 @@ test('steps are small, only the one with the lease takes them, and a stop ends t
     readClock: () => start + 60 * day_ms,
     logger: pino({ level: 'silent' }),
   }
-  const idle = createRetention(parts)
+  const idle = createRetention(dependencies)
   expect(await idle.sweep()).toMatchObject({ transactions: 0 })
   await idle.stop()
   expect(steps).toEqual([])
   lease.is_ours = true
-  const stopped = createRetention(parts)
+  const stopped = createRetention(dependencies)
   await stopped.stop()
   expect(steps.length).toBeLessThanOrEqual(1)
-  const retention = createRetention(parts)
+  const retention = createRetention(dependencies)
   await until('all is gone but the last', () => count(before, 'transactions') === 1)
   await retention.stop()
   expect(Math.max(...steps)).toBeLessThanOrEqual(100)

@@ -1,11 +1,11 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createWorker, type WorkerParts } from '../../server/background/worker.ts'
+import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
 
 const patience_ms = 10_000
 
 /** A worker that ends with the test, whose work does nothing; `begun`: the key of each piece of work. */
-function testWorker(parts: Partial<WorkerParts>) {
+function testWorker(dependencies: Partial<WorkerDependencies>) {
   const begun: number[] = []
   const logged: string[] = []
   const worker = createWorker({
@@ -13,10 +13,10 @@ function testWorker(parts: Partial<WorkerParts>) {
     claim: () => true,
     version: () => 0,
     logger: pino({}, { write: (line) => void logged.push(line) }),
-    ...parts,
+    ...dependencies,
     work(key, signal) {
       begun.push(key)
-      return parts.work?.(key, signal) ?? Promise.resolve(undefined)
+      return dependencies.work?.(key, signal) ?? Promise.resolve(undefined)
     },
   })
   onTestFinished(worker.stop)
