@@ -3,26 +3,39 @@ export interface Detail {
   message: string
 }
 
-/** A failure that the service (or something before it) answered. `message` is the contract's; `details` say what and where. */
+/**
+ * A failure that the service, or a proxy in front of it, answered. Branch on `code`; `message` and `details` are for people: they
+ * say what is wrong and where.
+ */
 export class RelayerError extends Error {
   readonly status: number
+  /** A word of the contract's error catalogue, such as `insufficient_funds`; undefined when a proxy answered. */
+  readonly code: string | undefined
   readonly details: Detail[]
   /** Seconds, where the answer had a Retry-After. */
   readonly retryAfter: number | undefined
 
-  constructor(status: number, message: string, details: Detail[], retryAfter: number | undefined) {
+  constructor(
+    status: number,
+    code: string | undefined,
+    message: string,
+    details: Detail[],
+    retryAfter: number | undefined,
+  ) {
     super(message)
     this.name = 'RelayerError'
     this.status = status
+    this.code = code
     this.details = details
     this.retryAfter = retryAfter
   }
 
   /** `body`: whatever came with the failure; a proxy's page is as good as none. */
   static from(response: Response, body: unknown): RelayerError {
-    const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
+    const { code, message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
-    return new RelayerError(response.status, text, Array.isArray(details) ? details : [], retryAfter_s(response))
+    const word = typeof code === 'string' ? code : undefined
+    return new RelayerError(response.status, word, text, Array.isArray(details) ? details : [], retryAfter_s(response))
   }
 }
 

@@ -1098,6 +1098,7 @@ export interface components {
             /** @constant */
             success: false;
             data: null;
+            code: components["schemas"]["FailureCode"];
             message: string;
             /** @description What was wrong, and where. */
             details?: {
@@ -1105,6 +1106,15 @@ export interface components {
                 message: string;
             }[];
         };
+        /**
+         * @description The kind of the failure, for programs. A code never changes its meaning; later versions may add codes. Known codes:
+         *     `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
+         *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
+         *     `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
+         *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501),
+         *     `bad_gateway` (502), `unavailable` (503).
+         */
+        FailureCode: string;
         /** @description An id in a path. One that cannot exist is answered as one that does not. */
         PathId: string;
         /** @description 1 to 128 of the characters that RFC 3986 allows in a path segment, without `%`; not `.` or `..`. */
@@ -1322,6 +1332,7 @@ export interface components {
             /** @description What stands against it; sending answers with the first. */
             refusals: {
                 status: number;
+                code: components["schemas"]["FailureCode"];
                 message: string;
                 details: {
                     path: string;
@@ -2629,6 +2640,7 @@ export type Succeeded = components['schemas']['Succeeded'];
 export type NoError = components['schemas']['NoError'];
 export type Pagination = components['schemas']['Pagination'];
 export type Failure = components['schemas']['Failure'];
+export type FailureCode = components['schemas']['FailureCode'];
 export type PathId = components['schemas']['PathId'];
 export type Id = components['schemas']['Id'];
 export type Name = components['schemas']['Name'];

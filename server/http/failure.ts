@@ -27,7 +27,7 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
 /** What a caller is told of an error: of an error that is not an ApiError only "Internal Server Error". */
 export function toFailure(error: unknown): FailureAnswer {
   const { code, message, details, headers } = tellable(error) ?? internal
-  const body: Failure = { success: false, data: null, message }
+  const body: Failure = { success: false, data: null, code, message }
   if (details.length > 0) body.details = details
   return { status: statusOf[code], headers, body }
 }
@@ -38,7 +38,7 @@ function tellable(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   // Express throws an error with status 400 for a path that is not percent-encoded UTF-8.
   if ((error as { status?: number } | undefined)?.status === 400)
-    return new ApiError('bad_request', 'Bad Request', [pathDetail])
+    return new ApiError('invalid_request', 'Bad Request', [pathDetail])
   return undefined
 }
 

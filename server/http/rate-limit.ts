@@ -44,7 +44,7 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
       const room_ms = time + tolerance_ms - empty
       if (room_ms < -rounding_ms) {
         const wait_s = Math.ceil(-room_ms / 1_000)
-        throw new ApiError('too_many_requests', 'Too Many Requests', [], {
+        throw new ApiError('rate_limited', 'Too Many Requests', [], {
           'Retry-After': String(wait_s),
           RateLimit: `"default";r=0;t=${wait_s}`,
           'RateLimit-Policy': policy,

@@ -7,7 +7,8 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Detail } from '../errors.ts'
+import type { Failure } from '../../generated/openapi.ts'
+import { type Detail, type ErrorCode, statusOf } from '../errors.ts'
 import { createConnections } from './connections.ts'
 import { isDoubled } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
@@ -81,7 +82,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   const serve = (request: IncomingMessage, response: ServerResponse & { locals?: RequestContext }) => {
     response.locals = begin(request, response)
     const fault = faultOf(request)
-    if (fault) return refuse(response, 400, fault)
+    if (fault) return refuse(response, 'invalid_request', fault)
     if (closing) response.setHeader('Connection', 'close')
     listener(request, response as never)
   }
@@ -103,26 +104,26 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   const checking = setInterval(connections.cutStalled, times.check).unref()
   server.once('close', () => clearInterval(checking))
   /** For what never becomes a request. */
-  const answerRaw = (socket: Socket, status: number) => {
+  const answerRaw = (socket: Socket, code: ErrorCode) => {
     const context = newRequestContext(undefined, makeId)
     context.remote_address = socket.remoteAddress ?? ''
-    context.status = status
-    writeFailure(socket, status, context)
+    context.status = statusOf[code]
+    writeFailure(socket, code, context)
     ended(context)
   }
   server.on('clientError', (error: ParseError, stream) => {
     const socket = stream as Socket
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     const answer = connections.answersOn(socket).at(-1)
-    if (!answer) return answerRaw(socket, statusOf(error))
-    if (isReading(answer.req) && !answer.headersSent) return refuse(answer, statusOf(error))
+    if (!answer) return answerRaw(socket, codeOf(error))
+    if (isReading(answer.req) && !answer.headersSent) return refuse(answer, codeOf(error))
     last.add(answer)
     if (!answer.headersSent) answer.setHeader('Connection', 'close')
   })
-  server.on('connect', (_request, socket) => answerRaw(socket as Socket, 501))
+  server.on('connect', (_request, socket) => answerRaw(socket as Socket, 'not_implemented'))
   server.on('checkExpectation', (request, response: ServerResponse & { locals?: RequestContext }) => {
     response.locals = begin(request, response)
-    refuse(response, 417)
+    refuse(response, 'expectation_failed')
   })
   server.on('checkContinue', (request, response) => {
     // The body is asked for when somebody begins to read it, which is after the token was checked.
@@ -177,18 +178,21 @@ function faultOf(request: IncomingMessage): Detail | undefined {
 }
 
 /** Answers and closes the connection. An answer that waits for others on its connection is written after them. */
-function refuse(response: ServerResponse & { locals?: RequestContext }, status: number, detail?: Detail) {
-  response.writeHead(status, {
+function refuse(response: ServerResponse & { locals?: RequestContext }, code: ErrorCode, detail?: Detail) {
+  response.writeHead(statusOf[code], {
     'Content-Type': 'application/json; charset=utf-8',
     'X-Request-Id': response.locals?.request_id,
     ...securityHeaders,
     Connection: 'close',
   })
-  response.end(failureBody(status, detail))
+  response.end(failureBody(code, detail))
 }
 
-const failureBody = (status: number, detail?: Detail) =>
-  JSON.stringify({ success: false, data: null, message: STATUS_CODES[status], ...(detail && { details: [detail] }) })
+function failureBody(code: ErrorCode, detail?: Detail): string {
+  const body: Failure = { success: false, data: null, code, message: STATUS_CODES[statusOf[code]] ?? '' }
+  if (detail) body.details = [detail]
+  return JSON.stringify(body)
+}
 
 /** The rest of its body is waited for; without it the request is not carried out. */
 const isReading = (request: IncomingMessage): boolean => !request.complete && request.readableFlowing === true
@@ -205,22 +209,25 @@ interface ParseError extends NodeJS.ErrnoException {
 /** A request line with a method that Node's parser does not know: a token (RFC 9110, 5.6.2). Anything else is no HTTP. */
 const requestLine = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100} \S{1,16000} HTTP\/1\.[01]\r?\n/
 
-function statusOf({ code, rawPacket }: ParseError): number {
+function codeOf({ code, rawPacket }: ParseError): ErrorCode {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return 431
+      return 'header_too_large'
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 408
+      return 'request_timeout'
     case 'HPE_INVALID_METHOD':
-      return requestLine.test(rawPacket?.toString('latin1', 0, max_header_bytes) ?? '') ? 501 : 400
+      return requestLine.test(rawPacket?.toString('latin1', 0, max_header_bytes) ?? '')
+        ? 'not_implemented'
+        : 'invalid_request'
     default:
-      return 400
+      return 'invalid_request'
   }
 }
 
 /** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
-function writeFailure(socket: Socket, status: number, { request_id }: RequestContext) {
-  const body = failureBody(status)
+function writeFailure(socket: Socket, code: ErrorCode, { request_id }: RequestContext) {
+  const status = statusOf[code]
+  const body = failureBody(code)
   endSocket(
     socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

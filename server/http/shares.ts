@@ -39,7 +39,7 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
           const before = heldBy.get(id) ?? 0
           if (before + amount > most && most < limit) {
             throw refusal(
-              'too_many_requests',
+              'rate_limited',
               'Too Many Requests',
               name,
               `one API key holds at most ${each} at once; try again when others end`,
@@ -71,5 +71,5 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
   }
 }
 
-const refusal = (code: 'too_many_requests' | 'unavailable', message: string, path: string, reason: string) =>
+const refusal = (code: 'rate_limited' | 'unavailable', message: string, path: string, reason: string) =>
   new ApiError(code, message, [{ path, message: reason }], { 'Retry-After': String(retry_after_s) })

@@ -24,7 +24,7 @@ export function requestViolation({ errors }: Violation, names: ReadonlySet<strin
     if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, max_characters) })
     if (details.size >= max_details) break
   }
-  return new ApiError('bad_request', 'Bad Request', [...details.values()])
+  return new ApiError('invalid_request', 'Bad Request', [...details.values()])
 }
 
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/

@@ -1,5 +1,5 @@
 import type { SignatureResult, SignedTransaction, TypedData } from '../../generated/openapi.ts'
-import { ApiError, badRequest, notFound } from '../errors.ts'
+import { type ApiError, badRequest, notFound, relayerPaused } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import {
   checkAddress,
@@ -71,7 +71,7 @@ export function signing(dependencies: SigningDependencies): Signing {
   const find = async (relayer_id: string, unknown: string): Promise<Held> => {
     const held = await findSigner(relayer_id)
     if (!held) throw notFound(unknown)
-    if (held.relayer.paused) throw new ApiError('forbidden', 'Relayer paused')
+    if (held.relayer.paused) throw relayerPaused()
     return held
   }
   const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`

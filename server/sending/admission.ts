@@ -1,4 +1,4 @@
-import { ApiError, badRequest } from '../errors.ts'
+import { ApiError, badRequest, relayerPaused } from '../errors.ts'
 import { checkPolicies } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Tier } from './dependencies.ts'
@@ -47,7 +47,7 @@ export function admit(relayer: RelayerRow, request: TransactionRequest, now: num
 }
 
 export function checkPause({ paused }: RelayerRow): void {
-  if (paused) throw new ApiError('forbidden', 'Relayer paused')
+  if (paused) throw relayerPaused()
 }
 
 /**

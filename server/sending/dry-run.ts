@@ -49,7 +49,7 @@ export function createDryRun({
 
     return {
       accepted: refusals.length === 0,
-      refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], message, details })),
+      refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
       nonce: quote ? Math.max(next_nonce, quote.latest) : null,
       gas_limit: quote?.gas_limit ?? null,
       ...(quote ? priceColumns(quote.prices) : no_prices),

@@ -1,4 +1,4 @@
-import { ApiError, badRequest, refusedBy } from '../errors.ts'
+import { ApiError, badRequest, insufficientFunds, refusedBy } from '../errors.ts'
 import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow, TransactionRow } from '../store/rows.ts'
 import type { TransactionRequest } from './admission.ts'
@@ -165,7 +165,7 @@ export function checkFunds({ policies }: RelayerRow, quote: Quote): void {
 /** The refusal of what the balance does not suffice for, beside all that is accepted. */
 export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
-  return badRequest('/body/value', `costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
+  return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
 }
 
 /** What a failure of the chain's means for the caller. */
@@ -173,13 +173,18 @@ function told(error: unknown, { kindOf, wrongChain }: PreparationDependencies): 
   const kind = kindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
-  if (kind === 'reverted') return badRequest('/body', `would revert: ${message}`.slice(0, 1_000))
-  if (kind === 'insufficient_funds') return badRequest('/body/value', 'is more than the balance, with gas')
+  if (kind === 'reverted') return reverts(message)
+  if (kind === 'insufficient_funds') return insufficientFunds('is more than the balance, with gas')
   if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
   if (kind === 'rejected') return badRequest('/body', message)
   const wrong = wrongChain(error)
   return unavailable('network', wrong === undefined ? message : `Its nodes are on another chain (${wrong})`)
 }
+
+const reverts = (message: string) =>
+  new ApiError('execution_reverted', 'Bad Request', [
+    { path: '/body', message: `would revert: ${message}`.slice(0, 1_000) },
+  ])
 
 const unavailable = (path: string, message: string) =>
   new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])

@@ -19,7 +19,7 @@ export function tooMany({ policy, limit }: Crowded): ApiError {
       ? `The relayer has ${limit} unfinished transactions, as many as it may have`
       : `The data of the relayer's unfinished transactions would be more than ${limit} bytes`
   const details = [{ path: `policies/${policy}`, message }]
-  return new ApiError('too_many_requests', 'Too Many Requests', details, { 'Retry-After': String(retry_after_s) })
+  return new ApiError('rate_limited', 'Too Many Requests', details, { 'Retry-After': String(retry_after_s) })
 }
 
 export const dataBytes = ({ data }: { data: string | null }): number => (data === null ? 0 : (data.length - 2) / 2)

@@ -33,7 +33,13 @@ async function rejection(call: Promise<unknown>): Promise<RelayerError> {
 test('a failure carries its status, message and details', async () => {
   const { client } = await startTestService()
   const error = await rejection(client.post(signPath, { ...demo, body: { message: 1 as never } }))
-  expect(error).toMatchObject({ name: 'RelayerError', status: 400, message: 'Bad Request', retryAfter: undefined })
+  expect(error).toMatchObject({
+    name: 'RelayerError',
+    status: 400,
+    code: 'invalid_request',
+    message: 'Bad Request',
+    retryAfter: undefined,
+  })
   expect(error.details).toEqual([{ path: '/body/message', message: 'must be string' }])
   const missing = await rejection(client.post(signPath, { ...hello, path: { relayer_id: 'no-such' } }))
   expect([missing.status, missing.message, missing.details]).toEqual([404, 'Not found', []])
@@ -57,7 +63,7 @@ test('a failure that is not the service’s own still has a status and a message
   for (const [response, message] of answers) {
     const client = createRelayerClient({ baseUrl, token, fetch: async () => response })
     const error = await rejection(client.get('/api/v1/health'))
-    expect([error.status, error.message, error.details]).toEqual([response.status, message, []])
+    expect([error.status, error.code, error.message, error.details]).toEqual([response.status, undefined, message, []])
   }
 })
 

@@ -31,7 +31,7 @@ export const wrongAnswer: Handler<'getHealth'> = async () => single('Relayer del
 // @ts-expect-error the envelope is missing
 export const noEnvelope: Handler<'getHealth'> = async () => ({ status: 'ok' })
 // @ts-expect-error a failure is thrown, not returned
-export const failure: Handler<'getHealth'> = async () => ({ success: false, data: null, message: 'No' })
+export const failure: Handler<'getHealth'> = async () => ({ success: false, data: null, code: 'no', message: 'No' })
 // @ts-expect-error it must be a promise
 export const notAwaited: Handler<'getHealth'> = () => single({ status: 'ok' })
 // @ts-expect-error it must answer

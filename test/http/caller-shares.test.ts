@@ -143,7 +143,7 @@ test('a share is of one key, the rest is for all, and what is released can be he
     }
   }
   const first = shares.hold(key('a'), 3)
-  expect(code(() => first.add(2))).toBe('too_many_requests')
+  expect(code(() => first.add(2))).toBe('rate_limited')
   expect(code(() => first.add(1))).toBe('held')
   shares.hold(key('b'), 4)
   expect(code(() => shares.hold(key('c'), 3))).toBe('unavailable')

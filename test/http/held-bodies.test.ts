@@ -92,7 +92,7 @@ test('the connections of one key are a quarter of all, counted for the key that 
   const [a, b, c] = sockets as [(typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0]]
   for (const socket of [a, b, a]) count(socket, caller('one'))
   expect(() => count(c, caller('one'))).toThrow(
-    expect.objectContaining({ code: 'too_many_requests', headers: { 'Retry-After': '1', Connection: 'close' } }),
+    expect.objectContaining({ code: 'rate_limited', headers: { 'Retry-After': '1', Connection: 'close' } }),
   )
   count(b, caller('another'))
   count(c, caller('one'))

@@ -14,7 +14,7 @@ function limitOf(perSecond: number, burst: number, start_ms = 0) {
     try {
       return limit.take({ id: caller, rate_limit: null })
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'too_many_requests') return error.headers
+      if (error instanceof ApiError && error.code === 'rate_limited') return error.headers
       throw error
     }
   }
@@ -191,7 +191,7 @@ describe('the API', () => {
       const answer = await raw(...failing(operation))
       const body = await answer.json()
       expect({ id: operation.id, status: answer.status }).toEqual({ id: operation.id, status: 429 })
-      expect(body).toEqual({ success: false, data: null, message: 'Too Many Requests' })
+      expect(body).toEqual({ success: false, data: null, code: 'rate_limited', message: 'Too Many Requests' })
       expect(answer.headers.get('Retry-After')).toBe('1')
       expect(answer.headers.get('RateLimit')).toBe('"default";r=0;t=1')
       expect(answer.headers.get('RateLimit-Policy')).toBe(`"default";q=${burst};w=${burst}`)

@@ -60,7 +60,7 @@ describe('which prices the market and the fee policies refuse', () => {
     const check = () => checkFees(fees, { policies } as never, { gas_limit: 100_000, prices, market: its })
     const details = refused.map((name) => expect.objectContaining({ path: `policies/${name}` }))
     if (refused.length === 0) expect(check).not.toThrow()
-    else expect(check).toThrow(expect.objectContaining({ code: 'forbidden', details }))
+    else expect(check).toThrow(expect.objectContaining({ code: 'policy_violation', details }))
   })
 })
 

@@ -107,7 +107,7 @@ describe('every rule holds on every path on which a transaction gets signed', ()
         body: bodyOf(asked),
       })
       const details = data.refusals.flatMap((refusal) => refusal.details)
-      if (!data.accepted) throw new RelayerError(403, 'Forbidden', details, undefined)
+      if (!data.accepted) throw new RelayerError(403, 'policy_violation', 'Forbidden', details, undefined)
       return data
     },
   }

@@ -54,14 +54,14 @@ test('all that stands against it is told at once, in the order in which sending 
   const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
   const relayer_id = await add({ paused: true, policies })
   const { accepted, refusals, nonce } = await dryRun(relayer_id, { value: '6', valid_until: '2020-01-01T00:00:00Z' })
-  const told = refusals.map(({ status, message, details }) => [status, message, details.map(({ path }) => path)])
+  const told = refusals.map(({ status, code, details }) => [status, code, details.map(({ path }) => path)])
   expect([accepted, nonce]).toEqual([false, 0])
   expect(told).toEqual([
-    [403, 'Relayer paused', []],
-    [400, 'Bad Request', ['/body/valid_until']],
-    [403, 'Forbidden', ['policies/whitelist_receivers', 'policies/max_value']],
-    [403, 'Forbidden', ['policies/min_balance']],
-    [403, 'Forbidden', ['policies/max_value_per_day']],
+    [403, 'relayer_paused', []],
+    [400, 'invalid_request', ['/body/valid_until']],
+    [403, 'policy_violation', ['policies/whitelist_receivers', 'policies/max_value']],
+    [403, 'policy_violation', ['policies/min_balance']],
+    [403, 'policy_violation', ['policies/max_value_per_day']],
   ])
 })
 
@@ -76,19 +76,25 @@ test('a chain that does not answer, a call that fails and a body that cannot be 
   }
   const dead = await add({ custom_rpc_urls: ['http://127.0.0.1:1'] })
   const unknown = { ...nothing, max_cost: null, balance: null, reserved: null, warnings: [] }
-  const unreachable = { status: 503, message: 'Service Unavailable', details: [{ path: 'network' }] }
+  const unreachable = {
+    status: 503,
+    code: 'unavailable',
+    message: 'Service Unavailable',
+    details: [{ path: 'network' }],
+  }
   expect(await dryRun(dead, {})).toMatchObject({ accepted: false, refusals: [unreachable], ...unknown })
 
   const reverting = `0x${'c0'.repeat(20)}`
   await chain.rpc('anvil_setCode', [reverting, '0x60006000fd'])
   const relayer_id = await add()
-  const reverts = { status: 400, details: [{ path: '/body', message: expect.stringContaining('revert') }] }
+  const details = [{ path: '/body', message: expect.stringContaining('revert') }]
+  const reverts = { status: 400, code: 'execution_reverted', details }
   expect(await dryRun(relayer_id, { to: reverting })).toMatchObject({
     accepted: false,
     refusals: [reverts],
     ...unknown,
   })
-  const poor = { status: 400, details: [{ path: '/body/value' }] }
+  const poor = { status: 400, code: 'insufficient_funds', details: [{ path: '/body/value' }] }
   const tooMuch = { value: `${ether}`, gas_limit: 21_000 }
   expect(await dryRun(relayer_id, tooMuch)).toMatchObject({ refusals: [poor], balance: `${ether}`, gas_limit: 21_000 })
 

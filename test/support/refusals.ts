@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { ErrorCode } from '../../server/errors.ts'
 import { responseFault } from './contract.ts'
 import { exchange, json, type RawAnswer, rawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'
@@ -40,13 +41,29 @@ export const missing = (name: string, send: Case['send'], message: string): Case
   message,
 })
 
+/** The code of each status that a case expects. */
+const codes: Record<number, ErrorCode> = {
+  400: 'invalid_request',
+  401: 'unauthorized',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'request_timeout',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  417: 'expectation_failed',
+  431: 'header_too_large',
+  501: 'not_implemented',
+}
+
 /** Each case is refused as it says, in the shape of every failure; nothing is written and no secret is told. */
 export async function expectRefused(service: TestService, cases: Case[]): Promise<void> {
   const before = await everything(service)
   for (const { name, send, status, message, at, header } of cases) {
     const answer = await exchange(service.url, send(service.api_key))
     const { details, ...body } = parse(answer)
-    expect.soft({ status: answer.status, ...body }, name).toEqual({ status, success: false, data: null, message })
+    expect
+      .soft({ status: answer.status, ...body }, name)
+      .toEqual({ status, success: false, data: null, code: codes[status], message })
     expect.soft(details?.[0]?.path, name).toBe(at)
     expect.soft(faultOf(answer), name).toBe(undefined)
     if (header) expect.soft(answer.headers[header[0]], name).toBe(header[1])
