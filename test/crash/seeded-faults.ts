@@ -24,7 +24,7 @@ export const seededFaults = {
   /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/sqlite/creations.ts',
-    text: 'createTransaction: inOneCommit(connection, create),',
+    text: 'createTransaction: groupCommit(connection, create),',
     instead: `createTransaction: ((commit) => {
       const nonces = new Map()
       return async (transaction: NewTransaction) => {

@@ -46,7 +46,7 @@ test('requests and signatures are counted by operation, and nothing that a calle
   expect(values.get('relayer_signatures_total{kind="message"}')).toBe(3)
   const duration = 'relayer_http_request_duration_seconds'
   expect(values.get(`${duration}_count{operation="signMessage"}`)).toBe(4)
-  expect(values.get(`${duration}_bucket{operation="signMessage",le="+Inf"}`)).toBe(4)
+  expect(values.get(`${duration}_bucket{le="+Inf",operation="signMessage"}`)).toBe(4)
   expect(values.get(`${duration}_sum{operation="signMessage"}`)).toBeGreaterThan(0)
   expect([...values.keys()].join()).not.toContain('planted')
 })
