@@ -10,31 +10,31 @@ export interface Config {
   data_dir: string
   /** The SQLite file. */
   database_file: string
-  /** Absent: made on the first start, outside production only. */
+  /** Absent: generated on the first start, outside production only. */
   api_key: string | undefined
-  /** 32 bytes. Absent: as `api_key`. */
+  /** 32 bytes. Absent: generated, like `api_key`. */
   master_key: Buffer | undefined
   rate_limit_per_second: number
   rate_limit_burst: number
-  /** Where Prometheus reads, of this process; no port: nowhere. */
+  /** The address of this process's metrics server; without a port there is none. */
   metrics_host: string
   metrics_port: number | undefined
-  /** Where spans go, as OTLP over HTTP; undefined: nowhere. */
+  /** The URL that spans are sent to, as OTLP over HTTP; undefined: tracing is off. */
   traces_url: string | undefined
   otel_service_name: string
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
-  /** How many days each is kept; 0: for ever. */
+  /** How many days rows of each kind are kept; 0: forever. */
   retention_days: { transactions: number; idempotency: number; deliveries: number; events: number }
-  /** How long a second of the webhooks' schedule is: 1, but shorter in tests. */
+  /** Multiplies every delay of the webhook retry schedule: 1, and less in tests. */
   webhook_time_scale: number
-  /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For is believed. */
+  /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For header is trusted. */
   trusted_proxies: string[]
-  /** How many processes serve together, on one store. */
+  /** The number of processes that serve one store. */
   processes: number
 }
 
-/** What is wrong with the settings, a line each. */
+/** Invalid settings. The message has one line for each. */
 export class ConfigError extends Error {}
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -80,10 +80,13 @@ const settings = z.object({
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
   TRUSTED_PROXIES: text(4_096)
     .transform((list) => list.split(',').map((one) => one.trim()))
-    .refine((list) => list.every(isNetwork), 'must be addresses or networks (10.0.0.0/8), with commas between them')
+    .refine(
+      (list) => list.every(isNetwork),
+      'must be a comma-separated list of addresses or networks, for example 10.0.0.0/8',
+    )
     .default([]),
   RELAYER_PROCESSES: integer(1, 64, 1),
-  // Which of several this one is; they set it themselves.
+  // The index of this process. The primary process sets it for each process that it starts.
   RELAYER_PROCESS: integer(0, 63, 0),
   RETENTION_DAYS_TRANSACTIONS: integer(0, 36_500, 0),
   RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
@@ -97,7 +100,7 @@ const settings = z.object({
     .default(1),
 })
 
-/** Reads the environment. Throws ConfigError with every setting that is wrong; no value is ever quoted. */
+/** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const read = settings.safeParse(given)
@@ -155,7 +158,10 @@ export function keyBytes(text: string): Buffer | undefined {
   return undefined
 }
 
-/** As OpenTelemetry has it: the endpoint of traces as it stands, or the path of traces under the endpoint of all. */
+/**
+ * By OpenTelemetry's OTLP exporter configuration: the traces endpoint is used unchanged; `/v1/traces` is appended to the endpoint of
+ * all signals.
+ */
 function tracesUrl(values: {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined
@@ -168,6 +174,6 @@ function databaseFile(url: string | undefined, data_dir: string): string {
   if (url === undefined) return resolve(data_dir, 'relayer.sqlite')
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(url)
   const path = isUrl ? /^(?:sqlite|file):(?:\/\/)?([^/].*|\/[^/].*)$/.exec(url)?.[1] : url
-  if (path === undefined) throw new ConfigError('DATABASE_URL must be a file, or sqlite: and a file')
+  if (path === undefined) throw new ConfigError('DATABASE_URL must be a file path, or sqlite: followed by a file path')
   return resolve(path)
 }

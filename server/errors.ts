@@ -1,7 +1,7 @@
 /**
  * The codes of failures, as `code` of the response shows them, and the HTTP status of each. Callers branch on them: a code is
- * never renamed. Every failure that a caller is told of is an ApiError; anything else that is thrown is logged, and the response
- * says "Internal Server Error". The error catalogue in openapi.yaml describes each code.
+ * never renamed. Every failure that is reported to a caller is an ApiError. Any other error is logged, and the caller gets
+ * "Internal Server Error". The error catalogue in openapi.yaml describes each code.
  */
 export const statusOf = {
   invalid_request: 400,
@@ -29,7 +29,7 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf
 
-/** What was wrong (`message`), and where (`path`: a JSON pointer from `/body`, `/query`, `/path` or `/headers`). */
+/** One reason for a failure. `path`: a JSON pointer (RFC 6901) that starts with `/body`, `/query`, `/path` or `/headers`. */
 export interface Detail {
   path: string
   message: string
@@ -49,22 +49,22 @@ export class ApiError extends Error {
   }
 }
 
-/** A request that the contract cannot refuse by its shape, but that cannot be carried out: 400, saying where. */
+/** 400 for a request that matches the contract's schema and cannot be carried out. `path`: a JSON pointer to the cause. */
 export const badRequest = (path: string, message: string): ApiError =>
   new ApiError('invalid_request', 'Bad Request', [{ path, message }])
 
-/** The account cannot pay for the transaction: 400. */
+/** 400: the account cannot pay for the transaction. */
 export const insufficientFunds = (message: string): ApiError =>
   new ApiError('insufficient_funds', 'Bad Request', [{ path: '/body/value', message }])
 
-/** The state of things stands against it: 409, saying which. */
+/** 409: the current state of a resource does not permit the request. `path`: a JSON pointer to the cause. */
 export const conflict = (path: string, message: string): ApiError =>
   new ApiError('conflict', 'Conflict', [{ path, message }])
 
 export const notFound = (message: string): ApiError => new ApiError('not_found', message)
 
-/** Policies of the relayer refuse it: 403, naming each that does. */
+/** 403: policies of the relayer refuse the request. `details` names each of them. */
 export const refusedBy = (details: Detail[]): ApiError => new ApiError('policy_violation', 'Forbidden', details)
 
-/** A paused relayer signs and sends nothing: 403. */
+/** 403: a paused relayer signs and sends nothing. */
 export const relayerPaused = (): ApiError => new ApiError('relayer_paused', 'Relayer paused')

@@ -4,13 +4,13 @@ import { relative } from 'node:path'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 
-// Whatever this process writes (the database, its log, the keys) is its user's alone.
+// Files that this process creates (database, log, keys) are readable by its own user only.
 process.umask(0o077)
 
 let service: Pick<Processes, 'close'> | undefined
 let stopping = false
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
-// A process of several ends with the first one by itself.
+// A cluster worker ends by itself when the primary process ends.
 if (process.env.npm_lifecycle_event === 'start' && cluster.isPrimary) stopWithParent()
 
 try {
@@ -29,10 +29,10 @@ async function start(config: Config): Promise<Processes> {
   if (config.processes > 1 && cluster.isPrimary) {
     return startProcesses(config.processes, (line) => process.stderr.write(line))
   }
-  // Not loaded by a process that only watches over others.
+  // The primary process of a cluster serves nothing and must not load the service.
   const { startService } = await import('./service.ts')
   const service = await startService(config)
-  // What the start has left behind is a third of the memory (180 MB of resident set become 125), and would stay.
+  // Startup leaves garbage that V8 would keep: collecting it once reduces the resident set from 180 MB to 125 MB.
   flushCompileCache()
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   return service
@@ -41,11 +41,14 @@ async function start(config: Config): Promise<Processes> {
 function stop(): void {
   if (stopping) return
   stopping = true
-  if (cluster.isPrimary) process.stdout.write('Stopping: what is under way is being ended.\n')
+  if (cluster.isPrimary) process.stdout.write('Stopping: waiting for requests and background work in progress.\n')
   void service?.close().then(() => process.exit(0))
 }
 
-/** npm passes a signal to the shell between it and us, and the shell passes none on: its end is all that we see. */
+/**
+ * npm runs this process through a shell. It sends signals to the shell, which does not forward them, so the end of the parent
+ * process is the only sign to stop.
+ */
 function stopWithParent(): void {
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && stop(), 500).unref()
@@ -54,7 +57,7 @@ function stopWithParent(): void {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   const { code, message, stack } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'Its port is taken: set PORT to another one.'
+  if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
   if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
   return stack ?? String(error)
 }
@@ -86,7 +89,7 @@ function greeting(config: Config, { url: bound, metrics_url, api_key_file, demo 
   return `${lines.join('\n')}\n`
 }
 
-/** For a shell. */
+/** Quotes a path for a POSIX shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

@@ -2,8 +2,8 @@ import type { operations, Pagination } from '../generated/openapi.ts'
 import type { PendingAuditEntry } from './store/rows.ts'
 
 /**
- * The types of the handlers, derived from the contract with no list of operations anywhere: a handler that is missing,
- * takes another operation's parameters or answers with another body does not compile.
+ * The types of the handlers, derived from the contract. There is no list of operations: a missing handler, wrong parameters or a
+ * wrong response body is a compile error.
  */
 export type OperationId = keyof operations
 
@@ -11,7 +11,7 @@ type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> =
   operations[Id]['parameters'][In]
 >
 
-/** The query parameters that have a default in the contract (a test holds the list to it): those are always there. */
+/** The query parameters with a default in the contract, which are always present. A test compares this list with the contract. */
 type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds'
 type Query<Id extends OperationId> = WithDefaults<Parameter<Id, 'query'>>
 type WithDefaults<T> = [T] extends [never] ? never : Omit<T, Defaulted> & Required<Pick<T, Extract<keyof T, Defaulted>>>
@@ -35,32 +35,35 @@ type Success<Id extends OperationId> = {
     : never
 }[keyof operations[Id]['responses']]
 
-/** Who calls, and what it may do. */
+/** The authenticated caller and its permissions. */
 export interface Caller {
-  /** The API key's id, or `environment`: the name under which it is limited, and its idempotency keys are kept. */
+  /** The API key's id, or `environment` for API_KEY. Rate limits and idempotency keys are kept per id. */
   id: string
-  /** Its scopes, and what follows from them; an operation names those that it asks for. */
+  /** The API key's scopes, and the roles that they imply. An operation requires one or more roles. */
   roles: ReadonlySet<string>
-  /** The relayers that it may touch; undefined: all. */
+  /** The relayers that the caller may use; undefined: all. */
   relayer_ids: ReadonlySet<string> | undefined
-  /** null: the service's. */
+  /** Requests per second; null: the service's default. */
   rate_limit: { per_second: number; burst: number } | null
 }
 
-/** Whose notifications the caller may see and use: its own, when it is limited to relayers; undefined: all. */
+/**
+ * The creator to which the notifications that the caller may see and use are limited: the caller itself, when it is limited to some
+ * relayers; undefined: all notifications.
+ */
 export const creatorSeenBy = ({ id, relayer_ids }: Caller): string | undefined =>
   relayer_ids === undefined ? undefined : id
 
-/** A request that has passed the contract: query defaults are filled in, numbers are numbers. */
+/** A validated request: query defaults are filled in, and numbers are parsed. */
 export interface OperationRequest<Id extends OperationId> {
   path: Parameter<Id, 'path'>
   query: Query<Id>
   header: Parameter<Id, 'header'>
   body: Body<Id>
   caller: Caller
-  /** What the audit trail will say of it; the handler adds what was signed, or made. */
+  /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
-  /** Calls back when the answer is written, or the client is gone. */
+  /** Calls back when the response is written or the client has disconnected. */
   onClose(callback: () => void): void
 }
 

@@ -54,48 +54,48 @@ import { createSendAttempt } from './webhooks/attempt.ts'
 import { createDeliverer } from './webhooks/deliverer.ts'
 import { eventStream } from './webhooks/event-stream.ts'
 
-/** Of one process. No API key takes more than a quarter of each. */
+/** Limits of one process. One API key gets at most a quarter of each. */
 const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
 const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
-/** Between two lots of a change of many rows, for those who wait for the disk. */
+/** The pause between two batches of a bulk change, in which other database transactions run. */
 const bulk_rest_ms = 5
 /** EX_IOERR of sysexits.h. */
 const exit_code_io = 74
 
 export interface Service {
-  /** Where it listens: http://host:port, without a slash at the end. */
+  /** The address that the service listens on: http://host:port, without a trailing slash. */
   url: string
-  /** Where Prometheus reads, when it shall. */
+  /** The metrics endpoint; undefined: metrics are off. */
   metrics_url: string | undefined
   api_key: string
   api_key_file: string | undefined
-  /** Whether the relayer `demo` is there to try. */
+  /** Whether the relayer `demo` exists. */
   demo: boolean
-  /** Fails readiness, ends what is under way, and closes the store. */
+  /** Fails readiness, waits for requests and background work in progress, and closes the store. */
   close(): Promise<void>
 }
 
-/** What a test puts in the place of the world. */
+/** The outside world: tests replace the clock, the log and the network. */
 export interface World {
-  /** Milliseconds, never going back. */
+  /** A monotonic clock in milliseconds. */
   elapsed?: () => number
-  /** Milliseconds of the epoch. */
+  /** The wall clock: milliseconds since the Unix epoch. */
   now?: () => number
   logger?: Logger
-  /** Which addresses a name may mean, in the place of the settings' answer. */
+  /** Resolves host names; the default follows ALLOW_PRIVATE_TARGETS. */
   lookup?: LookupFunction
-  /** How a node's URL is reached, in the place of HTTP. */
+  /** Sends a JSON-RPC body to a node; the default is HTTP. */
   openPost?: (url: string) => Post
-  /** Compiled already, by one who starts many services. */
+  /** A contract that is already compiled, for tests that start many services. */
   contract?: Contract
-  /** How long clients may take, in the place of the usual times. */
+  /** Replaces some of the default HTTP timeouts. */
   http_times?: Partial<HttpTimes>
 }
 
-/** The one place where the parts meet. Throws ConfigError when the settings and the data do not fit together. */
+/** Connects all modules; the only file that imports from every folder. Throws ConfigError when settings and stored data disagree. */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const secrets = readSecrets(config)
@@ -111,9 +111,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
     elapsed,
   })
   const { observer } = observation
-  // What was acknowledged is on the disk; a new process reads what is really there.
+  // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
   const broken = (error: unknown) => {
-    logger.fatal({ err: error }, 'the database cannot be trusted any more: the process ends')
+    logger.fatal({ err: error }, 'database failed: the process exits, because the state of the file is unknown')
     process.exit(exit_code_io)
   }
   const storeWorld = { now, makeId, checkEvent: schemaCheck(contract.document, 'Event'), showRelayer, observer, broken }
@@ -205,7 +205,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     })
 
     const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
-      logger.error({ err: error }, 'the last uses of API keys could not be written'),
+      logger.error({ err: error }, 'writing the last uses of API keys failed'),
     )
 
     const retentionLease = createLease(store, 'retention')
@@ -275,7 +275,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       unready: () => unready(store, state.stopping),
     })
 
-    /** An account at rest has no lane that follows its chain. */
+    /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
     async function healAccount(relayer: RelayerRow): Promise<void> {
       const networkClient = await chains.networkClient(relayer)
       if (!networkClient) return
@@ -315,7 +315,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       times: world.http_times,
     })
 
-    // A check that is not compiled yet is compiled by the first request that needs it.
+    // Validators compile in the background; a request that needs one earlier compiles it.
     if (!world.contract) void contract.warmUp()
 
     return {
@@ -363,7 +363,7 @@ async function openContract(logger: Logger): Promise<Contract> {
   }
 }
 
-/** Unlocks the store, and names rows that another program has changed. Throws ConfigError. */
+/** Opens the vault, and logs rows that another program has changed. Throws ConfigError. */
 function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Vault {
   try {
     const { vault, first_sealed } = openVault(store, secrets, (fault) => {
@@ -371,7 +371,7 @@ function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observ
       observer.rowRefused?.(fault.table)
     })
     if (first_sealed > 0) {
-      logger.warn({ rows: first_sealed }, 'rows that grant rights carry a MAC from now on: rotate the master key once')
+      logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')
     }
     return vault
   } catch (error) {
@@ -379,7 +379,7 @@ function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observ
   }
 }
 
-/** What an error of the chain's means for a transaction; undefined when it is none of the chain's. */
+/** The kind of an RPC error, as evm/rpc-error.ts classifies it; `unreachable` when no node answers; undefined: not an RPC error. */
 function kindOf(error: unknown): string | undefined {
   if (error instanceof RpcError) return error.kind
   return error instanceof RpcUnavailable ? 'unreachable' : undefined

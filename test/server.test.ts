@@ -141,7 +141,7 @@ test('a port that is taken gives one clear line', async () => {
   const { port } = other.address() as { port: number }
   const service = spawnService({ DATA_DIR: temporaryFolder(), PORT: String(port) })
   expect(await service.ended).toBe(1)
-  expect(service.err()).toBe('The service does not start.\nIts port is taken: set PORT to another one.\n')
+  expect(service.err()).toBe('The service does not start.\nThe port is already in use: set PORT to a free port.\n')
   expect(service.out()).toBe('')
 })
 

@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Store } from '../store/store.ts'
 
-/** Work that one process does, of the several that may share a store. Losing it does no harm: every change is compare-and-set. */
+/**
+ * The right of one process to do a kind of background work, when several processes share a store. Losing the lease during the work is
+ * safe, because every change is compare-and-set.
+ */
 export interface Lease {
-  /** Whether it is ours now; takes or renews it when need be. */
+  /** Whether this process holds the lease; takes or renews it when necessary. */
   claim(): boolean
   release(): void
 }
@@ -12,7 +15,7 @@ export interface Lease {
 const duration_ms = 6_000
 const renew_ms = 2_000
 
-/** The owners in this very process: two services in one process are two owners. */
+/** The owners in this process: two services in one process (in tests) are two owners. */
 const alive = new Set<string>()
 
 export function createLease(store: Store, name: string): Lease {
@@ -35,7 +38,7 @@ export function createLease(store: Store, name: string): Lease {
   }
 }
 
-/** On this host a process that is gone is known to be gone; of another host's we only know when its lease ends. */
+/** An ended process of this host is detected at once; a process of another host counts as alive until its lease expires. */
 function isAlive(owner: string): boolean {
   const [host, pid] = owner.split(' ')
   if (host !== hostname()) return true

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 
-/** What a process of several tells the first one when it serves. */
+/** The message that a process sends to the primary process when it is ready. */
 export interface Started {
   url: string
   metrics_url: string | undefined
@@ -9,15 +9,16 @@ export interface Started {
 }
 
 export interface Processes extends Started {
-  /** Asks every process to end, and waits for it. */
+  /** Sends SIGTERM to every process, and waits until all have ended. */
   close(): Promise<void>
 }
 
 const restart_ms = 1_000
 
 /**
- * Runs the service in several processes at one address and on one store, and starts another for one that ends. The first one is
- * waited for: it makes the secrets and the database. Throws when it ends before it serves; it has said why by then.
+ * Runs the service in several processes at one address and on one store, and replaces a process that ends. The others start after
+ * the first one is ready, because it creates the secrets and the database. Throws ProcessEnded when a process ends during startup;
+ * that process has printed the reason.
  */
 export async function startProcesses(count: number, write: (line: string) => void): Promise<Processes> {
   let closing = false
@@ -30,8 +31,8 @@ export async function startProcesses(count: number, write: (line: string) => voi
   }
   cluster.on('exit', ({ id, process: { pid } }, code, signal) => {
     if (closing || !settled) return
-    write(`The process ${pid} ended (${signal ?? code}); another is started.\n`)
-    // One that cannot start any more is not tried a thousand times a second.
+    write(`Process ${pid} ended (${signal ?? code}); starting a replacement.\n`)
+    // The delay limits restarts of a process that fails at startup.
     setTimeout(() => closing || fork(places.get(id) ?? 0), restart_ms)
   })
 
@@ -48,7 +49,7 @@ export async function startProcesses(count: number, write: (line: string) => voi
   }
 }
 
-/** Says in one of several processes that it serves. */
+/** Tells the primary process that this process is ready. */
 export function tellStarted({ url, metrics_url, api_key_file, demo }: Started): void {
   process.send?.({ url, metrics_url, api_key_file, demo })
 }
@@ -60,12 +61,12 @@ function started(worker: Worker): Promise<Started> {
   })
 }
 
-/** One of several processes did not come to serve. */
+/** A process ended during startup. */
 export class ProcessEnded extends Error {
   readonly code: number
 
   constructor(code: number) {
-    super('A process of the service ended before it served')
+    super('A process of the service ended during startup')
     this.code = code
   }
 }

@@ -4,28 +4,28 @@ import type { Prunable, Store } from '../store/store.ts'
 
 export interface RetentionDependencies {
   store: Pick<Store, 'prune'>
-  /** The time, in milliseconds of the epoch; undefined while the clock may be ahead of it: then nothing is removed. */
+  /** Milliseconds since the Unix epoch; undefined while the clock may be ahead: then nothing is removed. */
   readClock(): number | undefined
-  /** How many days each is kept; 0: for ever. */
+  /** How many days rows of each kind are kept; 0: forever. */
   days: Record<Prunable, number>
-  /** Whether this process is the one that does it. */
+  /** Whether this process holds the lease of this work. */
   claim(): boolean
   logger: Logger
 }
 
 export interface Retention {
-  /** Removes whatever is too old now, in small steps; how many of each. */
+  /** Removes expired rows in small steps. Resolves to the number of removed rows by kind. */
   sweep(): Promise<Record<Prunable, number>>
-  /** Begins nothing more, and waits for the step under way. */
+  /** Starts no more steps, and waits for the step in progress. */
   stop(): Promise<void>
 }
 
 const day_ms = 86_400_000
 const sweep_ms = 3_600_000
-/** Between two steps of some milliseconds each, for those who wait for the disk. */
+/** The pause between two steps (a few milliseconds each), in which other database transactions run. */
 const rest_ms = 20
 
-/** Sweeps when it is made, and every hour from then on. */
+/** Sweeps at once and every hour. */
 export function createRetention({ store, days, claim, readClock, logger }: RetentionDependencies): Retention {
   const stopping = new AbortController()
 
@@ -33,7 +33,7 @@ export function createRetention({ store, days, claim, readClock, logger }: Reten
     const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
     const time = claim() ? readClock() : undefined
     if (time === undefined) return removed
-    // Deliveries before the events that they hold.
+    // Deliveries go first, because an event is kept while a delivery refers to it.
     for (const kind of Object.keys(removed) as Prunable[]) {
       if (days[kind] === 0) continue
       const before = new Date(time - days[kind] * day_ms).toISOString()
@@ -46,13 +46,13 @@ export function createRetention({ store, days, claim, readClock, logger }: Reten
       }
     }
     const isNothing = Object.values(removed).every((count) => count === 0)
-    logger[isNothing ? 'debug' : 'info'](removed, 'what was too old is removed')
+    logger[isNothing ? 'debug' : 'info'](removed, 'expired rows removed')
     return removed
   }
 
   let sweeping: Promise<unknown> = Promise.resolve()
   const begin = () => {
-    sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'removing what is too old failed'))
+    sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'removing expired rows failed'))
   }
   const timer = setInterval(begin, sweep_ms)
   begin()

@@ -1,35 +1,35 @@
 import type { Logger } from 'pino'
 
 /**
- * The one loop of background work. What is to be done is known by keys (a relayer, a target); each key has a lane of its
- * own, so a slow one delays no other, and within a lane one piece of work follows the other.
+ * The loop of background work. A key names the object of the work (a relayer, a webhook target). Each key has a lane: work of one
+ * lane runs in sequence, and lanes run concurrently, so a slow key delays no other.
  */
 export interface Worker {
-  /** There is something to do for the key, now. */
+  /** Runs the key's work as soon as its lane is free. */
   wake(key: number): void
-  /** Something in this process may have made work: looks for it in this turn of the event loop. */
+  /** Searches the store for work in this turn of the event loop, after a change by this process. */
   look(): void
-  /** Runs the key's work once, now, after what may be under way, and waits for it. */
+  /** Runs the key's work once, after any run in progress, and resolves when it has ended. */
   run(key: number): Promise<void>
-  /** Ends after the pieces of work that are under way. */
+  /** Starts no more work, and resolves when the work in progress has ended. */
   stop(): Promise<void>
 }
 
 export interface WorkerDependencies {
-  /** Does what can be done and answers in how many milliseconds to look again; undefined when nothing is left. */
+  /** Does all that is possible now. Resolves to the milliseconds until the next run; undefined: no work is left. */
   work(key: number, signal: AbortSignal): Promise<number | undefined>
-  /** The keys that have work, as the store knows them. */
+  /** The keys that have work in the store. */
   find(): Promise<number[]>
-  /** Whether this process is the one that does it. */
+  /** Whether this process holds the lease of this work. */
   claim(): boolean
-  /** Moves when another process has changed the store. */
+  /** Changes when another process has changed the store. */
   version(): number
   logger: Logger
 }
 
-// Looking for other processes' commits costs two microseconds; what they accept is under way after this long.
+// Polling for commits of other processes costs 2 us. Work that they accept starts after at most this time.
 const watch_ms = 25
-// Whoever did the work may have died without a word.
+// The process that held the lease may have been killed, so the store is searched even without a change.
 const find_ms = 1_000
 const failure_ms = 1_000
 
@@ -48,7 +48,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
     void follow(key, created)
   }
 
-  /** A store that does not answer for a moment ends no lane's hope: the work is found again. */
+  /** When the store does not answer, the lane ends; the periodic search finds its work again. */
   function mayWork(): boolean {
     try {
       return claim()
@@ -82,7 +82,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   let isLooking = false
   const look = async (force: boolean) => {
     const current = version()
-    // Not by the wall clock, which may be set back.
+    // The wall clock may be set back.
     const time = performance.now()
     if (!force && current === seen && time - foundAt < find_ms) return
     seen = current
@@ -143,7 +143,7 @@ function createLane() {
       for (const { rounds, resolve } of waiters) if (rounds <= 0) resolve()
       waiters = waiters.filter(({ rounds }) => rounds > 0)
     },
-    /** Until a round that begins after now has ended (or, when nothing is under way and none begins, at once on stop). */
+    /** Resolves when a round that starts after now has ended, or at once when no round runs and none is requested. */
     round: () =>
       new Promise<void>((resolve) => {
         if (!working && !wanted) resolve()

@@ -3,7 +3,7 @@ import type * as fees from '../evm/fees.ts'
 import type { Market, Prices, Tier } from '../evm/fees.ts'
 import type { RelayerRow, Spend } from '../store/rows.ts'
 
-/** The policy `max_fee_multiple` where it is absent. */
+/** The default of the policy `max_fee_multiple`. */
 export const default_fee_multiple = 5
 const reference_tier: Tier = 'fastest'
 
@@ -11,15 +11,15 @@ type Policed = Pick<RelayerRow, 'policies'>
 type Fees = typeof fees
 type Pricing = Pick<Fees, 'most' | 'quote' | 'nextPrice'>
 
-/** The most that the gas of a transaction can cost, in wei. What some rollups charge for data is not counted. */
+/** The highest possible gas fee of a transaction, in wei. The data fee of rollups is not counted. */
 export const feeOf = (fees: Pick<Fees, 'most'>, gas_limit: number | bigint, prices: Prices): bigint =>
   BigInt(gas_limit) * fees.most(prices)
 
 export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? default_fee_multiple)
 
 /**
- * The highest price for a unit of gas that the policies allow: `gas_price_cap`, and what `max_fee_per_transaction` leaves for so much
- * gas. Undefined without both.
+ * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction` divided by the gas
+ * limit. Undefined when neither policy is set.
  */
 export function capOf({ policies }: Policed, gas_limit?: number): bigint | undefined {
   const { gas_price_cap, max_fee_per_transaction } = policies
@@ -32,13 +32,13 @@ export function capOf({ policies }: Policed, gas_limit?: number): bigint | undef
   return caps.length === 0 ? undefined : caps.reduce((a, b) => (a < b ? a : b))
 }
 
-/** Throws ApiError (403) when the policies forbid a fee, whatever it is paid for. `fee`: the highest possible, in wei. */
+/** Throws ApiError (403) when the policies forbid a fee. `fee`: the highest possible, in wei. */
 export function checkFee(relayer: Policed, fee: bigint): void {
   const details = feeRule(relayer, fee)
   if (details.length > 0) throw refusedBy(details)
 }
 
-/** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices beside those of the market. */
+/** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
 export function checkFees(
   fees: Pricing,
   relayer: Policed,
@@ -55,7 +55,7 @@ function feeRule({ policies }: Policed, fee: bigint): Detail[] {
   return [{ path: 'policies/max_fee_per_transaction', message }]
 }
 
-/** Where no cap is set, prices are compared with the market: a typing error costs a multiple, not the balance. */
+/** Without `gas_price_cap`, prices are limited to a multiple of the market's, so that a mistyped price cannot cost the balance. */
 function marketRule(fees: Pricing, relayer: Policed, prices: Prices, market: Market): Detail[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
@@ -63,15 +63,15 @@ function marketRule(fees: Pricing, relayer: Policed, prices: Prices, market: Mar
   const price = fees.nextPrice(prices, market)
   if (price <= most) return []
   const message =
-    `Would pay ${price} for a unit of gas, and at most ${most} is allowed: ${multiple} times the market's price for ` +
-    `${reference_tier}. Lower the price, or set the policy gas_price_cap`
+    `The gas price ${price} is above the limit of ${most}: ${multiple} times the market price for ${reference_tier}. ` +
+    'Lower the price, or set the policy gas_price_cap'
   return [{ path: 'policies/max_fee_multiple', message }]
 }
 
-/** 10 gwei. On chains where gas costs next to nothing, customary tips are many times the market's price and no mistake. */
+/** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */
 const customary_price = 10_000_000_000n
 
-/** What the limit per day counts of a fee. */
+/** The amount that `max_fee_per_day` counts. `fee`: in wei. Empty when the policy is not set. */
 export function feeSpending({ policies }: Policed, fee: bigint): Spend[] {
   const { max_fee_per_day } = policies
   if (max_fee_per_day === undefined || fee === 0n) return []

@@ -9,15 +9,15 @@ export interface Fault {
   message: string
 }
 
-/** A relayer, and all relayers on its address, itself among them, on any chain. */
+/** A relayer, and all relayers on its address on any chain, including itself. */
 export interface OnAddress {
   relayer: RelayerRow
   on_address: RelayerRow[]
 }
 
 /**
- * A signature of a message or of typed data is valid wherever its address is: what one relayer on the address refuses, all refuse.
- * Throws ApiError (403) with the first rule that refuses, the relayer's own first.
+ * A signature of a message or of typed data is valid on every chain, so the policies of all relayers on the address apply.
+ * Throws ApiError (403) with the first policy that refuses; the relayer's own policies come first.
  */
 export function checkAddress(
   { relayer, on_address }: OnAddress,
@@ -34,44 +34,49 @@ export function checkAddress(
 }
 
 export function messageFault({ allow_messages }: RelayerPolicies): Fault | undefined {
-  return allow_messages === false ? { policy: 'allow_messages', message: 'Messages are not signed' } : undefined
+  return allow_messages === false
+    ? { policy: 'allow_messages', message: 'This relayer does not sign messages' }
+    : undefined
 }
 
-/** `isBlind`: only the hashes are known. */
+/** `isBlind`: the request contains the hashes only, not the typed data (EIP-712). */
 export function typedDataFault(policies: RelayerPolicies, separator: Uint8Array, isBlind: boolean): Fault | undefined {
   if (isBlind && policies.allow_blind_typed_data === false) return blindFault
   if (isAllowedDomain(policies, separator)) return undefined
   if (policies.allowed_domain_separators) {
-    return { policy: 'allowed_domain_separators', message: `${hex(separator)} is no allowed domain` }
+    return {
+      policy: 'allowed_domain_separators',
+      message: `The domain separator ${hex(separator)} is not in allowed_domain_separators`,
+    }
   }
   return policies.token_limits && permitFault
 }
 
 export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies): void {
   if (allow_sign_transaction === false) {
-    throw refused({ policy: 'allow_sign_transaction', message: 'Transactions are signed to be sent only' })
+    throw refused({ policy: 'allow_sign_transaction', message: 'This relayer signs transactions only to send them' })
   }
 }
 
-/** Whether the policies name this very domain. */
+/** Whether `allowed_domain_separators` contains this domain separator. */
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>
   allowed_domain_separators?.includes(hex(separator)) === true
 
 const blindFault: Fault = {
   policy: 'allow_blind_typed_data',
-  message: 'Typed data is signed only when it is given in full',
+  message: 'Typed data must be given in full; hashes alone are not signed',
 }
-// A permit gives an allowance that no transaction shows.
+// An ERC-2612 permit grants an allowance by a signature, which `token_limits` cannot count.
 const permitFault: Fault = {
   policy: 'token_limits',
-  message: 'Typed data is signed only for allowed_domain_separators',
+  message: 'With token_limits, typed data is signed only for domains in allowed_domain_separators',
 }
 
 const max_warnings = 20
 
 /**
- * Where the policies of the relayers on one address differ: which rules of others hold for this relayer's signatures too, and which of
- * its own hold for others'. At most 20 sentences.
+ * Describes how the policies of relayers on one address differ: policies of others that apply to this relayer, and policies of this
+ * relayer that apply to others. At most 20 sentences.
  */
 export function addressWarnings({ relayer, on_address }: OnAddress, caller: Caller): string[] {
   const others = on_address.filter(({ key }) => key !== relayer.key)
@@ -79,18 +84,18 @@ export function addressWarnings({ relayer, on_address }: OnAddress, caller: Call
     const name = nameOf(other, caller)
     return [
       ...stricterRules(other.policies, relayer.policies).map(
-        ({ policy, message }) => `${policy} of ${name} on the same address holds for this relayer too: ${message}`,
+        ({ policy, message }) => `${policy} of ${name} on the same address applies to this relayer too: ${message}`,
       ),
       ...stricterRules(relayer.policies, other.policies).map(
-        ({ policy, message }) => `${policy} holds for ${name} on the same address too: ${message}`,
+        ({ policy, message }) => `${policy} applies to ${name} on the same address too: ${message}`,
       ),
     ]
   })
   const more = warnings.length - max_warnings
-  return more <= 0 ? warnings : [...warnings.slice(0, max_warnings - 1), `${more + 1} more differences of this kind`]
+  return more <= 0 ? warnings : [...warnings.slice(0, max_warnings - 1), `${more + 1} more differences`]
 }
 
-/** The rules that refuse signatures which the laxer policies allow. */
+/** The policies that refuse signatures which the other relayer's policies allow. */
 function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
   const faults: Fault[] = []
   const message = messageFault(strict)
@@ -99,7 +104,7 @@ function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
   const [allowed, others] = [domainsOf(strict), domainsOf(lax)]
   if (allowed && !others?.every((separator) => allowed.includes(separator))) {
     const policy = strict.allowed_domain_separators ? 'allowed_domain_separators' : 'token_limits'
-    faults.push({ policy, message: 'Typed data is signed only for its allowed_domain_separators' })
+    faults.push({ policy, message: 'Typed data is signed only for domains in its allowed_domain_separators' })
   }
   return faults
 }
@@ -108,7 +113,7 @@ function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
 const domainsOf = ({ allowed_domain_separators, token_limits }: RelayerPolicies): string[] | undefined =>
   allowed_domain_separators ?? (token_limits && [])
 
-/** To a caller that may not touch the relayer, its id is not told. */
+/** A caller that may not use the relayer does not learn its id. */
 const nameOf = ({ id }: RelayerRow, { relayer_ids }: Caller): string =>
   relayer_ids === undefined || relayer_ids.has(id) ? `the relayer ${id}` : 'another relayer'
 

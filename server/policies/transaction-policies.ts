@@ -4,7 +4,7 @@ import type { OverLimit, RelayerRow, Spend } from '../store/rows.ts'
 import { feeSpending } from './fee-policies.ts'
 import { readTokenCall, selectorOf } from './token-calls.ts'
 
-/** What is to be signed, in the one form of each value: lower case addresses and bytes, decimal strings. */
+/** The transaction to sign, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
 export interface Judged {
   to: string | null
   value: string
@@ -16,8 +16,8 @@ export interface Judged {
 type Policed = Pick<RelayerRow, 'policies'>
 
 /**
- * What the relayer's policies say of a transaction, however it gets signed. Throws ApiError (403) with every rule that is
- * against it. What limits per day have to count is for the store to judge, in the commit that accepts it.
+ * Checks a transaction against the relayer's policies, for every signing path. Throws ApiError (403) with every policy that refuses
+ * it. Daily limits are checked by the store, in the database transaction that accepts it.
  */
 export function checkPolicies({ policies }: Policed, transaction: Judged): void {
   const details = brokenRules(policies, transaction)
@@ -31,7 +31,8 @@ function brokenRules(policies: RelayerPolicies, { to, value, data, gas_price, ma
     details.push({ path: `policies/${policy}`, message })
 
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
-    refuse('whitelist_receivers', to === null ? 'A contract cannot be created' : `${to} is no allowed receiver`)
+    const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
+    refuse('whitelist_receivers', message)
   }
   const price = gas_price ?? max_fee_per_gas
   if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {
@@ -43,14 +44,15 @@ function brokenRules(policies: RelayerPolicies, { to, value, data, gas_price, ma
   const selector = selectorOf(data)
   const functions = functionsOf(policies, to)
   if (functions && (selector === undefined || !functions.includes(selector))) {
-    refuse('allowed_functions', `${selector ?? 'A call that names no function'} is not allowed for ${to}`)
+    const call = selector === undefined ? 'A call without a function selector' : `The function ${selector}`
+    refuse('allowed_functions', `${call} is not allowed for ${to}`)
   }
   const token = tokenRule(policies, to, data)
   if (token !== undefined) refuse('token_limits', token)
   return details
 }
 
-/** What the limit of a token has against a call of it. */
+/** The reason why `token_limits` refuses a call; undefined when it does not. */
 function tokenRule(policies: RelayerPolicies, to: string | null, data: string | null): string | undefined {
   const limit = limitOf(policies, to)
   if (!limit) return undefined
@@ -63,10 +65,11 @@ function tokenRule(policies: RelayerPolicies, to: string | null, data: string | 
   }
   const selector = selectorOf(data)
   if (selector !== undefined && functionsOf(policies, to)?.includes(selector)) return undefined
-  return `${selector ?? 'A call that names no function'} is not counted, and allowed_functions does not list it for ${to}`
+  const name = selector === undefined ? 'a call without a function selector' : `the function ${selector}`
+  return `token_limits cannot count ${name}, and allowed_functions does not list it for ${to}`
 }
 
-/** What of a transaction limits per day count. `fee`: the highest possible, in wei; absent while it is not known. */
+/** The amounts that the daily limits count. `fee`: the highest possible, in wei; absent while it is unknown. */
 export function spendingOf(
   { policies }: Policed,
   { to, value, data }: Pick<Judged, 'to' | 'value' | 'data'>,
@@ -86,13 +89,13 @@ export function spendingOf(
   return spending
 }
 
-/** The refusal of what a limit per day leaves no room for. */
+/** The ApiError (403) for an amount above the remaining part of a daily limit. */
 export function overLimit({ spend, left }: OverLimit): ApiError {
   const { policy, asset, amount, limit } = spend
-  const what =
+  const spent =
     asset === 'wei' ? amount : asset === 'fee' ? `A fee of up to ${amount}` : `${amount} of the token ${asset}`
   return refusedBy([
-    { path: `policies/${policy}`, message: `${what} is above what is left of ${limit} a day: ${left}` },
+    { path: `policies/${policy}`, message: `${spent} is above the remaining ${left} of the daily limit of ${limit}` },
   ])
 }
 

@@ -4,17 +4,17 @@ const max_relayers = 100
 const refresh_ms = 30_000
 
 export interface BalancesDependencies<Relayer extends { id: string; chain_id: number }> {
-  /** At most as many. */
+  /** At most `limit` relayers. */
   relayers(limit: number): Promise<Relayer[]>
-  /** Undefined, or a rejection, where nobody can say. */
+  /** In wei. Undefined, or a rejection, when the balance is unknown. */
   read(relayer: Relayer): Promise<bigint | undefined>
-  /** Milliseconds, never going back. */
+  /** A monotonic clock in milliseconds. */
   elapsed(): number
 }
 
 /**
- * The balances as they were last seen. Whoever asks never waits for a node: asking begins a look at the first hundred relayers,
- * at most every 30 s and one after the other, and the next one hears of it.
+ * Returns the last known balances without waiting for a node. A call starts a refresh in the background, at most every 30 s: it reads
+ * the first 100 relayers in sequence, and a later call returns the result.
  */
 export function createBalances<Relayer extends { id: string; chain_id: number }>({
   relayers,

@@ -1,12 +1,12 @@
 import pino from 'pino'
 
-/** How long a line may wait for others: kill -9 loses that much of the log, and nothing else. */
+/** The longest time that a line stays in the buffer. SIGKILL loses at most these lines. */
 const flush_ms = 100
 const buffer_bytes = 8_192
-/** Lines that nobody reads are dropped beyond this. */
+/** When the reader is slow, lines beyond this many bytes are dropped. */
 const max_waiting_bytes = 16 * 1024 * 1024
 
-/** The log, on standard output. Lines are buffered and written by a thread, so that a slow reader holds up no request. */
+/** The log, as JSON lines on standard output. Writes are buffered and asynchronous, so that a slow reader delays no request. */
 export const createLog = (level: pino.LevelWithSilent): pino.Logger =>
   pino(
     { level },

@@ -6,7 +6,7 @@ const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsChecki
 const max_connections = 50
 
 export interface MetricsServer {
-  /** Where Prometheus reads. */
+  /** The URL that Prometheus scrapes. */
   url: string
   close(): Promise<void>
 }
@@ -19,11 +19,11 @@ export interface MetricsServerDependencies {
   logger: Logger
 }
 
-/** GET /metrics on a port of its own, which need not be open to callers of the API. Throws when the address cannot be had. */
+/** Serves GET /metrics on a separate port, which can stay closed to callers of the API. Throws when it cannot bind the address. */
 export async function serveMetrics(dependencies: MetricsServerDependencies): Promise<MetricsServer> {
   const { host, port, contentType, logger } = dependencies
   let exposing: Promise<string> | undefined
-  // Those who ask at the same time get the same answer.
+  // Concurrent requests share one response.
   const expose = () => {
     exposing ??= dependencies.expose().finally(() => {
       exposing = undefined
@@ -36,14 +36,14 @@ export async function serveMetrics(dependencies: MetricsServerDependencies): Pro
     try {
       answer(response, 200, contentType, await expose())
     } catch (error) {
-      logger.error({ err: error }, 'the metrics could not be read')
+      logger.error({ err: error }, 'reading the metrics failed')
       answer(response, 500, 'text/plain', 'Internal Server Error\n')
     }
   })
   server.maxConnections = max_connections
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    // Of several processes each has a port of its own.
+    // `exclusive`: each process of a cluster has its own port.
     server.listen({ port, host, exclusive: true }, resolve)
   })
   const { port: bound } = server.address() as AddressInfo

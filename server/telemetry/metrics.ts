@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Gauges } from '../store/store.ts'
 import type { Observer } from './observer.ts'
 
-/** A label that the world outside could make grow has at most as many values; what comes after them is `other`. */
+/** The most values of a label that outside input determines; later values are counted as `other`. */
 const max_label_values = 100
 
 export interface Balance {
@@ -13,11 +13,11 @@ export interface Balance {
 
 export interface MetricsDependencies {
   readGauges(): Promise<Gauges>
-  /** As they were last seen. */
+  /** The last known balances. */
   balances(): Balance[]
 }
 
-/** Of a request: what http/request-context.ts knows of it. */
+/** The members of a request's context (http/request-context.ts) that are counted. */
 interface Request {
   operation: string | undefined
   method: string
@@ -29,11 +29,11 @@ export interface Metrics {
   observer: Observer
   requested(request: Request): void
   contentType: string
-  /** Everything, as Prometheus reads it. */
+  /** All metrics in the Prometheus text format. */
   expose(): Promise<string>
 }
 
-/** What is counted, and how it is called: the one file that knows prom-client. What the store holds is read when somebody asks. */
+/** All metrics and their names; the only file that imports prom-client. Gauges of the store are read on each scrape. */
 export function createMetrics({ readGauges, balances }: MetricsDependencies): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -46,40 +46,54 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
 
-  const requests = counter(
-    'relayer_http_requests_total',
-    'Requests by operation of the contract, method and class of the status',
-    ['operation', 'method', 'status'],
-  )
+  const requests = counter('relayer_http_requests_total', 'Requests by operation, method and status class', [
+    'operation',
+    'method',
+    'status',
+  ])
   const latencies = histogram(
     'relayer_http_request_duration_seconds',
-    'Time to the end of the answer',
+    'Time until the response is complete',
     ['operation'],
     request_s,
   )
   const signatures = counter('relayer_signatures_total', 'Signatures by kind', ['kind'])
   for (const kind of ['message', 'typed_data', 'transaction', 'sent_transaction']) signatures.inc({ kind }, 0)
-  const moved = counter('relayer_transaction_changes_total', 'Transactions that came to a status', ['status'])
-  const paid = counter('relayer_fees_paid_wei_total', 'Fees of what has ended on the chain', ['chain_id'])
+  const moved = counter('relayer_transaction_changes_total', 'Transactions that entered a status', ['status'])
+  const paid = counter('relayer_fees_paid_wei_total', 'Fees of finished transactions', ['chain_id'])
   const rpcCalls = counter('relayer_rpc_calls_total', 'Calls to nodes', ['host'])
-  const rpcErrors = counter('relayer_rpc_errors_total', 'Exchanges with nodes that came to no answer', ['host'])
+  const rpcErrors = counter('relayer_rpc_errors_total', 'Requests to nodes that failed', ['host'])
   const rpcDurations = histogram(
     'relayer_rpc_exchange_duration_seconds',
-    'Time of an exchange with a node',
+    'Duration of a request to a node',
     ['host'],
     slow_s,
   )
-  const attempts = counter('relayer_delivery_attempts_total', 'Attempts at deliveries', ['outcome'])
-  const attemptDurations = histogram('relayer_delivery_attempt_duration_seconds', 'Time of an attempt', [], slow_s)
-  const refusedRows = counter('relayer_rows_refused_total', 'Rows that another program has changed', ['table'])
-  const commits = histogram('relayer_database_commit_duration_seconds', 'Time of a database transaction', [], fast_s)
+  const attempts = counter('relayer_delivery_attempts_total', 'Delivery attempts by outcome', ['outcome'])
+  const attemptDurations = histogram(
+    'relayer_delivery_attempt_duration_seconds',
+    'Duration of a delivery attempt',
+    [],
+    slow_s,
+  )
+  const refusedRows = counter('relayer_rows_refused_total', 'Rows refused because another program changed them', [
+    'table',
+  ])
+  const commits = histogram(
+    'relayer_database_commit_duration_seconds',
+    'Duration of a database transaction',
+    [],
+    fast_s,
+  )
 
-  const unfinished = gauge('relayer_transactions_unfinished', 'Transactions under way', ['status'])
-  const oldest = gauge('relayer_transactions_oldest_age_seconds', 'Age of the oldest under way', ['status'])
-  const pending = gauge('relayer_deliveries_pending', 'Deliveries to make', [])
-  const due = gauge('relayer_deliveries_due', 'Deliveries that are due', [])
-  const gaps = gauge('relayer_nonce_gaps', 'Nonces that no transaction holds, below the next', ['relayer'])
-  const balance = gauge('relayer_balance_wei', 'Balance when it was last seen', ['relayer', 'chain_id'])
+  const unfinished = gauge('relayer_transactions_unfinished', 'Unfinished transactions', ['status'])
+  const oldest = gauge('relayer_transactions_oldest_age_seconds', 'Age of the oldest unfinished transaction', [
+    'status',
+  ])
+  const pending = gauge('relayer_deliveries_pending', 'Pending deliveries', [])
+  const due = gauge('relayer_deliveries_due', 'Due deliveries', [])
+  const gaps = gauge('relayer_nonce_gaps', 'Nonces below the nonce counter that no transaction holds', ['relayer'])
+  const balance = gauge('relayer_balance_wei', 'Last known balance', ['relayer', 'chain_id'])
 
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
@@ -126,7 +140,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     },
     requested({ operation, method, status, duration_ms }) {
       const name = operation ?? 'none'
-      // A request for no operation may have any method that there is, and one without an answer has no status.
+      // A request without an operation may have any method. A request whose client disconnected has status 0.
       requests.inc({
         operation: name,
         method: operation === undefined ? 'other' : method,
@@ -142,7 +156,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   }
 }
 
-/** A signature takes a third of the first. */
+/** In seconds. A signature takes about a third of the first bucket. */
 const request_s = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const fast_s = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
 const slow_s = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]

@@ -11,33 +11,33 @@ import { serveMetrics } from './metrics-server.ts'
 import type { Observer } from './observer.ts'
 import { createStateLog } from './state-log.ts'
 
-/** How an operator sees the service: the log of requests, and the metrics and traces that the settings ask for. */
+/** The request log, and the metrics and traces that the settings enable. */
 export interface Observation {
-  /** What the parts tell. */
+  /** Receives the events of all modules. */
   observer: Observer
-  /** Has the work of each request traced. */
+  /** Wraps a listener, so that each request runs in its span. */
   around(listener: RequestListener): RequestListener
-  /** Told of every request's end. */
+  /** Called at the end of every request. */
   ended: Ended
-  /** Lets Prometheus read, when it shall; where, or undefined. */
+  /** Starts the metrics server. Resolves to its URL; undefined when metrics are off. */
   serve(): Promise<string | undefined>
   close(): Promise<void>
 }
 
 export interface Observed {
-  /** The store and the chains come to be later than those that observe them. */
+  /** Functions, because the store and the chains are created after their observer. */
   store(): Store
   chains(): Chains
   /** The contract's operations. */
   operations: { id: string; path: string }[]
   logger: Logger
-  /** Milliseconds of the epoch. */
+  /** The wall clock: milliseconds since the Unix epoch. */
   now(): number
-  /** Milliseconds, never going back. */
+  /** A monotonic clock in milliseconds. */
   elapsed(): number
 }
 
-/** What no setting asks for is not even loaded. */
+/** Loads prom-client and OpenTelemetry only when a setting enables them. */
 export async function createObservation(config: Config, observed: Observed): Promise<Observation> {
   const log = createRequestLog(observed.logger)
   const metrics = await createMeters(config, observed)
@@ -97,7 +97,7 @@ async function createTracing({ traces_url: url, otel_service_name: service_name 
   return createTraces({ url, service_name, routeOf: (operation) => paths.get(operation) })
 }
 
-/** The API's own address may be taken too: the one who reads this must know which. */
+/** Names the settings, because the API's own address may be in use too. */
 function explainAddress(error: NodeJS.ErrnoException): never {
-  throw new ConfigError(`METRICS_HOST and METRICS_PORT cannot be had (${error.code}): set others`)
+  throw new ConfigError(`METRICS_HOST and METRICS_PORT cannot be used (${error.code}): set another address or port`)
 }

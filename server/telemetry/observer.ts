@@ -1,15 +1,15 @@
 import type { TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 
 /**
- * What the parts tell of their work, to whoever counts it or traces it (service.ts joins them). Every member may be absent, and
- * then costs nothing. None of them throws, and none is told a secret.
+ * The events that modules report to the log, the metrics and the traces. Every member is optional. Members do not throw, and
+ * receive no secrets.
  */
 export interface Observer {
-  /** A key has signed. */
+  /** A key signed. */
   signed?(kind: SignatureKind): void
-  /** A transaction was accepted, or has another state. */
+  /** A transaction was accepted, or its status changed. */
   moved?(status: TransactionStatus): void
-  /** A transaction makes no progress, for this reason. Told once per transaction and reason. */
+  /** A transaction makes no progress. Reported once per transaction and reason. */
   waits?(wait: {
     relayer_id: string
     transaction_id: string
@@ -17,25 +17,25 @@ export interface Observer {
     waiting_for: WaitingFor
     reason: string | null
   }): void
-  /** An account's nonces needed care: the counter was raised or lowered, a nonce was filled, a node's count was refused. */
+  /** The nonce counter was raised or lowered, a gap was filled, or a node's transaction count was refused. */
   nonceNoticed?(event: string, fields: { relayer_id: string; [field: string]: unknown }): void
-  /** What a transaction has cost its relayer, in wei. */
+  /** The fee that a relayer paid for a finished transaction, in wei. */
   paid?(chain_id: number, fee: bigint): void
-  /** An attempt at a delivery came to this. */
+  /** A delivery attempt ended. */
   delivered?(outcome: DeliveryOutcome, duration_ms: number): void
   /** A row that grants rights is not as the service wrote it. */
   rowRefused?(table: string): void
-  /** The database has committed, or rolled back. */
+  /** A database transaction committed or rolled back. */
   committed?(duration_ms: number): void
-  /** Around an exchange with a node, which rejects when it does not come to an answer. */
+  /** Wraps a request to a node. It rejects when the node does not answer. */
   rpc?: Around<{ host: string; methods: string[] }>
-  /** An RPC endpoint is not usable any more: it failed several times in a row, or is on another chain. Told once per change. */
+  /** An RPC endpoint failed several times in a row, or is on another chain. Reported once per change. */
   endpointDown?(endpoint: { host: string; chain_id: number; reason: string }): void
   /** An endpoint that was down answers again. */
   endpointUp?(endpoint: { host: string; chain_id: number; reason: string }): void
-  /** Sending has stopped for a relayer, with the reason; null: it goes on. */
+  /** Sending stopped for a relayer, with the reason; null: it resumed. */
   relayerChanged?(relayer: { relayer_id: string; disabled_reason: string | null }): void
-  /** Around an attempt at a delivery. */
+  /** Wraps a delivery attempt. */
   attempt?<T extends { status: number | null; error: string | null }>(
     work: { host: string; event_id: string; number: number },
     run: () => Promise<T>,
@@ -44,7 +44,7 @@ export interface Observer {
 
 export type SignatureKind = 'message' | 'typed_data' | 'transaction' | 'sent_transaction'
 
-/** `pending`: it will be tried again. */
+/** `pending`: another attempt follows. */
 export type DeliveryOutcome = 'delivered' | 'pending' | 'failed'
 
 export type Around<Work> = <T>(work: Work, run: () => Promise<T>) => Promise<T>

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { Observer } from './observer.ts'
 
 /**
- * Log lines for operators: one per change of state, not one per failed call. Only hosts are logged: the path, query and user of
- * an RPC URL may hold secrets.
+ * Log lines for operators: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its
+ * path, query and user may contain secrets.
  */
 export function createStateLog(
   logger: Logger,
@@ -15,7 +15,7 @@ export function createStateLog(
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
-      else logger.info({ relayer_id, reason: 'The service found no obstacle any more' }, 'relayer enabled')
+      else logger.info({ relayer_id, reason: 'The cause of the disabling is gone' }, 'relayer enabled')
     },
   }
 }

@@ -1,7 +1,7 @@
-/** Version 00 of W3C's Trace Context, section 3.2; of a later version the part that this one knows. */
+/** W3C Trace Context, section 3.2, version 00. From later versions the members of version 00 are read. */
 const shape = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.{0,512})?$/
 
-/** The span that a request was made in; undefined when the header says none, or wrongly. */
+/** Parses a `traceparent` header into the caller's span; undefined when it is absent or invalid. */
 export function parseTraceparent(
   header: string | undefined,
 ): { traceId: string; spanId: string; traceFlags: number } | undefined {

@@ -6,7 +6,7 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Observer } from './observer.ts'
 import { parseTraceparent } from './traceparent.ts'
 
-/** Of a request: what http/request-context.ts knows of it. */
+/** The members of a request's context (http/request-context.ts) that are traced. */
 interface Request {
   request_id: string
   method: string
@@ -17,22 +17,22 @@ interface Request {
 
 export interface Traces {
   observer: Pick<Observer, 'rpc' | 'attempt'>
-  /** Begins a request's span, under the caller's when it names one, and does the request's work inside. */
+  /** Starts a request's span, as a child of the `traceparent` span if there is one, and runs the request in it. */
   request(request: Request, traceparent: string | undefined, work: () => void): void
   requested(request: Request): void
-  /** Sends what is left, and waits for it a few seconds at most. */
+  /** Exports the remaining spans; waits for at most a few seconds. */
   close(): Promise<void>
 }
 
 export interface TracesDependencies {
-  /** Where spans go, as OTLP over HTTP. */
+  /** The OTLP over HTTP endpoint. */
   url: string
   service_name: string
-  /** The contract's path of an operation. */
+  /** The path of an operation in the contract. */
   routeOf(operation: string): string | undefined
 }
 
-/** Where a piece of work belongs, until its request has ended: what a request has begun may go on for long after it. */
+/** The span that work belongs to. Work that continues after the request has ended gets a root span. */
 interface Place {
   context: Context
   ended: boolean
@@ -41,7 +41,7 @@ interface Place {
 const max_queue = 2_048
 const export_timeout_ms = 3_000
 
-/** Spans of requests, calls to nodes and attempts at deliveries; the names of attributes are those of OpenTelemetry's conventions. */
+/** Spans of requests, calls to nodes and delivery attempts. Attributes are named by OpenTelemetry's semantic conventions. */
 export function createTraces({ url, service_name, routeOf }: TracesDependencies): Traces {
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: export_timeout_ms })
   const options = { maxQueueSize: max_queue, exportTimeoutMillis: export_timeout_ms }
@@ -60,7 +60,7 @@ export function createTraces({ url, service_name, routeOf }: TracesDependencies)
     try {
       return await run(span)
     } catch (error) {
-      // Its kind and not its message, which may quote what is not to be told.
+      // The error's class only: its message may contain secrets.
       fail(span, error instanceof Error ? error.name : 'Error')
       throw error
     } finally {
@@ -103,7 +103,7 @@ export function createTraces({ url, service_name, routeOf }: TracesDependencies)
       const { span, place } = known
       place.ended = true
       if (operation !== undefined) span.updateName(operation)
-      // No path and no query: they hold what the caller wrote.
+      // The path and the query stay out, because callers may put secrets into them.
       span.setAttributes({
         'http.request.method': method,
         'http.request.header.x-request-id': [request_id],

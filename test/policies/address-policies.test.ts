@@ -118,7 +118,7 @@ test('the refusal names the strict relayer to those that may touch it, and to no
   const said = (name: string) => [
     {
       path: 'policies/allow_messages',
-      message: `Messages are not signed (policy of ${name} on the same address)`,
+      message: `This relayer does not sign messages (policy of ${name} on the same address)`,
     },
   ]
   expect(await told(service.client)).toEqual(said('the relayer strict'))
@@ -139,8 +139,8 @@ test('to create or to change a laxer relayer says which rules hold beyond it, an
     allowed_domain_separators: [separator],
   })
   const of_strict = [
-    'allow_messages of the relayer strict on the same address holds for this relayer too: Messages are not signed',
-    'allowed_domain_separators of the relayer strict on the same address holds for this relayer too: Typed data is signed only for its allowed_domain_separators',
+    'allow_messages of the relayer strict on the same address applies to this relayer too: This relayer does not sign messages',
+    'allowed_domain_separators of the relayer strict on the same address applies to this relayer too: Typed data is signed only for domains in its allowed_domain_separators',
   ]
   expect(first.warnings).toBeUndefined()
   expect(second.warnings).toEqual(of_strict)
@@ -153,7 +153,7 @@ test('to create or to change a laxer relayer says which rules hold beyond it, an
   const stricter = { policies: { allow_blind_typed_data: false } }
   const { data: changed } = await service.client.patch(relayerPath, { ...lax, body: stricter })
   expect(changed.warnings).toEqual([
-    'allow_blind_typed_data holds for the relayer strict on the same address too: Typed data is signed only when it is given in full',
+    'allow_blind_typed_data applies to the relayer strict on the same address too: Typed data must be given in full; hashes alone are not signed',
   ])
 })
 

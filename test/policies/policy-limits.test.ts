@@ -61,7 +61,7 @@ test('100 requests at once against a limit with room for 37: 37 are accepted, by
   const again = await startTestService({ DATA_DIR: service.data_dir })
   await expect(sends(again.client, 10)).rejects.toMatchObject({
     status: 403,
-    details: [{ path: 'policies/max_value_per_day', message: '10 is above what is left of 379 a day: 9' }],
+    details: [{ path: 'policies/max_value_per_day', message: '10 is above the remaining 9 of the daily limit of 379' }],
   })
   expect(await refusalOf(sends(again.client, 9))).toEqual([])
 })
