@@ -21,8 +21,8 @@ export interface paths {
         put?: never;
         /**
          * Sign a message
-         * @description Signs text as EIP-191 (version 0x45, `personal_sign`) does. The text is signed as it stands, in UTF-8: `0x12ab`
-         *     is six characters, not two bytes. The empty text is allowed.
+         * @description Signs `message` as UTF-8 text by EIP-191, version 0x45 (`personal_sign`). `0x12ab` is a text of six characters,
+         *     not two bytes. The empty text is allowed.
          */
         post: operations["signMessage"];
         delete?: never;
@@ -47,9 +47,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sign typed data
-         * @description Signs EIP-712 typed data that the caller has hashed: the digest is
-         *     `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`.
+         * Sign hashed typed data
+         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖
+         *     hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
          */
         post: operations["signTypedData"];
         delete?: never;
@@ -74,16 +74,17 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sign typed data that is given in full
-         * @description Signs an EIP-712 document as `eth_signTypedData_v4` takes it; the service hashes it, so that it sees what it signs.
-         *     What is shown is what is signed: a member that its type lacks, or a value that its type does not hold, is refused.
+         * Sign typed data given in full
+         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. A member that its type does not
+         *     declare, or a value that its type cannot hold, is refused.
          *
-         *     Integers are integers of JSON up to 2^53 - 1, and else texts (decimal, or hex with 0x). Bytes and addresses are hex
-         *     with 0x, truth values are `true` and `false`. Nothing is null. `types.EIP712Domain` may be absent: then the domain
-         *     has the members that are given, in the standard's order. A type that holds itself is refused.
+         *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and
+         *     addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be
+         *     absent: the domain then has the given members, in the order of the standard. A type that contains itself is
+         *     refused.
          *
-         *     A `chainId` other than that of the relayer's network is refused, unless the policy `allowed_domain_separators` lists
-         *     the domain.
+         *     A `chainId` other than the one of the relayer's network is refused, unless the policy
+         *     `allowed_domain_separators` lists the domain.
          */
         post: operations["signTypedDataFull"];
         delete?: never;
@@ -107,9 +108,9 @@ export interface paths {
         };
         /**
          * List a relayer's transactions
-         * @description The newest first. Served with and without the slash at the end. A page costs the same however deep it lies.
-         *     When transactions arrive between two pages, later pages move down by as many rows; the typed client's iterator
-         *     removes the repeats. With a filter the pages are of what it lets through.
+         * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that
+         *     arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the
+         *     repeats. With a filter, pages and totals count the matching transactions only.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -137,22 +138,25 @@ export interface paths {
         put?: never;
         /**
          * Send a transaction
-         * @description Accepts a transaction: when this answers 201 the transaction has its nonce, is on the disk, and reaches the chain
-         *     exactly once, or ends `failed`, `canceled` or `expired` where you can see it. What can be refused is refused before
-         *     a nonce is taken: a policy (403), too little balance or a call that reverts (400), an unreachable chain (503). The balance
-         *     must suffice for this transaction and for all that is accepted and unfinished. `warnings` names what may delay it.
+         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain
+         *     exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before
+         *     it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers
+         *     (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions
+         *     that may delay it.
          *
-         *     Prices that are absent come from the `speed` tier. Prices that are given are the first prices. A
-         *     transaction that a node has and that is not mined in time is signed again at the same nonce for at least 10 % more, as
-         *     time and blocks pass, up to the policies `gas_price_cap` and `max_fee_multiple`. A transaction that no node has taken
-         *     is signed again at the market's price, which may be lower. A transaction that waits says why in `status_reason`.
+         *     If the request names no prices, the `speed` tier sets them. Prices in the request are the first prices. When a
+         *     node has the transaction and it is not mined in time, the service signs it again with the same nonce and prices
+         *     at least 10 % higher, as time and blocks pass, up to the policies `gas_price_cap` and `max_fee_multiple`. When
+         *     no node has accepted it, the service signs it again at the market price, which may be lower. While a transaction
+         *     waits, `status_reason` says why.
          *
-         *     **Idempotency-Key**: send one, and send it again when you did not hear the answer. The same key with the same body
-         *     gives the first answer again, with another body 422. A key holds for the caller and the relayer for at least 24 hours,
-         *     and for as long as the transaction is kept unless the operator has set a shorter time.
+         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The
+         *     same key and body return the first response again; the same key with another body returns 422. A key is valid
+         *     per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a
+         *     shorter time.
          *
-         *     **wait**: answers when the transaction has reached the state, or has ended otherwise, or `wait_seconds` have
-         *     passed, whichever is first; look at `status`.
+         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds`
+         *     have passed. Check `status`.
          */
         post: operations["sendTransaction"];
         delete?: never;
@@ -177,10 +181,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what would become of a transaction
-         * @description Goes the way of "Send a transaction" up to the point where it would be accepted, and says what was found: whether it
-         *     would be accepted, everything that stands against it, and what it would cost. No nonce is taken, nothing is signed,
-         *     and no daily limit is used up. A relayer that does not exist, and a body that cannot be read, are refused as there.
+         * Test a transaction without sending it
+         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would
+         *     be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed
+         *     and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
          */
         post: operations["dryRunTransaction"];
         delete?: never;
@@ -206,10 +210,11 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Cancel all that is not mined
-         * @description Each as by "Cancel a transaction", from the highest nonce down, at most 10,000 per request: repeat the request while
-         *     `total_processed` is 10000 or more. The transactions are withdrawn in lots, and a transaction that is accepted meanwhile
-         *     stays: then the nonces below it are used up and not given back.
+         * Cancel all pending transactions
+         * @description Cancels every transaction that is not mined, as "Cancel a transaction" does, from the highest nonce down, at
+         *     most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled
+         *     in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are
+         *     then used up and not returned.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -228,7 +233,7 @@ export interface paths {
                  */
                 relayer_id: components["parameters"]["relayer_id"];
                 /**
-                 * @description A nonce of the relayer's account.
+                 * @description A nonce of the relayer's address.
                  * @example 0
                  */
                 nonce: string;
@@ -267,19 +272,19 @@ export interface paths {
         get: operations["getTransaction"];
         /**
          * Replace a transaction
-         * @description Puts another transaction at the same nonce, under the same id. Where a node has taken a version
-         *     of the transaction, prices that are given must be at least 10 % above it, and prices that are absent are chosen so. Where
-         *     no node has taken any, the prices may be lower. Either version may be mined; the transaction then shows that one. A transaction that is mined, ended or being canceled is
-         *     refused with 409.
+         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version
+         *     of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices
+         *     may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A
+         *     transaction that is mined, finished or being canceled is refused with 409.
          */
         put: operations["replaceTransaction"];
         post?: never;
         /**
          * Cancel a transaction
-         * @description One that was never signed and has the relayer's highest nonce gives it back and is `canceled` at once. Any other is
-         *     replaced by a transfer of nothing to the relayer itself at the same nonce, and is `canceled` when that is deep
-         *     enough in the chain; should the original be mined first after all, it goes on as if it had not been canceled. One
-         *     that is mined or ended is refused with 409.
+         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any
+         *     other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when
+         *     that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A
+         *     transaction that is mined or finished is refused with 409.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -304,10 +309,10 @@ export interface paths {
         put?: never;
         /**
          * Sign a transaction without sending it
-         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559), which must be for the chain id of the
-         *     relayer's network and keep its policies. Limits per day count it before it is signed, each time. The service does not
-         *     know of its nonce: a transaction that is sent by other means with a nonce that the service has given away competes
-         *     with it.
+         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be
+         *     that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time,
+         *     before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes
+         *     with transactions of the service that have the same nonce.
          */
         post: operations["signTransaction"];
         delete?: never;
@@ -353,8 +358,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a relayer's state
-         * @description The balance is null while the chain cannot be reached.
+         * Get a relayer's status
+         * @description `balance` is null while no node answers.
          */
         get: operations["getRelayerStatus"];
         put?: never;
@@ -381,12 +386,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the relayer's network
-         * @description Passes a JSON-RPC call that only reads on to the network's nodes. An error of the node's is part of a successful
-         *     answer, as JSON-RPC has it; 503 means that no node answered.
+         * Call a node
+         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error from the node is part of a
+         *     successful response, in `data.error`. 503 means that no node answered.
          *
-         *     The service answers 502 when the node's answer is larger than 4 MiB, or has more than 100,000 values: ask for less, for example for fewer blocks. It
-         *     answers 429 when 8 calls of the same API key are in flight.
+         *     The response is 502 when the node's response is larger than 4 MiB or has more than 100,000 values: ask for less,
+         *     for example for fewer blocks. It is 429 when 8 calls of the same API key are in flight.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -409,14 +414,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow a relayer's events
-         * @description The events that webhooks get, as a server-sent stream, for a client without a public address. `id` of each is its
-         *     sequence number: a client that comes back with `Last-Event-ID` gets what came after it, and nothing is missed. Without
-         *     it the stream begins with what happens next; `Last-Event-ID: 0` begins with the first event that is kept.
-         *     Events are kept for a time that the operator sets (30 days): a client that was away for longer goes on with the first that
-         *     is kept, and sees by the jump in `sequence` that it has missed some.
+         * Stream a relayer's events
+         * @description Streams the events that webhooks receive, as server-sent events, for clients without a public address. The `id`
+         *     of each event is its sequence number. To resume without a gap, send the last one as `Last-Event-ID`. Without the
+         *     header the stream starts with the next event; `Last-Event-ID: 0` starts with the oldest stored event.
          *
-         *     One API key can hold 250 of the 1,000 streams of a process; 429 answers more.
+         *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the
+         *     oldest stored event and detects the gap by `sequence`.
+         *
+         *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is
+         *     revoked is closed.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -441,8 +448,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the state of a relayer's nonces
-         * @description What the store thinks, what the chain says, where they differ, and what is being done about it.
+         * Get a relayer's nonce state
+         * @description Compares the nonce counter of the service with the chain, and explains differences and the action taken.
          */
         get: operations["getNonce"];
         put?: never;
@@ -469,16 +476,16 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Heal a relayer's nonces now
-         * @description Asks every endpoint of the network for the account's count. Where a majority counts more nonces than this service gave, the
-         *     counter follows, also without a signed transaction that proves it, and unsigned transactions get the next nonces: so an
-         *     imported key goes on whose history the nodes do not have. Closes gaps, and sends again what the nodes have lost. Answers
-         *     with the state afterwards.
+         * Repair a relayer's nonces
+         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority reports a higher nonce than
+         *     the service has assigned, the counter follows, even without a signed transaction as evidence, and unsigned
+         *     transactions get new nonces. Use this for an imported key whose history the nodes do not keep. Also fills gaps,
+         *     and sends transactions again that the nodes lost. Returns the state afterwards.
          *
-         *     With `{"chain_restarted": true}`, for a test chain that began anew: unfinished transactions end with the reason, the
-         *     `nonce` of every earlier transaction becomes null, the next nonce is the account's count on the new chain, and the
-         *     relayer is enabled again. Refused with 409 where the network is no test network (`is_testnet`, or chain id 1337 or
-         *     31337) and where the chain is still the one that the nonces were used on.
+         *     `{"chain_restarted": true}` is for a test chain that was reset: unfinished transactions end with a reason, the
+         *     `nonce` of every earlier transaction becomes null, the next nonce is the one on the new chain, and the relayer
+         *     is enabled again. Refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or
+         *     31337), or if the chain was not reset.
          */
         post: operations["healNonce"];
         delete?: never;
@@ -496,20 +503,18 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description In the order of their creation. A key that is limited to relayers sees only those that it created.
+         * @description In order of creation. A key that is limited to relayers sees only its own notifications.
          */
         get: operations["listNotifications"];
         put?: never;
         /**
          * Create a notification
-         * @description A notification is a webhook that relayers can report to. Its signing key goes in and never comes out:
-         *     `has_signing_key` says whether there is one. An `id` that is taken is refused, and the first notification stays
-         *     as it was.
+         * @description The signing key is never returned; `has_signing_key` says whether there is one. If the `id` is taken, the
+         *     request is refused and the existing notification is unchanged.
          *
-         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes only
-         *     its own notifications, at most 100; any other answers as one that does not exist. Keys that are not limited to
-         *     relayers see all. Ids are unique over all keys: the 409 of a taken id can so reveal another key's id; a generated id
-         *     cannot be guessed.
+         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes
+         *     only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique
+         *     across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
          */
         post: operations["createNotification"];
         delete?: never;
@@ -537,15 +542,15 @@ export interface paths {
         post?: never;
         /**
          * Delete a notification
-         * @description Refused with 409 while a relayer reports to it.
+         * @description Refused with 409 while a relayer uses it.
          */
         delete: operations["deleteNotification"];
         options?: never;
         head?: never;
         /**
          * Update a notification
-         * @description What is absent stays as it is; `{}` changes nothing. A `signing_key` that is absent or null is kept, the empty
-         *     string removes it, any other text replaces it.
+         * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty
+         *     string removes it; any other text replaces it.
          */
         patch: operations["updateNotification"];
         trace?: never;
@@ -565,8 +570,8 @@ export interface paths {
         };
         /**
          * Get a notification's health
-         * @description Whether deliveries are made, and how many wait. A target that answered 410, or nothing but failures for 120 hours, is
-         *     disabled; an update of its url or signing key enables it again.
+         * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120
+         *     hours, is disabled; an update of its URL or signing key enables it.
          */
         get: operations["getNotificationHealth"];
         put?: never;
@@ -592,7 +597,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description The newest first, each with its attempts.
+         * @description Newest first, each with its attempts.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -624,9 +629,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again
-         * @description The same event with the same id and the same bytes, from the beginning of the schedule; also one that was delivered.
-         *     A disabled notification refuses with 409.
+         * Redeliver a delivery
+         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can
+         *     be sent again too. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -651,9 +656,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again all that failed
-         * @description All deliveries of events since a time that have failed. More than 500 become pending in the background, in lots, also
-         *     after a restart of the service. A disabled notification refuses with 409.
+         * Redeliver failed deliveries
+         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in
+         *     batches, also after a restart. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliverFailed"];
         delete?: never;
@@ -679,8 +684,8 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends one event `test`, signed like any other, at once and once, and answers with what happened. It is in no list of
-         *     deliveries.
+         * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does
+         *     not appear in the list of deliveries.
          */
         post: operations["testNotification"];
         delete?: never;
@@ -698,15 +703,15 @@ export interface paths {
         };
         /**
          * List relayers
-         * @description In the order of their creation.
+         * @description In order of creation.
          */
         get: operations["listRelayers"];
         put?: never;
         /**
          * Create a relayer
-         * @description Puts a signer on a network under a name. An address may be used by one relayer only on each chain id: a second
-         *     one would fight with the first over nonces, and is refused with 400. On another chain id it is accepted, and `warnings`
-         *     names the policies on messages and typed data that hold for both.
+         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would
+         *     compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then
+         *     lists the policies on messages and typed data that apply to both.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -734,18 +739,18 @@ export interface paths {
         post?: never;
         /**
          * Delete a relayer
-         * @description Refused with 409 while a transaction of it is not finished. Its signer stays. The nonce counter of its address
-         *     outlives it, so a later relayer of the same address goes on where it ended; the list of a relayer that takes
-         *     the same id again starts empty.
+         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its
+         *     address stays too, so a later relayer with the same address continues from it. A new relayer with the same id
+         *     starts with an empty list of transactions.
          */
         delete: operations["deleteRelayer"];
         options?: never;
         head?: never;
         /**
          * Update a relayer
-         * @description A JSON merge patch (RFC 7396): what is absent stays, null removes, and `policies` is merged key by key. A paused
-         *     relayer signs and sends nothing from the moment of this answer on. A key that is limited to relayers can attach only
-         *     notifications that it created (400 for any other, as for an unknown one).
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by
+         *     member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can
+         *     attach only notifications that it created; any other is refused with 400, as an unknown one.
          */
         patch: operations["updateRelayer"];
         trace?: never;
@@ -759,14 +764,14 @@ export interface paths {
         };
         /**
          * List signers
-         * @description In the order of their creation.
+         * @description In order of creation.
          */
         get: operations["listSigners"];
         put?: never;
         /**
          * Create a signer
-         * @description Takes a key (`plain`), decrypts one (`keystore`) or makes one (`generated`), and keeps it encrypted under the
-         *     master key. No operation gives a key out.
+         * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
+         *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -794,7 +799,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a signer
-         * @description Deletes the key for good. Refused with 409 while a relayer uses it.
+         * @description Deletes the private key permanently. Refused with 409 while a relayer uses it.
          */
         delete: operations["deleteSigner"];
         options?: never;
@@ -811,14 +816,13 @@ export interface paths {
         };
         /**
          * List networks
-         * @description In the order of their creation.
+         * @description In order of creation.
          */
         get: operations["listNetworks"];
         put?: never;
         /**
          * Create a network
-         * @description The id is made from the name: `evm:<name>`. Several networks may share a chain id. The nodes need not be reachable
-         *     now.
+         * @description The id is `evm:<name>`. Several networks may have the same chain id. The nodes need not be reachable yet.
          */
         post: operations["createNetwork"];
         delete?: never;
@@ -846,16 +850,16 @@ export interface paths {
         post?: never;
         /**
          * Delete a network
-         * @description Refused with 409 while a relayer uses it. A network whose chain id is wrong can so be deleted and created again. The
-         *     nonce counters of accounts stay: they belong to the chain id.
+         * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again.
+         *     The nonce counters of addresses stay: they belong to the chain id.
          */
         delete: operations["deleteNetwork"];
         options?: never;
         head?: never;
         /**
          * Update a network
-         * @description A JSON merge patch (RFC 7396): what is absent stays; null gives `symbol` and `average_blocktime_ms` back their
-         *     empty value and the others their default. Name, type and chain id are fixed.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`,
+         *     and sets the others to their defaults. Name, type and chain id cannot change.
          */
         patch: operations["updateNetwork"];
         trace?: never;
@@ -869,14 +873,14 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description In the order of their creation. The key of the environment (`API_KEY`) is not among them.
+         * @description In order of creation. The key of the setting `API_KEY` is not listed.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The answer is the only place where the key's token is ever shown. A key may do what its scopes say, for the relayers
-         *     it is limited to, from the addresses and until the time it is limited to.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`,
+         *     `rate_limit` and `expires_at` limit the key.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -900,21 +904,22 @@ export interface paths {
         };
         /**
          * Get an API key
-         * @description Without its token, which is not kept.
+         * @description The token is not included: the service stores only its digest.
          */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
         /**
          * Revoke an API key
-         * @description It holds from the next request on, in every process.
+         * @description Effective from the next request, in every process. Event streams of the key are closed.
          */
         delete: operations["deleteApiKey"];
         options?: never;
         head?: never;
         /**
          * Update an API key
-         * @description What is absent stays as it is (RFC 7396); null takes a limit away. It holds from the next request on, in every process.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next
+         *     request, in every process.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -935,8 +940,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an API key another token
-         * @description The answer shows the new token, once. The one before goes on being accepted for a while; an older one does not.
+         * Rotate the token of an API key
+         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens
+         *     do not.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -954,9 +960,9 @@ export interface paths {
         };
         /**
          * List the audit trail
-         * @description The newest first. Every operation that changes something or signs is there, done or refused after its shape was found
-         *     right, and every signature that the service makes by itself for a transaction. Texts that were signed and secrets are not.
-         *     With filters it goes through all that there is, however long that takes.
+         * @description Newest first. Lists every operation that changes something or signs, successful or refused after its shape was
+         *     validated, and every signature that the service makes on its own for a transaction. Signed texts and secrets are
+         *     not included. A filtered list searches the whole trail, which can take long.
          */
         get: operations["listAudit"];
         put?: never;
@@ -975,8 +981,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process lives
-         * @description Answers as long as the process can answer at all.
+         * Check liveness
+         * @description Liveness: responds 200 while the process can respond.
          */
         get: operations["getHealth"];
         put?: never;
@@ -995,9 +1001,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process takes work
-         * @description Speaks of this process and its store only: an unreachable chain does not make it unready. 503 names in `details`
-         *     what is not ready.
+         * Check readiness
+         * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the
+         *     part that is not ready.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1020,12 +1026,13 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * An event, delivered to a notification's url
-         * @description Delivered at least once, per transaction in order, in bytes that never change. Any 2xx answer is a success; a redirect
-         *     is not followed. Failures are tried again 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after one another
-         *     (give or take a fifth; `Retry-After` replaces the wait), 410 disables.
+         * Webhook event
+         * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction,
+         *     always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s,
+         *     5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth;
+         *     `Retry-After` replaces the delay). 410 disables the notification.
          *
-         *     With a signing key the delivery is signed in two ways: `X-Signature`, and Standard Webhooks 1.0.0.
+         *     With a signing key, the delivery carries two signatures: `X-Signature`, and Standard Webhooks 1.0.0.
          */
         post: {
             parameters: {
@@ -1033,11 +1040,11 @@ export interface webhooks {
                 header: {
                     /** @description The event's id. */
                     "webhook-id": components["schemas"]["Id"];
-                    /** @description Seconds of the epoch, at this attempt. */
+                    /** @description The time of this attempt, in seconds since the Unix epoch. */
                     "webhook-timestamp": string;
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body), once for each way to read the key, and for 24 hours
-                     *     also for the key before, with spaces between.
+                     * @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each
+                     *     way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key.
                      */
                     "webhook-signature"?: string;
                     /** @description The base64 of HMAC-SHA256(signing key, body). */
@@ -1059,7 +1066,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Send no more. */
+                /** @description Disables the notification. */
                 410: {
                     headers: {
                         [name: string]: unknown;
@@ -2889,7 +2896,7 @@ export interface operations {
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
-                /** @description Only transactions in this state; may be given several times. */
+                /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["schemas"]["TransactionStatus"][];
                 /** @description Only transactions accepted after this time (RFC 3339). */
                 created_after?: string;
@@ -2919,14 +2926,14 @@ export interface operations {
     sendTransaction: {
         parameters: {
             query?: {
-                /** @description The state to wait for. */
+                /** @description The state to wait for before the response is sent. */
                 wait?: "none" | "submitted" | "mined" | "confirmed";
-                /** @description How long to wait at most. */
+                /** @description The maximum time to wait, in seconds. */
                 wait_seconds?: number;
             };
             header?: {
                 /**
-                 * @description Any text of at most 255 printable ASCII characters, in double quotes (IETF draft) or bare.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: string;
@@ -3020,7 +3027,7 @@ export interface operations {
                  */
                 relayer_id: components["parameters"]["relayer_id"];
                 /**
-                 * @description A nonce of the relayer's account.
+                 * @description A nonce of the relayer's address.
                  * @example 0
                  */
                 nonce: string;
@@ -3142,7 +3149,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The unsigned transaction as its type serialises it. */
+                    /** @description The unsigned transaction, serialized as its type requires. */
                     unsigned_transaction: string;
                 };
             };
@@ -3235,7 +3242,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The sequence number of the last event that the client has. */
+                /** @description The sequence number of the last event that the client received. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -3249,7 +3256,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events, until the client goes. */
+            /** @description The event stream. It stays open until the client disconnects. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3462,7 +3469,7 @@ export interface operations {
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
-                /** @description Only deliveries in this state; may be given several times. */
+                /** @description Only deliveries in this state. Repeat the parameter for several states. */
                 status?: components["schemas"]["DeliveryStatus"][];
             };
             header?: never;
@@ -3529,7 +3536,7 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: date-time
-                     * @description RFC 3339.
+                     * @description The earliest event time (RFC 3339).
                      */
                     since: string;
                 };
@@ -4033,17 +4040,17 @@ export interface operations {
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
-                /** @description An API key's id, `environment`, `command line` or `service`. */
+                /** @description An API key's id, `environment` (the setting `API_KEY`), `command line` or `service`. */
                 caller?: string;
-                /** @description An operation's name, such as `signMessage`. */
+                /** @description An operation's id, such as `signMessage`. */
                 operation?: string;
                 /** @description A relayer's id. */
                 relayer_id?: components["schemas"]["Id"];
-                /** @description A digest, or the id of what was changed. */
+                /** @description A digest, or the id of the changed resource. */
                 subject?: string;
-                /** @description Only what was done after this time (RFC 3339). */
+                /** @description Only entries after this time (RFC 3339). */
                 after?: string;
-                /** @description Only what was done before this time (RFC 3339). */
+                /** @description Only entries before this time (RFC 3339). */
                 before?: string;
             };
             header?: never;
