@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -21,6 +22,8 @@ export interface Config {
   metrics_port: number | undefined
   /** The URL that spans are sent to, as OTLP over HTTP; undefined: tracing is off. */
   traces_url: string | undefined
+  /** Sent with every export of spans; they may hold a token. */
+  traces_headers: Record<string, string>
   otel_service_name: string
   log_level: (typeof logLevels)[number]
   allow_private_targets: boolean
@@ -50,6 +53,13 @@ const anInteger = (minimum: number, maximum: number) =>
 
 const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
 
+/** OpenTelemetry's form: name=value with commas between them, percent-encoded. */
+const headers = z
+  .string()
+  .regex(/^\s*(?:[!#$%&'*+.^_`|~\w-]+\s*=[^,;]*(?:,\s*|$))*$/, 'must be name=value pairs with commas between them')
+  .refine((list) => isPercentEncoded(list), 'must be percent-encoded')
+  .transform(readHeaders)
+
 const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
 
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
@@ -75,6 +85,8 @@ const settings = z.object({
   METRICS_PORT: anInteger(0, 65_535).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers.optional(),
   OTEL_SERVICE_NAME: text(255).default('evm-relayer-service'),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   ALLOW_PRIVATE_TARGETS: boolean.optional(),
@@ -100,12 +112,28 @@ const settings = z.object({
     .default(1),
 })
 
+type Environment = Record<string, string | undefined>
+
+/** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
+const secretSettings = [
+  'API_KEY',
+  'MASTER_KEY',
+  'DATABASE_URL',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+]
+const max_secret_file_bytes = 16_384
+
 /** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const read = settings.safeParse(given)
+  const fromFiles = readSecretFiles(given, secretSettings)
+  const read = settings.safeParse({ ...given, ...fromFiles })
   if (!read.success) {
-    throw new ConfigError(read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'))
+    const shown = (name: string) => (name in fromFiles ? `${name}_FILE` : name)
+    throw new ConfigError(
+      read.error.issues.map(({ path, message }) => `${shown(path.join('.'))} ${message}`).join('\n'),
+    )
   }
   const values = read.data
   const production = values.NODE_ENV === 'production'
@@ -130,6 +158,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     metrics_host: values.METRICS_HOST,
     metrics_port: values.METRICS_PORT && values.METRICS_PORT + values.RELAYER_PROCESS,
     traces_url: tracesUrl(values),
+    traces_headers: { ...values.OTEL_EXPORTER_OTLP_HEADERS, ...values.OTEL_EXPORTER_OTLP_TRACES_HEADERS },
     otel_service_name: values.OTEL_SERVICE_NAME,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
@@ -143,6 +172,56 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     trusted_proxies: values.TRUSTED_PROXIES,
     processes: values.RELAYER_PROCESSES,
   }
+}
+
+/**
+ * The values of those of the settings that are given as NAME_FILE, without the newline at the end of the file. Throws ConfigError.
+ */
+export function readSecretFiles(environment: Environment, names: string[]): Record<string, string> {
+  const values: Record<string, string> = {}
+  const faults: string[] = []
+  for (const name of names) {
+    const file = environment[`${name}_FILE`]
+    if (!file) continue
+    if (environment[name]) {
+      faults.push(`${name} and ${name}_FILE are both set: set one of them`)
+      continue
+    }
+    try {
+      values[name] = readSecretFile(file)
+    } catch (error) {
+      faults.push(`${name}_FILE cannot be read: ${(error as Error).message}`)
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return values
+}
+
+function readSecretFile(file: string): string {
+  const bytes = readFileSync(file)
+  if (bytes.length > max_secret_file_bytes) throw new Error(`${file} has more than ${max_secret_file_bytes} bytes`)
+  const value = bytes.toString('utf8').replace(/[\r\n]+$/, '')
+  if (value === '') throw new Error(`${file} is empty`)
+  return value
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function readHeaders(list: string): Record<string, string> {
+  const pairs = list.split(',').filter((pair) => pair.trim() !== '')
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=')
+      return [decodeURIComponent(pair.slice(0, at).trim()), decodeURIComponent(pair.slice(at + 1).trim())]
+    }),
+  )
 }
 
 function isNetwork(text: string): boolean {

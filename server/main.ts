@@ -62,7 +62,8 @@ function explain(error: unknown): string {
   return stack ?? String(error)
 }
 
-function greeting(config: Config, { url: bound, metrics_url, api_key_file, demo }: Started): string {
+function greeting(config: Config, { url: bound, metrics_url, api_key_file: made, demo }: Started): string {
+  const api_key_file = made ?? (process.env.API_KEY_FILE || undefined)
   const url = bound.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   const near = (file: string) => {
     const path = relative(process.cwd(), file)

@@ -1,7 +1,9 @@
-import { resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, keyBytes, readConfig } from '../server/config.ts'
 import { production } from './support/resources.ts'
+import { temporaryFolder } from './support/service.ts'
 
 type Environment = Record<string, string | undefined>
 
@@ -31,6 +33,7 @@ const defaults = {
   metrics_host: '127.0.0.1',
   metrics_port: undefined,
   traces_url: undefined,
+  traces_headers: {},
   otel_service_name: 'evm-relayer-service',
   log_level: 'info',
   allow_private_targets: true,
@@ -72,6 +75,11 @@ const taken: [Environment, Partial<typeof defaults> | object][] = [
   [{ METRICS_HOST: '0.0.0.0' }, { metrics_host: '0.0.0.0' }],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://o:4318/' }, { traces_url: 'http://o:4318/v1/traces' }],
   [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://o/t' }, { traces_url: 'https://o/t' }],
+  [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=b%20c, d=Basic e==,' }, { traces_headers: { a: 'b c', d: 'Basic e==' } }],
+  [
+    { OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'a=2' },
+    { traces_headers: { a: '2', b: '1' } },
+  ],
   [{ OTEL_SERVICE_NAME: 'mine' }, { otel_service_name: 'mine' }],
   ...(['transactions', 'idempotency', 'deliveries', 'events'] as const).map((kind): [Environment, object] => [
     { [`RETENTION_DAYS_${kind.toUpperCase()}`]: '7' },
@@ -114,6 +122,8 @@ const wrong: Record<string, string[]> = {
   METRICS_PORT: ['65536', '-1', 'on'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['hunter2', 'ftp://hunter2'],
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['http://', 'hunter2:4318'],
+  OTEL_EXPORTER_OTLP_HEADERS: ['hunter2', 'a=b;hunter2', 'a=hunter2%', '=hunter2'],
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: ['a=1 hunter2,b'],
   OTEL_SERVICE_NAME: ['s'.repeat(256)],
   RETENTION_DAYS_TRANSACTIONS: ['36501', '-1', '1.5', '7d'],
   LOG_LEVEL: ['loud', 'INFO', 'info '],
@@ -149,6 +159,55 @@ test('an API key in base64 is as long as it looks: its padding counts', () => {
   const key = `${'A'.repeat(30)}==`
   expect.soft(complaint({ API_KEY: `${'A'.repeat(512)}=` })).toContain('API_KEY')
   expect.soft(readConfig({ API_KEY: key }).api_key).toBe(key)
+})
+
+const secretValues: [string, string, Partial<typeof defaults> | object][] = [
+  ['API_KEY', 'a'.repeat(32), { api_key: 'a'.repeat(32) }],
+  ['MASTER_KEY', bytes.toString('hex'), { master_key: bytes }],
+  ['DATABASE_URL', 'sqlite:/tmp/y.sqlite', { database_file: '/tmp/y.sqlite' }],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b', { traces_headers: { a: 'b' } }],
+  ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a=b', { traces_headers: { a: 'b' } }],
+]
+
+/** The path of a file with this content. */
+function fileWith(content: string): string {
+  const file = join(temporaryFolder(), 'secret')
+  writeFileSync(file, content)
+  return file
+}
+
+test.each(secretValues)(
+  '%s is read from the file that %s_FILE names, without its last newline',
+  (name, value, config) => {
+    for (const end of ['', '\n', '\r\n']) {
+      expect.soft(readConfig({ [`${name}_FILE`]: fileWith(`${value}${end}`) })).toEqual({ ...defaults, ...config })
+    }
+    expect(readConfig({ [`${name}_FILE`]: '', [name]: value })).toEqual({ ...defaults, ...config })
+  },
+)
+
+test.each(secretValues)('%s and %s_FILE together are refused, and so is a file that cannot serve', (name, value) => {
+  const file = `${name}_FILE`
+  const both = complaint({ [name]: value, [file]: fileWith(value) })
+  expect(both).toBe(`${name} and ${file} are both set: set one of them`)
+  for (const path of [
+    join(temporaryFolder(), 'none'),
+    temporaryFolder(),
+    fileWith('\n'),
+    fileWith('h'.repeat(16_385)),
+  ]) {
+    const message = complaint({ [file]: path })
+    expect.soft(message).toContain(`${file} cannot be read: `)
+    expect.soft(message).not.toContain('hhh')
+  }
+  const [wrongValue] = wrong[name] ?? []
+  expect(complaint({ [file]: fileWith(wrongValue as string) })).toMatch(new RegExp(`^(?:${file}|DATABASE_URL) must be`))
+})
+
+test('production takes both keys from files', () => {
+  const { API_KEY, MASTER_KEY, ...rest } = production
+  const files = { API_KEY_FILE: fileWith(`${API_KEY}\n`), MASTER_KEY_FILE: fileWith(`${MASTER_KEY}\n`) }
+  expect(readConfig({ ...rest, ...files })).toMatchObject(productionKeys)
 })
 
 test('a master key is exactly 32 bytes, in hex or base64', () => {

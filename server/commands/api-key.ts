@@ -8,12 +8,13 @@ import { makeId } from '../ids.ts'
 import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
-import { openVault, readSecrets } from '../secrets/first-start.ts'
+import { openVault, readMasterKey } from '../secrets/first-start.ts'
 import type { PendingAuditEntry } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
+import { requireDatabase } from './command.ts'
 
 /*
- * Manages API keys on the store itself: the first one is made before there is anybody to ask. What is running sees every change
+ * Manages API keys on the store of a service that has started once, also while no service runs. Running services see every change
  * at once. A token goes to the standard output, alone; all else to the standard error.
  */
 const usage = `Usage:
@@ -54,8 +55,8 @@ async function run(): Promise<void> {
   const [command, id = ''] = positionals
   const contract = readContract()
   const config = readConfig(process.env)
-  // What a first start would make: a database without its master key would be refused by it.
-  const secrets = readSecrets(config)
+  requireDatabase(config)
+  const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
-import { readConfig } from '../config.ts'
+import { ConfigError, readConfig } from '../config.ts'
 import type { AuditHead } from '../store/sqlite/audit.ts'
 import { checkAudit } from '../store/sqlite/audit-check.ts'
+import { CommandError, pickSettings, requireDatabase } from './command.ts'
 
 /*
  * Verifies the audit trail: exit code 0 when it is as it was written, 1 when it is not. The service may run meanwhile.
@@ -12,7 +13,12 @@ const usage = `Usage: npm run audit -- verify [--log FILE]
   --log FILE  the service's log, or its lines "audit head": shows too whether anything is missing at the end
 `
 
-process.exitCode = run()
+try {
+  process.exitCode = run()
+} catch (error) {
+  if (!(error instanceof CommandError || error instanceof ConfigError)) throw error
+  process.exitCode = refuse(`${error.message}\n`)
+}
 
 function run(): number {
   const { values, positionals } = parseArgs({
@@ -22,8 +28,8 @@ function run(): number {
   })
   const { log } = values as { log?: string }
   if (positionals.join() !== 'verify') return refuse(usage)
-  const { database_file } = readConfig(process.env)
-  if (!existsSync(database_file)) return refuse(`There is no database ${database_file}\n`)
+  const { database_file } = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
+  requireDatabase({ database_file })
   const told = log === undefined ? [] : headsIn(readFileSync(log, 'utf8'))
   const db = new Database(database_file, { readonly: true })
   const { head, fault } = checkAudit(db, told)

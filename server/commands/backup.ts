@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
 import { createFile } from '../secrets/durable-file.ts'
-import { CommandError, runCommand } from './command.ts'
+import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 
 /**
  * Copies the database, as it is at one moment, into a new file; a service that runs on it goes on meanwhile. By VACUUM INTO, which
@@ -11,7 +11,7 @@ import { CommandError, runCommand } from './command.ts'
  * The copy appears under its name when it is whole, checked and on the disk. Throws CommandError.
  */
 export function backup(database_file: string, file: string): void {
-  if (!existsSync(database_file)) throw new CommandError(`There is no database ${database_file}`)
+  requireDatabase({ database_file })
   if (existsSync(file)) throw taken(file)
   try {
     createFile(file, ({ path }) => {
@@ -52,9 +52,9 @@ if (import.meta.main) {
   runCommand(() => {
     const [name, ...more] = process.argv.slice(2)
     if (name === undefined || more.length > 0) throw new CommandError('Say where to: npm run backup -- FILE')
-    const { DATA_DIR, DATABASE_URL, INIT_CWD = process.cwd() } = process.env
+    const { INIT_CWD = process.cwd() } = process.env
     // Needs no key: what is secret in the database is sealed, and stays so.
-    const { database_file } = readConfig({ DATA_DIR, DATABASE_URL })
+    const { database_file } = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
     const file = resolve(INIT_CWD, name)
     backup(database_file, file)
     return `${file} is a whole copy of ${database_file}. Keep the master key apart from it: without it the copy is worthless.`

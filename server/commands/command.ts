@@ -1,7 +1,20 @@
-import { ConfigError } from '../config.ts'
+import { existsSync } from 'node:fs'
+import { type Config, ConfigError } from '../config.ts'
 
 /** What the one who called must put right; told without a stack. */
 export class CommandError extends Error {}
+
+/** These settings of the environment, each also as NAME_FILE; the others are left out, whether they are right or not. */
+export function pickSettings(...names: string[]): Record<string, string | undefined> {
+  const all = names.flatMap((name) => [name, `${name}_FILE`])
+  return Object.fromEntries(all.map((name) => [name, process.env[name]]))
+}
+
+/** Throws CommandError if there is no database: a command never creates one, because the path may be a mistake. */
+export function requireDatabase({ database_file }: Pick<Config, 'database_file'>): void {
+  if (existsSync(database_file)) return
+  throw new CommandError(`There is no database ${database_file}: check DATA_DIR and DATABASE_URL`)
+}
 
 /** Runs a command of an operator's: says what it has done, or why not, and ends with 0 or 1. */
 export function runCommand(command: () => string): void {

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../config.ts'
 import { masterKeyFile, vaultOf } from '../secrets/master-key.ts'
 import { secrets } from '../store/sqlite/secrets.ts'
-import { CommandError, runCommand } from './command.ts'
+import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 import { open } from './rotate-master-key.ts'
 
 const usage = `Usage, with every service on the database stopped:
@@ -11,7 +10,7 @@ const usage = `Usage, with every service on the database stopped:
 
 /** Checks the rows that grant rights, or takes them as they are. Answers with what was found or done; throws CommandError. */
 export function rights(config: Pick<Config, 'database_file' | 'data_dir' | 'master_key'>, verb: string): string {
-  if (!existsSync(config.database_file)) throw new CommandError(`There is no database ${config.database_file}`)
+  requireDatabase(config)
   const connection = open(config.database_file)
   try {
     const { proof, faults, acceptRights } = secrets(connection)
@@ -42,7 +41,6 @@ if (import.meta.main) {
   runCommand(() => {
     const [verb = '', ...more] = process.argv.slice(2)
     if (!['verify', 'accept'].includes(verb) || more.length > 0) throw new CommandError(usage)
-    const { DATA_DIR, DATABASE_URL, MASTER_KEY } = process.env
-    return rights(readConfig({ DATA_DIR, DATABASE_URL, MASTER_KEY }), verb)
+    return rights(readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY')), verb)
   })
 }

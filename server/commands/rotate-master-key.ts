@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { type Config, keyBytes, readConfig } from '../config.ts'
+import { type Config, keyBytes, readConfig, readSecretFiles } from '../config.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../secrets/master-key.ts'
 import { createVault, type Vault } from '../secrets/vault.ts'
 import type { RightsFault } from '../store/rows.ts'
 import { type Connection, connect, StoreError } from '../store/sqlite/connection.ts'
 import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
-import { CommandError, runCommand } from './command.ts'
+import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 
 /** Keys come from settings and files only: a command line is seen by everybody on the machine. */
 export interface Rotation {
@@ -20,8 +19,8 @@ export interface Rotation {
  * to run it again ends it. Answers with what was done; throws CommandError.
  */
 export function rotateMasterKey({ config, new_key }: Rotation): string {
+  requireDatabase(config)
   const file = config.master_key === undefined ? masterKeyFile(config.data_dir) : undefined
-  if (!existsSync(config.database_file)) throw new CommandError(`There is no database ${config.database_file}`)
   const connection = open(config.database_file)
   try {
     const { proof, reseal } = secrets(connection)
@@ -110,9 +109,9 @@ if (import.meta.main) {
   runCommand(() => {
     if (process.argv.length > 2)
       throw new CommandError('It takes no words: a key on a command line is seen by everybody')
-    const { DATA_DIR, DATABASE_URL, MASTER_KEY, NEW_MASTER_KEY, NODE_ENV } = process.env
-    const config = readConfig({ DATA_DIR, DATABASE_URL, MASTER_KEY })
-    const production = NODE_ENV === 'production'
+    const { NEW_MASTER_KEY } = { ...process.env, ...readSecretFiles(process.env, ['NEW_MASTER_KEY']) }
+    const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'))
+    const production = process.env.NODE_ENV === 'production'
     if (production && config.master_key === undefined) throw new CommandError('MASTER_KEY must be set')
     return rotateMasterKey({ config: { ...config, production }, new_key: readNewKey(NEW_MASTER_KEY) })
   })

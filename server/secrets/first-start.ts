@@ -33,6 +33,16 @@ export function readSecrets(config: Config): Secrets {
   return secrets
 }
 
+/** As `readSecrets`, for an operator's command on a database that exists: it needs no API key, and creates no file. */
+export function readMasterKey(config: Config): Omit<Secrets, 'api_key' | 'api_key_file'> {
+  const warnings = checkPrivacy(config)
+  if (config.master_key !== undefined) return { master_key: config.master_key, master_key_file: undefined, warnings }
+  const file = masterKeyFile(config.data_dir)
+  const master_key = file.read()
+  if (master_key === undefined) throw masterKeyMissing(config, file)
+  return { master_key, master_key_file: file, warnings }
+}
+
 function checkPrivacy({ data_dir, database_file, production }: Config): string[] {
   const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
   const database = ['', '-wal', '-shm'].map((suffix) => `${database_file}${suffix}`)
@@ -44,9 +54,7 @@ function checkPrivacy({ data_dir, database_file, production }: Config): string[]
 function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   const file = masterKeyFile(config.data_dir)
   if (config.master_key === undefined && !file.exists() && existsSync(config.database_file)) {
-    throw new ConfigError(
-      `The database ${config.database_file} is encrypted under a master key: set MASTER_KEY, or put ${file.path} back`,
-    )
+    throw masterKeyMissing(config, file)
   }
   if (config.master_key === undefined) readOrMake(file.path, () => randomBytes(32).toString('hex'))
   const own = config.master_key === undefined ? { master_key: file.read() as Buffer, master_key_file: file } : undefined
@@ -59,13 +67,16 @@ function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   return { api_key, api_key_file, ...keys }
 }
 
+const masterKeyMissing = ({ database_file }: Config, { path }: MasterKeyFile) =>
+  new ConfigError(`The database ${database_file} is encrypted under a master key: set MASTER_KEY, or put ${path} back`)
+
 /**
  * Unlocks the database, and has its rows that grant rights checked from here on. A change of the master key that was cut short
  * after its commit is ended here. `first_sealed`: how many rows have got their first MAC. Throws ConfigError.
  */
 export function openVault(
   store: Store,
-  { master_key, master_key_file }: Secrets,
+  { master_key, master_key_file }: Pick<Secrets, 'master_key' | 'master_key_file'>,
   report: (fault: RightsFault) => void,
 ): { vault: Vault; first_sealed: number } {
   let unlocked: Unlocked | undefined

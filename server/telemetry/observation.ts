@@ -90,11 +90,12 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
   }
 }
 
-async function createTracing({ traces_url: url, otel_service_name: service_name }: Config, { operations }: Observed) {
+async function createTracing(config: Config, { operations }: Observed) {
+  const { traces_url: url, traces_headers: headers, otel_service_name: service_name } = config
   if (url === undefined) return undefined
   const { createTraces } = await import('./traces.ts')
   const paths = new Map(operations.map(({ id, path }) => [id, path]))
-  return createTraces({ url, service_name, routeOf: (operation) => paths.get(operation) })
+  return createTraces({ url, headers, service_name, routeOf: (operation) => paths.get(operation) })
 }
 
 /** Names the settings, because the API's own address may be in use too. */

@@ -27,6 +27,7 @@ export interface Traces {
 export interface TracesDependencies {
   /** The OTLP over HTTP endpoint. */
   url: string
+  headers: Record<string, string>
   service_name: string
   /** The path of an operation in the contract. */
   routeOf(operation: string): string | undefined
@@ -42,8 +43,8 @@ const max_queue = 2_048
 const export_timeout_ms = 3_000
 
 /** Spans of requests, calls to nodes and delivery attempts. Attributes are named by OpenTelemetry's semantic conventions. */
-export function createTraces({ url, service_name, routeOf }: TracesDependencies): Traces {
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: export_timeout_ms })
+export function createTraces({ url, headers, service_name, routeOf }: TracesDependencies): Traces {
+  const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: export_timeout_ms })
   const options = { maxQueueSize: max_queue, exportTimeoutMillis: export_timeout_ms }
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service_name }),

@@ -1,0 +1,72 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runCommand } from '../support/command.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+const commands: [string, string[]][] = [
+  ['api-key', ['list']],
+  ['api-key', ['create', '--name', 'first', '--scope', 'sign']],
+  ['audit', ['verify']],
+  ['backup', [join(tmpdir(), 'never-written.sqlite')]],
+  ['rotate-master-key', []],
+  ['rights', ['verify']],
+  ['rights', ['accept']],
+]
+
+test.each(commands)(
+  '%s %j with a wrong DATA_DIR names the database it looked for and creates nothing',
+  async (name, parameters) => {
+    const folder = temporaryFolder()
+    for (const DATA_DIR of [folder, join(folder, 'missing')]) {
+      const end = await runCommand(name, parameters, { DATA_DIR })
+      expect.soft(end).toMatchObject({ code: 1, out: '' })
+      expect
+        .soft(end.err)
+        .toContain(`There is no database ${join(DATA_DIR, 'relayer.sqlite')}: check DATA_DIR and DATABASE_URL\n`)
+      expect.soft(end.err).not.toMatch(/\n\s+at /)
+    }
+    expect(readdirSync(folder)).toEqual([])
+  },
+)
+
+test('api-key creates no key file: without the master key it is refused, and it needs no API key', async () => {
+  const service = await startTestService()
+  await service.close()
+  const DATA_DIR = service.data_dir
+  rmSync(join(DATA_DIR, 'api-key'))
+  expect(await runCommand('api-key', ['list'], { DATA_DIR })).toMatchObject({ code: 0 })
+  rmSync(join(DATA_DIR, 'master-key'))
+  const refused = await runCommand('api-key', ['list'], { DATA_DIR })
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('set MASTER_KEY') })
+  expect(readdirSync(DATA_DIR).filter((file) => file.endsWith('-key'))).toEqual([])
+})
+
+test('commands read their secret settings from files too', async () => {
+  const secrets = temporaryFolder()
+  const secret = (name: string, value: string) => {
+    const file = join(secrets, name)
+    writeFileSync(file, `${value}\n`)
+    return file
+  }
+  const MASTER_KEY = 'a1'.repeat(32)
+  const service = await startTestService({ MASTER_KEY })
+  await service.close()
+  const settings = {
+    DATABASE_URL_FILE: secret('database', join(service.data_dir, 'relayer.sqlite')),
+    MASTER_KEY_FILE: secret('old', MASTER_KEY),
+  }
+  const NEW_MASTER_KEY_FILE = secret('new', 'b2'.repeat(32))
+  expect(await runCommand('api-key', ['list'], settings)).toMatchObject({ code: 0 })
+  const both = await runCommand('rotate-master-key', [], {
+    ...settings,
+    NEW_MASTER_KEY_FILE,
+    NEW_MASTER_KEY: 'c3'.repeat(32),
+  })
+  expect(both).toMatchObject({ code: 1, err: expect.stringContaining('NEW_MASTER_KEY and NEW_MASTER_KEY_FILE') })
+  expect(await runCommand('rotate-master-key', [], { ...settings, NEW_MASTER_KEY_FILE })).toMatchObject({ code: 0 })
+  const after = { ...settings, MASTER_KEY_FILE: NEW_MASTER_KEY_FILE }
+  expect(await runCommand('rights', ['verify'], after)).toMatchObject({ code: 0 })
+  expect(await runCommand('audit', ['verify'], after)).toMatchObject({ code: 0 })
+})
