@@ -12,7 +12,8 @@ const measured_ms = 5_000
 /** For one relayer that waits on a network with blocks of half a second. */
 const max_calls_per_s = 60
 const max_sends_each = 3
-const max_block_ms = 100
+/** The service and its client share a process here: an order of magnitude, below 15 s that one turn took once. */
+const max_block_ms = 500
 
 /** Every node refuses, as if for good, whatever is sent; the withdrawal too. */
 export async function refusedWithdrawal(rig: Rig, account: Account): Promise<Outcome> {

@@ -25,7 +25,7 @@ export async function judge(world: World, history: History, policies: RelayerPol
     ...signedTwice(history, [...signed.values()], idOf),
     ...paidWrong(world, history, rows, idOf),
     ...unasked(history, rows, [...signed.values()], world),
-    ...tooExpensive(history, [...signed.values()]),
+    ...tooExpensive(history, [...signed.values()], world),
     ...overLimit(world, history, policies, idOf),
     ...history.internal_errors.map((message) => `internal error: ${message}`),
     ...history.unfinished.map(
@@ -46,11 +46,12 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
 }
 
 /** Each transaction moves what was asked at most once, and its row says whether it did. */
-function paidWrong({ chain, address }: World, history: History, rows: Transaction[], idOf: Names): string[] {
+function paidWrong({ chain, address, nodes }: World, history: History, rows: Transaction[], idOf: Names): string[] {
   const paid = chain.mined().filter(({ transaction }) => transaction.from === address && transaction.to !== address)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
   const byId = Map.groupBy(own, ({ transaction }) => idOf.get(transaction.value))
   const wrong: string[] = []
+  const hasHonestNodes = nodes.urls.length > 1
   for (const { transaction } of byId.get(undefined) ?? []) wrong.push(`unknown payment of ${transaction.value}`)
   for (const row of rows) {
     const payments = byId.get(row.id) ?? []
@@ -63,39 +64,54 @@ function paidWrong({ chain, address }: World, history: History, rows: Transactio
     if (status === 'confirmed' && isPaid && payments[0]?.transaction.value !== BigInt(value)) {
       wrong.push(`the row says ${value}, and the chain moved ${payments[0]?.transaction.value}: ${row.id}`)
     }
+    if (status === 'failed' && hasHonestNodes && /refused it/.test(status_reason ?? '')) {
+      wrong.push(`failed, though most nodes would take it: ${row.id} (${status_reason})`)
+    }
     if (status === 'canceled' && !history.asked.get(row.id)?.may_end_withdrawn)
       wrong.push(`canceled unasked: ${row.id}`)
   }
   return wrong
 }
 
-/** Self-transfers are signed for withdrawals that somebody asked for, and for nonces that somebody else gave back. */
+/**
+ * Self-transfers are signed for withdrawals that somebody asked for, and for nonces that somebody else gave back. One at a nonce
+ * that somebody else has used can never be paid.
+ */
 function unasked(history: History, rows: Transaction[], signed: SignedTransaction[], { address }: World): string[] {
   const rowAt = new Map(rows.map((row) => [row.nonce, row]))
   const selfTransfers = new Set(
     signed.filter(({ to, value }) => to === address && value === 0n).map(({ nonce }) => nonce),
   )
+  const used = new Set([...history.foreign.values()].map(({ nonce }) => nonce))
   const wrong = [...selfTransfers].filter((nonce) => {
+    if (used.has(nonce)) return false
     const row = rowAt.get(nonce)
     const asked = row && history.asked.get(row.id)
-    return asked ? !asked.may_end_withdrawn && row.status !== 'failed' : !history.was_foreign_removed
+    // One that was signed while every node refused the original, which was mined after all, is not paid.
+    if (asked) return !asked.may_end_withdrawn && !fair.has(row.status)
+    return !history.was_foreign_removed && !history.was_lie_healed
   })
   return wrong.length === 0
     ? []
     : [`unasked self-transfers: ${wrong.length}, at nonces ${wrong.slice(0, 20).join(', ')}`]
 }
 
-/** No signature pays more than the policy's multiple of the market, unless the caller gave its price. */
-function tooExpensive(
-  { peak_base_fee, given_price, was_price_lie_told }: History,
-  signed: SignedTransaction[],
-): string[] {
+/**
+ * No signature pays more than the policy's multiple of the market, unless the caller gave its price. A cancellation pays a tenth
+ * more than what it replaces, so that nodes take it.
+ */
+function tooExpensive(history: History, signed: SignedTransaction[], { address }: World): string[] {
+  const { peak_base_fee, given_price, was_price_lie_told } = history
   if (was_price_lie_told) return []
   const market = 2n * peak_base_fee + 1_000_000_000n
-  const bound = highestOf([market * default_multiple, (given_price * given_percent) / 100n])
-  const highest = highestOf(signed.map(({ max_fee }) => max_fee))
+  const given = (given_price * given_percent) / 100n
+  const wrong = signed.filter(({ to, max_fee }) => {
+    const percent = to === address ? 110n : 100n
+    return max_fee > given && max_fee * 100n > market * default_multiple * percent
+  })
+  const highest = highestOf(wrong.map(({ max_fee }) => max_fee))
   const times = Number((highest * 100n) / market) / 100
-  return highest > bound ? [`too expensive: ${highest} wei a unit is ${times} times the market`] : []
+  return wrong.length > 0 ? [`too expensive: ${highest} wei a unit is ${times} times the market`] : []
 }
 
 /** What was moved of what was accepted within any day stays below the limit. */
@@ -115,3 +131,5 @@ function overLimit({ chain }: World, history: History, policies: RelayerPolicies
 }
 
 const highestOf = (amounts: bigint[]) => amounts.sort((a, b) => (a < b ? 1 : -1))[0] ?? 0n
+
+const fair: ReadonlySet<string> = new Set(['failed', 'confirmed'])

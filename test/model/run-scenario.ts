@@ -1,7 +1,6 @@
 import { type RelayerClient, RelayerError, type RelayerPoliciesInput, type Transaction } from '../../client/index.ts'
 import { parse, type SignedTransaction } from './chain.ts'
 import { judge } from './judge.ts'
-import { lies } from './misbehavior.ts'
 import { confirmations, type Scenario, type Step } from './steps.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -21,8 +20,8 @@ export interface History {
   /** A nonce that was used elsewhere was free again later. */
   was_foreign_removed: boolean
   was_price_lie_told: boolean
-  /** The only node lied, so that nothing that it says of receipts can be checked. */
-  did_only_node_lie: boolean
+  /** An operator asked to heal while the only node lied: then its count is believed on request. */
+  was_lie_healed: boolean
   peak_base_fee: bigint
   /** The highest price that a caller gave, in wei. */
   given_price: bigint
@@ -44,23 +43,24 @@ const gwei = 10n ** 9n
 const receiver = `0x${'5a'.repeat(20)}`
 const someone = `0x${'0e'.repeat(20)}`
 const block_ms = 2_000
+const starved_ms = 60_000
 const tip = gwei
 
 /** Carries out the steps against a fresh service, ends all faults, waits for the end of what was accepted, and judges. */
-export async function runScenario({ nodes, seed, steps }: Scenario): Promise<Result> {
+export async function runScenario({ nodes, shares_key, seed, steps }: Scenario): Promise<Result> {
   const world = await openWorld({ nodes, confirmations, policies, seed })
   const history: History = {
     asked: new Map(),
     foreign: new Map(),
     was_foreign_removed: false,
     was_price_lie_told: false,
-    did_only_node_lie: false,
+    was_lie_healed: false,
     peak_base_fee: world.chain.prices.base_fee,
     given_price: 0n,
     internal_errors: [],
     unfinished: [],
   }
-  const act = createActor(world, history, nodes)
+  const act = createActor(world, history, nodes, shares_key)
   try {
     for (const step of steps) {
       await act(step)
@@ -77,10 +77,16 @@ export async function runScenario({ nodes, seed, steps }: Scenario): Promise<Res
   }
 }
 
-function createActor(world: World, history: History, node_count: number): (step: Step) => Promise<void> {
+function createActor(
+  world: World,
+  history: History,
+  node_count: number,
+  shares_key: boolean,
+): (step: Step) => Promise<void> {
   const { chain, nodes, relayer_id, address, ask } = world
   const path = { relayer_id }
   let values = 0
+  let isOnlyNodeLying = false
 
   const nextValue = () => {
     values += 1
@@ -129,6 +135,7 @@ function createActor(world: World, history: History, node_count: number): (step:
   }
 
   async function foreign(where: 'block' | 'pool', ahead: number): Promise<void> {
+    if (!shares_key) return
     const nonce = chain.stateOf(address).nonce + (where === 'block' ? 0 : ahead)
     const transaction = parse(await signForeign(world, nonce))
     history.foreign.set(transaction.hash, transaction)
@@ -138,12 +145,11 @@ function createActor(world: World, history: History, node_count: number): (step:
 
   async function reorganize(step: Step & { do: 'reorg' }): Promise<void> {
     // With a nonce that was used elsewhere, and then was not, beyond all confirmations nobody can be right.
-    const depth =
-      history.foreign.size > 0 || step.outcome === 'rival' ? Math.min(step.depth, confirmations - 1) : step.depth
+    const depth = shares_key ? Math.min(step.depth, confirmations - 1) : step.depth
     const kept = Math.max(0, chain.blocks().length - 1 - depth)
     const first = chain.stateOf(address, chain.blocks()[kept]).nonce
     const rivals: SignedTransaction[] = []
-    if (step.outcome === 'rival' && first < chain.stateOf(address).nonce)
+    if (shares_key && step.outcome === 'rival' && first < chain.stateOf(address).nonce)
       rivals.push(parse(await signForeign(world, first)))
     for (const rival of rivals) history.foreign.set(rival.hash, rival)
     const removed = chain.reorganize(depth, step.outcome === 'drop', rivals)
@@ -181,6 +187,7 @@ function createActor(world: World, history: History, node_count: number): (step:
         return tolerant((client) => client.patch('/api/v1/relayers/{relayer_id}', { path, body }))
       }
       case 'heal':
+        history.was_lie_healed ||= isOnlyNodeLying
         return tolerant((client) => client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path }))
       case 'drain':
         return chain.setBalance(address, 0n)
@@ -189,6 +196,7 @@ function createActor(world: World, history: History, node_count: number): (step:
       case 'drop_pool':
         return chain.pool.clear()
       case 'honest':
+        isOnlyNodeLying = false
         return allNodes(undefined)
       case 'foreign':
         return foreign(step.where, step.ahead)
@@ -198,13 +206,19 @@ function createActor(world: World, history: History, node_count: number): (step:
           await world.pass(block_ms, 2)
         }
         return
+      case 'starve':
+        for (let block = 0; block < step.blocks; block += 1) {
+          chain.mine(0)
+          await world.pass(starved_ms, 1)
+        }
+        return
       case 'reorg':
         return reorganize(step)
       case 'trouble':
         return allNodes(step.name)
       case 'lie':
         if (step.name.includes('price')) history.was_price_lie_told = true
-        if (node_count === 1 && step.name in lies) history.did_only_node_lie = true
+        isOnlyNodeLying = node_count === 1
         return nodes.setManner(0, step.name)
       case 'base_fee':
         chain.prices.base_fee = BigInt(step.gwei) * gwei

@@ -29,12 +29,33 @@ export const modelFaults: Record<string, ModelFault> = {
     instead: 'if (amount > left * 1_000_000n + 10n ** 20n) return',
     caught_by: ['over the limit'],
   },
-  /** The raise of a price has no bound and no cause. */
-  'price-runs-away': {
-    file: 'server/evm/fees.ts',
-    text: 'const bump_percent = 110n',
-    instead: 'const bump_percent = 1_000n',
+  /** A price is raised whatever the market asks. */
+  'multiple-forgotten': {
+    file: 'server/sending/signing.ts',
+    text: 'if (slow && fees.isAbove(',
+    instead: 'if (false && fees.isAbove(',
     caught_by: ['too expensive'],
+  },
+  /** The counter follows the first false count. */
+  'count-believed': {
+    file: 'server/sending/nonce-evidence.ts',
+    text: 'if (head - doubt.from_block < doubt_blocks) return undefined',
+    instead: "return raise(counted, 'a count', false)",
+    caught_by: ['unasked self-transfers', 'unfinished'],
+  },
+  /** Nobody looks at what was confirmed. */
+  'confirmed-forgotten': {
+    file: 'server/sending/reorganized.ts',
+    text: 'if (!newest || newest.number < from) return false',
+    instead: 'if (from < 1e9) return false',
+    caught_by: ['confirmed', 'canceled', 'failed', 'expired', 'paid 2 times'],
+  },
+  /** What has lost its block is never sent again. */
+  'mined-forgotten': {
+    file: 'server/sending/state.ts',
+    text: "replaced ? { do: 'return' } : { do: 'rest' }",
+    instead: "replaced && false ? { do: 'return' } : { do: 'rest' }",
+    caught_by: ['unfinished'],
   },
 }
 

@@ -10,6 +10,8 @@ export type Step =
   /** Somebody else uses the key, at the chain's next nonce or the one after it. */
   | { do: 'foreign'; where: 'block' | 'pool'; ahead: number }
   | { do: 'mine'; blocks: number; limit: number }
+  /** As many blocks, a minute apart, that take nothing of the pool. */
+  | { do: 'starve'; blocks: number }
   | { do: 'reorg'; depth: number; outcome: 'return' | 'drop' | 'rival' }
   /** Every node. */
   | { do: 'trouble'; name: string }
@@ -24,6 +26,8 @@ export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
 
 export interface Scenario {
   nodes: number
+  /** Whether somebody else uses the key; then no reorganization is deeper than the confirmations. */
+  shares_key: boolean
   seed: number
   steps: Step[]
 }
@@ -78,7 +82,8 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
     [1, record('drain')],
     [2, record('fund')],
     [2, record('drop_pool')],
-    [2, record('reorg', { depth: depths, outcome })],
+    [1, record('starve', { blocks: oneOf(10, 60) })],
+    [4, record('reorg', { depth: depths, outcome })],
     [2, record('base_fee', { gwei: oneOf(1, 10, 20, 100) })],
     [3, record('trouble', { name: namesOf(troubles) })],
     [3, record('honest')],
@@ -92,6 +97,7 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
 export const scenario = (allowed: Allowed, max_steps = 40): Arbitrary<Scenario> =>
   fc.record({
     nodes: oneOf(1, 3),
+    shares_key: allowed.foreign ? fc.boolean() : fc.constant(false),
     seed: fc.integer({ min: 1, max: 0x7fffffff }),
     steps: fc.array(stepOf(allowed), { minLength: 12, maxLength: max_steps, size: 'max' }),
   })

@@ -115,7 +115,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
       now: clock.now,
       elapsed: clock.elapsed,
       contract: await compiledContract(),
-      logger: pino({ level: 'silent' }),
+      logger: pino({ level: process.env.MODEL_LOG ?? 'silent' }),
       openPost: nodes.openPost(() => life.dead),
     })
     const client = createRelayerClient({
