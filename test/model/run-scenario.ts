@@ -280,12 +280,12 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
     return true
   }
 
-  for (const { rounds, ms } of endings) if (!(await waitInVain(rounds, ms))) return
-  // Only a disabled relayer waits for its operator.
-  const { data: relayer } = await ask((client) => client.get('/api/v1/relayers/{relayer_id}', { path }))
-  if (!relayer.system_disabled) return
-  await act({ do: 'heal' })
-  for (const { rounds, ms } of endings) if (!(await waitInVain(rounds, ms))) return
+  for (const { rounds, ms } of endings) {
+    if (!(await waitInVain(rounds, ms))) return
+    // Only a disabled relayer waits for its operator.
+    const { data: relayer } = await ask((client) => client.get('/api/v1/relayers/{relayer_id}', { path }))
+    if (relayer.system_disabled) await act({ do: 'heal' })
+  }
 }
 
 const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
