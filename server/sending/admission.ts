@@ -3,7 +3,7 @@ import { checkPolicies } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Tier } from './dependencies.ts'
 
-/** What a request asks for, in the one form of each value: lower case addresses and bytes, decimal strings. */
+/** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
 export interface TransactionRequest {
   to: string | null
   value: string
@@ -21,7 +21,7 @@ const transfer_gas = 21_000
 const creation_gas = 32_000
 const word_gas = 2
 
-/** What stands against a transaction that needs no chain to be known, in the order in which it is told. */
+/** The checks that need no chain, in the order in which their failures are reported. */
 export function objections(relayer: RelayerRow, request: TransactionRequest, now: number): ApiError[] {
   const checks = [
     () => checkPause(relayer),
@@ -40,7 +40,7 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
   })
 }
 
-/** Throws ApiError (400, 403) with the first that stands against it. */
+/** Throws ApiError (400, 403) with the first check that fails. */
 export function admit(relayer: RelayerRow, request: TransactionRequest, now: number): void {
   const [first] = objections(relayer, request, now)
   if (first) throw first
@@ -51,8 +51,8 @@ export function checkPause({ paused }: RelayerRow): void {
 }
 
 /**
- * The least gas that a chain takes a transaction with: before anything is executed (Yellow Paper, appendix G; EIP-2028; EIP-3860 for
- * a creation), and for its data in any case (EIP-7623). Nodes take less and drop it when they make a block.
+ * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the floor
+ * for its data (EIP-7623). Some nodes accept such a transaction and drop it when they build a block.
  */
 function checkGas({ to, data, gas_limit }: TransactionRequest) {
   if (gas_limit === null) return

@@ -9,26 +9,26 @@ export interface Broadcast {
 
 export interface BroadcastResult {
   moves: Move[]
-  /** Transactions that can never be sent, and why. */
+  /** Transactions that no node will ever accept, with the reason. */
   hopeless: { row: TransactionRow; reason: string }[]
-  /** Some node, or all, did not take some of it: try again later. */
+  /** Some bytes were not accepted: broadcast them again later. */
   again: boolean
-  /** A nonce was called used: look at the chain now. */
+  /** A node reported a nonce as used: read the chain now. */
   look: boolean
-  /** The lowest nonce for which the node's pool had no room; undefined: it had room for all. */
+  /** The lowest nonce that a node refused because its pool was full; undefined: none. */
   full_at: number | undefined
 }
 
-/** What is known of the relayer while its bytes are handed over. */
+/** The relayer's state during a broadcast. */
 export interface BroadcastState {
-  /** The account's count: the nonce that a block takes next. */
+  /** The account's transaction count on chain: the nonce that a block accepts next. */
   next: number
   cap: bigint | undefined
   /** Every endpoint gets the bytes. */
   everywhere: boolean
 }
 
-/** What a node's answer to signed bytes means for their transaction. */
+/** The meaning of a node's answer to signed bytes. */
 type Verdict = 'taken' | 'used' | 'hopeless' | 'contested' | 'cheap' | 'later'
 
 const verdictOf: Record<string, Verdict> = {
@@ -41,17 +41,20 @@ const verdictOf: Record<string, Verdict> = {
   rejected: 'hopeless',
 }
 
-/** How soon another price is tried for a version that a node finds too cheap, while it has an older one. */
+/** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
 const reprice_soon_ms = 5_000
 const max_text_length = 900
 
-/** A batch's worth: a node that gets several batches at once may see later nonces first. The bytes are hex on their way. */
+/**
+ * One JSON-RPC batch: a node that gets several batches at once may see later nonces first. In a request the bytes are hex, which
+ * doubles their size.
+ */
 const max_at_once = 100
 const max_bytes_at_once = 192 * 1024
 
 type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'kindOf' | 'now'>
 
-/** Hands signed, durable bytes to the nodes, in the order of their nonces. */
+/** Sends signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
   dependencies: BroadcastDependencies,
   chain: NetworkClient['chain'],
@@ -79,7 +82,7 @@ function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
   return raws
 }
 
-/** Adds to the result what an answer means. */
+/** Adds the consequences of an answer to the result. */
 async function judge(
   dependencies: BroadcastDependencies,
   chain: NetworkClient['chain'],
@@ -108,9 +111,9 @@ async function judge(
       const wait: Wait = isCapped
         ? {
             waiting_for: 'price_cap',
-            text: `the policy gas_price_cap (${state.cap}) is below the price that the chain asks: ${told}`,
+            text: `the policy gas_price_cap (${state.cap}) is below the price that the chain requires: ${told}`,
           }
-        : { waiting_for: 'base_fee', text: `its price is below the price that the chain asks: ${told}` }
+        : { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${told}` }
       const set = {
         reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + reprice_soon_ms),
       }
@@ -118,7 +121,7 @@ async function judge(
       break
     }
     case 'hopeless':
-      // A withdrawal cannot be withdrawn again: it waits, and is handed over less and less often.
+      // A withdrawal cannot be withdrawn: it waits, and is broadcast again at growing intervals.
       if (row.intent === 'send') result.hopeless.push({ row, reason: `A node refused it: ${told}` })
       else result.moves.push(...waitMoves(row, attempt, refusal(told), told, state.next))
       break
@@ -133,11 +136,11 @@ const refusal = (told: string): Wait => ({ waiting_for: 'node', text: `nodes ref
 
 function laterWait(kind: string | undefined, told: string): Wait {
   if (kind === 'unreachable') return { waiting_for: 'unreachable', text: told }
-  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance does not suffice: ${told}` }
+  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${told}` }
   return refusal(told)
 }
 
-/** Reasons that do not hold any more when a node takes the bytes; what a policy leaves no room for is for pricing to say. */
+/** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
 const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
 
 function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
@@ -152,9 +155,9 @@ function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: 
 }
 
 /**
- * "Replacement underpriced" is said of any bytes that a node has with our nonce: only the hashes of all that we signed tell
- * whether they are ours. Own bytes that a node has must be outbid by 10 %; where these bytes are not enough, they are signed
- * anew at once. Another's are not outbid: nothing signed by us proves that it is there.
+ * Handles "replacement underpriced": the node has another transaction with this nonce. The hashes of all attempts show whether it is
+ * one of ours. If it is, the transaction is signed again at once for at least 10 % more. If it is unknown, it is not outbid, because
+ * nothing proves that it exists.
  */
 async function contestedMoves(
   dependencies: BroadcastDependencies,
@@ -188,8 +191,8 @@ async function contestedMoves(
 }
 
 /**
- * Says why a transaction waits, when that is news: another reason, or other figures where it is the next. Of those behind it an
- * outage is not written down: they wait for the next.
+ * Records why a transaction waits, when the reason has changed; for the first in line also when its figures have changed. For later
+ * transactions an outage is not recorded, because they wait for the first.
  */
 function waitMoves(
   row: TransactionRow,

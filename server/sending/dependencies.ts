@@ -30,18 +30,18 @@ export interface SendingDependencies {
   fees: Fees
   seal: typeof seal
   readSigned: typeof readSigned
-  /** What a node's error means for a transaction; `unreachable` when no node answered; undefined: it is no node's error. */
+  /** The kind of a node's error (evm/rpc-error.ts); `unreachable` when no node answered; undefined: not a node's error. */
   kindOf(error: unknown): string | undefined
-  /** The chain id that all nodes of the network have, when that is the wrong one. */
+  /** The chain id of the network's nodes, when all of them are on the wrong chain. */
   wrongChain(error: unknown): bigint | undefined
   makeId(): string
-  /** Milliseconds of the epoch. */
+  /** The wall clock: milliseconds since the Unix epoch. */
   now(): number
-  /** Milliseconds, never going back. */
+  /** A monotonic clock in milliseconds. */
   elapsed(): number
 }
 
-/** The prices in a row, or in an attempt; undefined when it has none yet. */
+/** The prices of a row or an attempt, in wei per unit of gas; undefined when it has none yet. */
 export function pricesOf(row: {
   gas_price: string | null
   max_fee_per_gas: string | null
@@ -65,8 +65,8 @@ export const priceColumns = (prices: Prices) => ({
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
 
 /**
- * The highest prices of all that a node has for this transaction at its nonce: a replacement must pay 10 % more. Undefined when
- * no node is known to have any: then nothing is replaced, and any price will do.
+ * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no node
+ * has accepted any: then any price is possible.
  */
 export function highestTaken(
   attempts: Pick<AttemptRow, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],

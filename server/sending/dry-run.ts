@@ -15,7 +15,7 @@ export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 
 
 const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
-/** Goes the way of sending up to its commit, and gathers what stands against it instead of stopping at the first. */
+/** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export function createDryRun({
   store,
   fees,

@@ -5,24 +5,24 @@ type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
 
 export interface Funds {
   balance: bigint
-  /** What all that is accepted and unfinished, and a new transaction, may cost together. */
+  /** The most that all unfinished transactions and a new one may cost together, in wei. */
   funds: bigint
   account: Account
 }
 
 export interface FundsReader {
-  /** The funds by a balance that is remembered for a second; `remembered`: the object of `Reach.funds`, `before`: from before it. */
+  /** The funds from a balance that is cached for a second. `remembered`: the result of `NetworkClient.funds`. `before`: `released` before it. */
   byMemory(relayer: RelayerRow, remembered: { balance: bigint }, before: Account): Promise<Funds>
-  /** The funds by the balance of now. */
+  /** The funds from the current balance. */
   byChain(relayer: RelayerRow, chain: NetworkClient['chain']): Promise<Funds>
 }
 
 /**
- * What an account can spend. What is mined leaves the balance before its receipt is seen, and the reserved sum after it: in between it
- * must not count twice, and a balance from before must not count what was spent since.
+ * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt is
+ * seen. In between it must not count twice, and a cached balance must not include amounts that were spent since.
  */
 export function createFundsReader(store: SendingDependencies['store']): FundsReader {
-  /** The sum of all that was released, from before a remembered balance was read. */
+  /** The account's `released` sum from before a cached balance was read. */
   const releasedBefore = new WeakMap<object, bigint>()
 
   return {
@@ -37,7 +37,7 @@ export function createFundsReader(store: SendingDependencies['store']): FundsRea
 
     async byChain({ chain_id, address }, chain) {
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
-      // Read in one turn of the event loop, so that nothing is in both or in neither.
+      // Both are read in one turn of the event loop, so that no amount is in both or in neither.
       const [unseen, account] = await Promise.all([
         store.reservedBelow({ chain_id, address }, latest),
         store.getAccount(chain_id, address),

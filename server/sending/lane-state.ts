@@ -1,46 +1,46 @@
 import type { NetworkClient } from './dependencies.ts'
 
 /**
- * What a relayer's lane remembers between two rounds. All of it can be found out again from the store and the chain; nothing of
- * it is needed to be right, only to be quick. Its times are milliseconds of the clock that never goes back.
+ * The state of a relayer's lane between two rounds. It is a cache: all of it can be rebuilt from the store and the chain. Times are
+ * milliseconds of the monotonic clock.
  */
 export interface LaneState {
-  /** The newest block that was seen, and the account's count at it. */
+  /** The newest block that was seen, and the account's transaction count at it. */
   head: Head | undefined
   latest: number
-  /** When the chain is to be looked at again. */
+  /** When to read the chain again. */
   look_at: number
-  /** When what no node has taken is to be handed over again. */
+  /** When to broadcast again the bytes that no node has accepted. */
   retry_at: number
   retry_ms: number
   failure_ms: number
-  /** Blocks in which none of ours was, and how many of them to bear before all is handed over again. */
+  /** Consecutive blocks without a transaction of ours, and how many of them cause the next rebroadcast of all. */
   idle_blocks: number
   patience: number
-  /** All that is signed is to be handed over again: after a start nobody knows what the nodes still have. */
+  /** Broadcast all signed transactions again. True after a start, when it is unknown which of them the nodes still have. */
   resend: boolean
-  /** What is in a block is to be looked up again: after a start, too, nobody knows whether the block is still in the chain. */
+  /** Look up mined transactions again. True after a start, when it is unknown whether their blocks are still in the chain. */
   recheck: boolean
-  /** What was handed over in this round already. */
+  /** Transactions that were broadcast in this round. */
   handed: Set<number>
-  /** How often in a row a node has answered from a time before. */
+  /** Consecutive answers from nodes that lag behind. */
   lags: number
-  /** By transaction that is with a node: in how many blocks it was not. */
+  /** By transaction that a node has: how many blocks left it out. */
   left_out: Map<number, LeftOut>
-  /** How many nonces beyond the chain's the nodes are thought to have room for. */
+  /** The window: how many nonces beyond the account's count may be broadcast, by the estimated room in the nodes' pools. */
   window: number
-  /** The window as of the last block that mined something; it grows when nothing was refused since. */
+  /** The window at the last block that mined a transaction. It grows when nothing was refused since. */
   was_full: boolean
-  /** How often in a row the chain was looked at again at once, without a new block in between. */
+  /** Consecutive immediate reads of the chain without a new block in between. */
   hurried: number
-  /** Nonces that were left open below a signed one. */
+  /** The number of open gaps below a signed nonce. */
   gaps: number
-  /** Since when nothing is unfinished, and what was confirmed is only watched. */
+  /** Since when no transaction is unfinished and confirmed ones are only watched for reorganizations. */
   rest_since: number | undefined
 }
 
 interface LeftOut {
-  /** Of the bytes that were signed last. */
+  /** Of the newest attempt. */
   hash: string | null
   payable: boolean
   blocks: number
@@ -54,7 +54,7 @@ export interface Head {
 
 export const first_retry_ms = 500
 export const max_retry_ms = 10_000
-/** How many nonces beyond the chain's may be with the nodes at most; what is accepted beyond waits, unsigned, in order. */
+/** The largest window: accepted transactions with nonces beyond it wait unsigned, in order. */
 export const max_window = 600
 const max_patience = 64
 const min_look_ms = 100
@@ -86,28 +86,28 @@ export const newLaneState = (): LaneState => ({
   rest_since: undefined,
 })
 
-/** A fifth of a block's time: a block is seen soon, and a wait costs few calls. */
+/** A fifth of the block time: new blocks are seen soon, at the cost of few calls. */
 export const lookInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_look_ms), max_look_ms)
 
-/** On a grid of the clock, so that all relayers of a network look at the chain at the same moment: one look serves them all. */
+/** Times are aligned to a grid, so that all relayers of a network read the chain at the same moment and share one request. */
 export function nextLookAt(networkClient: Pick<NetworkClient, 'network'>, elapsed: number): number {
   const interval_ms = lookInterval_ms(networkClient)
   return Math.floor(elapsed / interval_ms + 1.5) * interval_ms
 }
 
-/** What is confirmed is looked at once in two blocks. */
+/** Confirmed transactions are checked every two blocks. */
 export const restInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
   Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_look_ms), max_rest_look_ms)
 
-/** A chain that makes no blocks is not watched for ever. */
+/** Limits the watch in time, for chains that produce no blocks. */
 export const watchLimit_ms = ({ network }: Pick<NetworkClient, 'network'>, blocks: number): number =>
   Math.max(4 * blocks * (network.average_blocktime_ms ?? default_blocktime_ms), min_watch_ms)
 
 /**
- * Takes in what the chain looks like now, and whether the block that was the newest is in it no more. False when that is from
- * before what was seen already (nodes behind one address are not always level) and not to be acted on; should it stay so, it
- * is the truth.
+ * Updates the lane with the chain's head and the account's count, and checks whether the previous head is still in the chain. False
+ * when the answer is older than an earlier one and must be ignored: nodes behind one URL may lag. When older answers persist, they
+ * are accepted.
  */
 export async function takeIn(
   laneState: LaneState,
@@ -137,21 +137,21 @@ export async function takeIn(
   return true
 }
 
-/** The node's pool had no room for this nonce: no more is handed over than it holds. */
+/** A node's pool had no room for this nonce: shrinks the window to the nonces below it. */
 export function narrow(laneState: LaneState, full_at: number): void {
   laneState.window = Math.min(Math.max(full_at - laneState.latest, 1), laneState.window)
   laneState.was_full = true
 }
 
-/** Something was mined: a quarter more is tried, unless the last try was refused. */
+/** After a mined transaction the window grows by a quarter, unless a node refused a nonce since it last grew. */
 function widen(laneState: LaneState): void {
   if (!laneState.was_full) laneState.window = Math.min(laneState.window + Math.ceil(laneState.window / 4), max_window)
   laneState.was_full = false
 }
 
 /**
- * Counts, at a new block, in how many blocks what is with a node could have been and was not: as the next of its account, or,
- * while its price is below the base fee, in any place.
+ * At a new block, counts the blocks that left out a transaction which a node has: those in which it was the account's next one, or in
+ * which its price was below the base fee.
  */
 export function countLeftOut(
   laneState: LaneState,
@@ -168,14 +168,14 @@ export function countLeftOut(
   laneState.left_out = counted
 }
 
-/** Looks at the chain again at once; without a new block in between, later each time. */
+/** Reads the chain again at once; without a new block in between, after growing delays. */
 export function lookSoon(laneState: LaneState, elapsed_ms: number): void {
   const wait_ms = Math.min(min_look_ms * 2 ** (laneState.hurried - 1), max_look_ms)
   laneState.look_at = Math.min(laneState.look_at, laneState.hurried === 0 ? 0 : elapsed_ms + wait_ms)
   laneState.hurried = Math.min(laneState.hurried + 1, max_patience)
 }
 
-/** Whether all is to be handed over again now; the next time comes later each time, until something is mined. */
+/** Whether to broadcast all signed transactions again. The interval grows until a transaction is mined. */
 export function isStalled(laneState: LaneState): boolean {
   if (laneState.idle_blocks < laneState.patience) return false
   laneState.idle_blocks = 0

@@ -2,17 +2,17 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { NetworkClient, OneNode, SendingDependencies } from './dependencies.ts'
 import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
 
-/** A search that takes longer goes on in the background; its result serves the next look. */
+/** A longer search continues in the background, and the next round uses its result. */
 const patience_ms = 2_000
 const first_search_ms = 2_000
 const max_search_ms = 60_000
-/** A search of one endpoint: some dozens of calls. */
+/** The time limit for the search of one endpoint: some dozens of calls. */
 const max_search_of_one_ms = 30_000
-/** For how many blocks a majority must count the same way before it is believed without a signed transaction. */
+/** For how many blocks a majority must report the count before it is accepted without a signed transaction. */
 const doubt_blocks = 3
-/** By how much a majority raises a counter without a signed transaction. */
+/** The most by which a majority raises the nonce counter without a signed transaction. */
 const plausible_step = 64
-/** One endpoint alone proves nothing. */
+/** A single endpoint is not a majority. */
 export const min_witnesses = 2
 const max_remembered = 10_000
 const log_again_ms = 60_000
@@ -22,10 +22,10 @@ type Rival = NonNullable<Awaited<ReturnType<OneNode['findByNonce']>>>
 
 export interface Evidence {
   /**
-   * The account's count on chain that may be acted on, where a node counts more than the service gave. The counter follows a signed
-   * transaction at the nonce before; or a majority of two endpoints or more, over 3 blocks and by at most 64; or a majority on
-   * request. Undefined: nothing is known for certain, and nothing may be signed. What is claimed without such evidence for 3 blocks
-   * disables the relayer.
+   * The account's transaction count on chain that may be used, when a node reports more than the nonce counter. The counter is raised
+   * by a signed transaction at the preceding nonce; by a majority of at least two endpoints over 3 blocks, by at most 64; or by a
+   * majority on request. Undefined: the count is uncertain, and nothing may be signed. A larger count without such evidence for 3
+   * blocks disables the relayer.
    */
   believe(
     relayer: RelayerRow,
@@ -33,9 +33,9 @@ export interface Evidence {
     latest: number,
     isRequested?: boolean,
   ): Promise<number | undefined>
-  /** The transaction that used a nonce, proven by its signed bytes, of whichever endpoint shows it first. */
+  /** The transaction that used a nonce, proven by its signed bytes, from the first endpoint that shows it. */
   findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
-  /** Whether a majority claims a count that nothing proves. */
+  /** Whether a majority reports a count without evidence. */
   isInDoubt(relayer_key: number): boolean
 }
 
@@ -43,7 +43,7 @@ interface EvidenceDependencies extends Pick<SendingDependencies, 'store' | 'elap
   setDisabled(relayer: RelayerRow, reason: string | null): Promise<void>
 }
 
-/** What a majority counts, and nothing proves. */
+/** A count that a majority reports without evidence. */
 interface Doubt {
   from_block: number
   search_at: number
@@ -54,9 +54,9 @@ interface Doubt {
 
 export function createEvidence({ store, elapsed, observer, setDisabled }: EvidenceDependencies): Evidence {
   const doubts = new Map<number, Doubt>()
-  /** Of a burst of requests one asks. */
+  /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
-  /** By relayer: when a false count was logged last. */
+  /** By relayer: when a refused count was last logged. */
   const logged = new Map<number, number>()
 
   async function believe(relayer: RelayerRow, networkClient: Surveyed, latest: number, isRequested = false) {
@@ -94,7 +94,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled }: Eviden
     await searched(doubt, networkClient.each, relayer, counted - 1)
     const { rival } = doubt
     if (rival && rival.nonce >= next_nonce && rival.nonce < counted) {
-      // What a reorganization may take back proves nothing for good.
+      // A transaction that a reorganization may still remove is no permanent proof.
       const isDeep = head - rival.block_number + 1 >= networkClient.network.required_confirmations
       return raise(rival.nonce + 1, `signed transaction ${rival.hash}`, isDeep)
     }
@@ -128,7 +128,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled }: Eviden
     return doubt
   }
 
-  /** Waits for a search a little while, and starts one when none is under way and the time has come. */
+  /** Starts a search when none is running and one is due, and waits for it for a limited time. */
   async function searched(doubt: Doubt, each: OneNode[], relayer: RelayerRow, nonce: number): Promise<void> {
     if (!doubt.search && elapsed() >= doubt.search_at) {
       doubt.search = findRival(each, relayer, nonce)
@@ -160,7 +160,7 @@ async function searchOne(node: OneNode, relayer: RelayerRow, nonce: number): Pro
   return latest > nonce ? node.findByNonce(relayer, nonce, head) : undefined
 }
 
-/** The transactions' receipts that lie deep enough, by every endpoint that has one. */
+/** The receipts of a transaction with enough confirmations, from every endpoint that has one. */
 export async function deepReceipts({ each, network }: Surveyed, hash: string) {
   const answers = await askEach(each, async (node) => {
     const [head, [receipt]] = await Promise.all([node.head(), node.receipts([hash])])
@@ -172,5 +172,5 @@ export async function deepReceipts({ each, network }: Surveyed, hash: string) {
 export const doubted = 'The nodes count'
 
 const explainDoubt = (counted: number, next_nonce: number): string =>
-  `${doubted} ${counted} transactions of this account, and this service gave ${next_nonce} nonces: no signed transaction ` +
-  'proves the difference. Sending has stopped until the nodes count otherwise, or until POST .../nonce/heal accepts their count'
+  `${doubted} ${counted} transactions of this account, but this service has assigned ${next_nonce} nonces, and no signed ` +
+  'transaction proves the difference. Sending is stopped until the counts agree, or until POST .../nonce/heal accepts the count'

@@ -11,12 +11,12 @@ const default_fills_per_hour = 10
 type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
 
 export interface Gaps {
-  /** Nonces from the chain's count on that no transaction holds, below the next one to be given; at most 100. */
+  /** The gaps: nonces from the chain's count to the nonce counter that no transaction holds; at most 100. */
   of(account: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number): Promise<number[]>
   /**
-   * Closes gaps, once a majority of the endpoints confirms the account's count. Unsigned transactions move down and the counter is
-   * lowered. A gap that is left below a signed nonce is filled by a transfer of nothing, as often as the policy
-   * `max_gap_fills_per_hour` allows. Answers how many are left open.
+   * Closes gaps when a majority of the endpoints confirms the account's count. Unsigned transactions move to lower nonces and the
+   * counter is lowered. A gap below a signed nonce is filled by a zero-value transfer to the account itself, within the policy
+   * `max_gap_fills_per_hour`. Resolves to the number of gaps that stay open.
    */
   close(relayer: RelayerRow, networkClient: Pick<NetworkClient, 'each'>, latest: number): Promise<number>
 }
@@ -27,17 +27,17 @@ export function createGaps({
   elapsed,
   observer,
 }: Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'>): Gaps {
-  /** By relayer: when nonces were filled, of the last hour. */
+  /** By relayer: the times of the gap fills of the last hour. */
   const fills = new Map<number, number[]>()
-  /** By relayer: what was logged last. */
+  /** By relayer: the last log line. */
   const told = new Map<number, string>()
 
   async function of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
     const { next_nonce } = await store.getAccount(chain_id, address)
-    // A hole further on shows when what lies before it is mined.
+    // A gap beyond this range is found when the transactions before it are mined.
     const to = Math.min(next_nonce, latest + max_holders)
     const held = new Set((await store.holders(chain_id, address, latest, to, max_holders)).map(({ nonce }) => nonce))
-    // A nonce that was given back in between is no gap: it is the next one.
+    // A nonce that was returned meanwhile is not a gap: the next transaction gets it.
     const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
     const gaps: number[] = []
     for (let nonce = latest; nonce < end && gaps.length < max_gaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
@@ -66,13 +66,13 @@ export function createGaps({
   }
 
   /**
-   * What was given up because its nonce was called used, and is not: a transfer of nothing takes the nonce. Answers how many were
-   * withdrawn.
+   * Reopens transactions that failed because nodes reported their nonces as used, when the nonces are free after all: a zero-value
+   * transfer uses each nonce. Resolves to the number of reopened transactions.
    */
   async function withdraw(relayer: RelayerRow, abandoned: Abandoned[]): Promise<number> {
     const chosen = abandoned.slice(0, allowanceOf(relayer).left)
     if (chosen.length === 0) return 0
-    observer.nonceNoticed?.('abandoned nonces taken', { relayer_id: relayer.id, count: chosen.length })
+    observer.nonceNoticed?.('abandoned nonces filled', { relayer_id: relayer.id, count: chosen.length })
     allowanceOf(relayer).use(chosen.length)
     await store.move(
       chosen.map(({ key, revision, reason }) => ({
@@ -98,7 +98,7 @@ export function createGaps({
     }
   }
 
-  /** Answers how many were filled. */
+  /** Resolves to the number of filled gaps. */
   async function fill(relayer: RelayerRow, gaps: number[]): Promise<number> {
     if (gaps.length === 0) return 0
     const { allowed, left, use } = allowanceOf(relayer)
@@ -134,6 +134,6 @@ const fillerOf = ({ key, id, chain_id, address }: RelayerRow, made_id: string, n
   speed: null,
   valid_until: null,
   intent: 'cancel' as const,
-  status_reason: 'Fills a nonce that no transaction held',
+  status_reason: 'Fills a nonce gap',
   nonce,
 })

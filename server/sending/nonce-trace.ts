@@ -7,20 +7,20 @@ import { waitColumns } from './wait-reason.ts'
 
 const first_wait_ms = 1_000
 const max_wait_ms = 60_000
-/** For how long every survey must agree that a nonce was used, by nothing that can be found, before its transaction fails. */
+/** For how long every survey must report a nonce as used, by a transaction that cannot be found, before its transaction fails. */
 const give_up_ms = 3_600_000
 const max_at_once = 4
 const max_remembered = 10_000
 const max_renumbered = 2_000
-/** For how many blocks a majority of two endpoints or more must call a nonce used before what was never signed gets another one. */
+/** For how many blocks a majority of at least two endpoints must report a nonce as used before an unsigned transaction gets a new one. */
 const unsigned_blocks = 3
 
 type Surveyed = Pick<NetworkClient, 'each' | 'network'>
 type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
 
-/** One transaction whose nonce is used, by the chain's count, and that has no receipt. */
+/** A transaction without a receipt whose nonce is used by the chain's count. */
 interface Case {
-  /** Since when all surveys say so; undefined: the last one did not. */
+  /** Since when all surveys report this; undefined: the last one did not. */
   since: number | undefined
   from_block: number
   look_at: number
@@ -33,20 +33,20 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
 }
 
 /**
- * Finds out what used the nonces of transactions that have no receipt, by asking every endpoint, in the background: it holds up
- * nothing. A transaction is sent again under another nonce only when
+ * Finds the transactions (rivals) that used the nonces of transactions without a receipt. It asks every endpoint in the background
+ * and delays nothing else. A transaction is sent again with another nonce only when
  * - the rival's signed bytes prove that this account signed them for this nonce,
- * - a majority of all endpoints has the rival deep enough in a block, and none has a receipt of anything signed for the transaction,
- * - and this process has known the transaction from the start: a restored backup's may have been sent already.
- * A rival with the very same content is a copy of this service, and the transaction is taken over. Without proof it waits and says so;
- * after an hour in which every survey agreed that the nonce is used it fails.
+ * - a majority of all endpoints has the rival in a block with enough confirmations, and none has a receipt of one of our attempts,
+ * - and the transaction was accepted after this process started: one from a restored backup may have been sent already.
+ * A rival with the same content was sent by another copy of this service, and its result is taken over. Without proof the transaction
+ * waits; it fails after an hour in which every survey reported the nonce as used.
  */
 export function createTracing({ store, now, elapsed, findRival }: TracingDependencies) {
   const cases = new Map<number, Case>()
   const newestAtStart = store.newestKey()
   let underWay = 0
 
-  /** `changed`: called after a change, later. */
+  /** `changed`: called later, after a row has changed. */
   function trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void {
     const known = caseOf(row.key)
     if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
@@ -54,7 +54,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     underWay += 1
     investigate(relayer, networkClient, row, known)
       .then((isChanged) => isChanged && changed())
-      // An endpoint that fails, or a store that closes, is met again by the next look.
+      // The next round tries again after a failed endpoint or a closed store.
       .catch(() => undefined)
       .finally(() => {
         underWay -= 1
@@ -73,7 +73,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     return made
   }
 
-  /** Whether the row has changed. */
+  /** Resolves to whether the row has changed. */
   async function investigate(
     relayer: RelayerRow,
     networkClient: Surveyed,
@@ -104,7 +104,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     const isAgreed = usedBy >= majorityOf(networkClient.each.length) && networkClient.each.length >= min_witnesses
     if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
       if (head - known.from_block >= unsigned_blocks) {
-        const reason = `Nonce ${nonce} was used elsewhere before this was signed; it has a new one`
+        const reason = `Nonce ${nonce} was used outside this service before this was signed; it has a new nonce`
         return (await store.renumber(row.key, row.revision, reason, [])) !== undefined
       }
     }
@@ -112,7 +112,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     return wait(row)
   }
 
-  /** `succeeded`: how many endpoints say that the rival did not revert. */
+  /** `succeeded`: how many endpoints report that the rival did not revert. */
   async function conclude(
     relayer: RelayerRow,
     row: TransactionRow,
@@ -133,19 +133,19 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
       return isMoved(await store.move([{ key, revision, set: { hash, block_number, block_hash, ...end } }]))
     }
     if (row.intent === 'send' && isNew(row, await newestAtStart)) {
-      const reason = `Nonce ${row.nonce} was used elsewhere by ${hash}; it has a new one`
+      const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service; it has a new nonce`
       return (
         (await store.renumber(key, revision, reason, isSigned ? spendingOf(relayer, { ...row, data }) : [])) !==
         undefined
       )
     }
-    const status_reason = `Not sent: ${hash}, which this service does not know, has used nonce ${row.nonce}`
+    const status_reason = `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
     return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason } }]))
   }
 
   async function wait(row: TransactionRow): Promise<boolean> {
     const text =
-      `the nodes say that nonce ${row.nonce} is used, by no transaction of this service, and none of them shows the ` +
+      `the nodes say that nonce ${row.nonce} is used, but by no transaction of this service, and none of them shows the ` +
       'transaction that used it'
     const set = waitColumns(row, { waiting_for: 'uncertain_nonce', text })
     if (row.status_reason === set.status_reason) return false
@@ -157,21 +157,21 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     const { key, revision, nonce } = row
     cases.delete(key)
     const status_reason =
-      `The nodes say that nonce ${nonce} is used, and none of them shows by which transaction. ` +
-      'Check the chain before you send it again'
-    // A nonce at which nothing was signed is held by nothing.
+      `The nodes say that nonce ${nonce} is used, but none of them shows the transaction that used it. ` +
+      'Check the chain before you send this transaction again'
+    // A transaction that was never signed does not hold its nonce.
     const unsigned = row.hash === null ? { nonce: null } : {}
     return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, ...unsigned } }]))
   }
 
-  /** By request: gives what was never signed, at nonces below the account's count, the next ones. */
+  /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
   async function renumberUnsigned({ key }: RelayerRow, latest: number): Promise<void> {
     for (const row of await store.pending(key, 0, latest, max_renumbered)) {
       if (row.hash !== null || !isNew(row, await newestAtStart)) continue
       await store.renumber(
         row.key,
         row.revision,
-        `Nonce ${row.nonce} is used, and POST .../nonce/heal accepted that`,
+        `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted; it has a new nonce`,
         [],
       )
     }
@@ -180,7 +180,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
   return { trace, renumberUnsigned }
 }
 
-/** Accepted since this process started: no other copy of the database can have sent it. */
+/** Whether it was accepted after this process started: then no other copy of the database can have sent it. */
 const isNew = ({ key }: TransactionRow, newestAtStart: number): boolean => key > newestAtStart
 
 const isMoved = ([row]: (TransactionRow | undefined)[]): boolean => row !== undefined

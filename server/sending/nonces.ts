@@ -5,7 +5,7 @@ import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
 
 const max_compared = 10_000
-const restarted = 'The chain began anew'
+const restarted = 'The chain was restarted'
 
 export interface NonceState {
   next_nonce: number
@@ -17,24 +17,24 @@ export interface NonceState {
 
 type Surveyed = Pick<NetworkClient, 'chain' | 'each' | 'network'>
 
-/** Keeps an account's nonces in the store and on the chain together. A node's answer alone changes nothing. */
+/** Keeps the nonce counter and the chain in agreement. The answer of a single node changes nothing. */
 export interface Nonces {
   /** See `Evidence`. */
   believe: Evidence['believe']
   isInDoubt: Evidence['isInDoubt']
   /**
-   * False when this is another chain than the one that the nonces were used on: then the relayer is disabled, with the reason,
-   * and nothing may be sent. Enables it again when nothing is wrong any more.
+   * False when this is not the chain that the nonces were used on: then the relayer is disabled with the reason, and nothing may be
+   * sent. Enables the relayer again when the cause is gone.
    */
   follow(relayer: RelayerRow, chain: Pick<NetworkClient['chain'], 'blockHash'>, latest: number): Promise<boolean>
-  /** Before a nonce is taken: follows the chain on evidence where it is ahead. False when the relayer is disabled. */
+  /** Called before a nonce is assigned: when the chain is ahead, follows it on evidence. False when the relayer is disabled. */
   compare(relayer: RelayerRow, networkClient: Surveyed, latest: number): Promise<boolean>
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
   /** Closes gaps: see `Gaps`. */
   mend: Gaps['close']
-  /** Finds out in the background what used the nonce of a transaction that has no receipt: see `createTracing`. */
+  /** Finds the transaction that used a nonce, in the background: see `createTracing`. */
   trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void
-  /** By request: asks every endpoint, accepts a majority's count, and closes gaps. */
+  /** On request: asks every endpoint, accepts the count of a majority, and closes gaps. */
   heal(relayer: RelayerRow, networkClient: Surveyed): Promise<void>
   state(
     relayer: RelayerRow,
@@ -78,7 +78,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
       if (latest > next_nonce) {
         const believed = await believe(relayer, networkClient, latest)
-        // Without certainty it is accepted, and waits unsigned.
+        // While the count is uncertain the transaction is accepted and waits unsigned.
         if (believed === undefined) return !relayer.system_disabled
         return nonces.follow(relayer, networkClient.chain, believed)
       }
@@ -119,7 +119,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
         const explanation = 'No node of the network answers. Accepted transactions wait.'
         return { ...base, status: 'unreachable', explanation }
       }
-      // An account at rest has no lane that would have seen it.
+      // An account without unfinished transactions has no lane that would have noticed a restart of the chain.
       if (await store.isSettledFrom(relayer.chain_id, relayer.address, latest)) {
         const genesis = await chain.blockHash(0).catch(() => undefined)
         if (genesis !== undefined && genesis_hash !== null && genesis !== genesis_hash) {
@@ -145,15 +145,14 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
 }
 
 const gap =
-  'No transaction holds these nonces. Unsigned transactions move down to them, and the counter is lowered. Below a signed nonce ' +
-  'they are filled by transfers of nothing, up to the policy max_gap_fills_per_hour.'
+  'No transaction holds these nonces. Unsigned transactions move to lower nonces, and the counter is lowered. Gaps below a signed ' +
+  'nonce are filled by zero-value transfers, up to the policy max_gap_fills_per_hour.'
 
 const explainAhead = (latest: number): string =>
-  `A node says that nonces up to ${latest - 1} are used. The counter follows a signed transaction that proves it, or a majority ` +
-  'of two endpoints or more over 3 blocks, or POST .../nonce/heal.'
+  `A node says that nonces up to ${latest - 1} are used. The counter is raised by a signed transaction that proves this, by a ` +
+  'majority of at least two endpoints over 3 blocks, or by POST .../nonce/heal.'
 
 const explainRestart = (next_nonce: number, latest: number): string =>
-  `${restarted} (its first block is another one): this account has used ${next_nonce} nonces on the former chain and ` +
-  `${latest} on this one. ` +
-  'Sending has stopped. Bring the former chain back, or on a test ' +
-  'network POST nonce/heal with {"chain_restarted": true} to begin anew on this one'
+  `${restarted}: this account has used ${next_nonce} nonces on the former chain and ${latest} on this one. ` +
+  'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/heal with {"chain_restarted": true} to ' +
+  'start over on this one'

@@ -9,30 +9,30 @@ import type { Nonces } from './nonces.ts'
 export const default_tier: Tier = 'average'
 const estimate_percent = 110
 const transfer_gas = 21_000
-/** The most gas of one transaction (EIP-7825), on the chains that have this limit. */
+/** The most gas of one transaction, on chains with EIP-7825. */
 const max_transaction_gas = 2 ** 24
 
-/** What the chain says of a transaction before a nonce is taken. */
+/** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
 export interface Quote {
   gas_limit: number
   prices: Prices
   market: Market
-  /** The value, and all of the gas at its highest price. */
+  /** The value plus the gas limit at the highest price. */
   max_cost: bigint
   balance: bigint
-  /** What it, and all that is accepted and unfinished, may cost together: the balance, and what blocks took of it unseen. */
+  /** The most that it and all unfinished transactions may cost together (funds.ts). */
   funds: bigint
-  /** The most that others can still cost: accepted, unfinished transactions of the account. */
+  /** The most that the account's other unfinished transactions can still cost. */
   reserved: bigint
-  /** The account's nonce on chain, and the one that its next transaction gets. */
+  /** The account's transaction count on chain, and the nonce counter. */
   latest: number
   next_nonce: number
 }
 
 export interface Preparation {
   /**
-   * Asks the chain. Throws ApiError: 400 for what would fail, 503 for a chain that does not answer. `replaced`: the transaction in
-   * whose place it comes.
+   * Asks the chain. Throws ApiError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
+   * transaction that it replaces.
    */
   quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
 }
@@ -50,7 +50,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
 
   async function networkClientOf(relayer: RelayerRow): Promise<NetworkClient> {
     const networkClient = await dependencies.networkClient(relayer)
-    if (!networkClient) throw unavailable('network', 'The network of the relayer is gone')
+    if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
     return networkClient
   }
 
@@ -63,7 +63,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
         networkClient.market(),
         request.gas_limit ?? estimateGas(relayer, networkClient, request),
       ])
-      // A relayer that was stopped goes on when its chain is the right one again.
+      // A disabled relayer is enabled again when its chain is the right one.
       if (!(await nonces.compare(relayer, networkClient, known.latest))) throw disabled(await current(relayer))
       const prices = priceOf(relayer, request, market)
       const max_cost = BigInt(request.value) + BigInt(gas_limit) * fees.most(prices)
@@ -71,7 +71,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
       const remembered = await readFunds.byMemory(relayer, known, before)
       const own = BigInt(replaced?.reserved ?? 0)
       const suffices = ({ funds, account }: Funds) => funds >= max_cost + BigInt(account.reserved) - own
-      // Who was given funds just now is not refused for what was remembered.
+      // The account may just have been funded, so a cached balance refuses nothing.
       const isEnough = suffices(remembered) && remembered.funds >= BigInt(min_balance)
       const { balance, funds, account } = isEnough ? remembered : await readFunds.byChain(relayer, networkClient.chain)
       const reserved = BigInt(account.reserved) - own
@@ -143,8 +143,8 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
 }
 
 /**
- * The gas limit for an estimate: 10 % more, because the state may have changed by the time that it is mined. A plain transfer's cost
- * is fixed. The margin alone never passes a limit above which no block takes the transaction.
+ * The gas limit for an estimate: 10 % more, because the state may change before the transaction is mined. The cost of a plain
+ * transfer is fixed. The margin never exceeds the block's gas limit or EIP-7825's limit.
  */
 export function withMargin(estimate: number, block_gas: number | undefined): number {
   if (estimate === transfer_gas) return estimate
@@ -152,33 +152,36 @@ export function withMargin(estimate: number, block_gas: number | undefined): num
   return Math.min(Math.ceil((estimate * estimate_percent) / 100), ...limits)
 }
 
-/** Throws ApiError (403 for the policy, 400) when the balance does not suffice. */
+/** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
 export function checkFunds({ policies }: RelayerRow, quote: Quote): void {
   const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
-    const message = `The balance is ${balance}, and the policy asks for ${policies.min_balance}`
+    const message = `The balance is ${balance}, which is below the required minimum of ${policies.min_balance}`
     throw refusedBy([{ path: 'policies/min_balance', message }])
   }
   if (funds < max_cost + reserved) throw tooLittle(quote, reserved)
 }
 
-/** The refusal of what the balance does not suffice for, beside all that is accepted. */
+/** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
 export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
   return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
 }
 
-/** What a failure of the chain's means for the caller. */
+/** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
 function told(error: unknown, { kindOf, wrongChain }: PreparationDependencies): unknown {
   const kind = kindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
   if (kind === 'reverted') return reverts(message)
-  if (kind === 'insufficient_funds') return insufficientFunds('is more than the balance, with gas')
+  if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
   if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
   if (kind === 'rejected') return badRequest('/body', message)
   const wrong = wrongChain(error)
-  return unavailable('network', wrong === undefined ? message : `Its nodes are on another chain (${wrong})`)
+  return unavailable(
+    'network',
+    wrong === undefined ? message : `The nodes of the network are on another chain (${wrong})`,
+  )
 }
 
 const reverts = (message: string) =>

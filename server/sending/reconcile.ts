@@ -8,10 +8,10 @@ type AsMined = Partial<
   Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
 > & { content?: ReturnType<SendingDependencies['readSigned']>['content'] }
 
-/** Turns what the chain shows of a transaction into the changes of its row. */
+/** Turns receipts into changes of transaction rows. */
 export function createReconciliation({ store, readSigned, now, observer }: ReconciliationDependencies) {
   return {
-    /** Of any of its byte strings, all transactions in few exchanges; null where there is none. */
+    /** The receipts by transaction, of any of its attempts, in few requests; null where there is none. */
     async receipts(chain: NetworkClient['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
       const attempts = await Promise.all(rows.map(({ key }) => store.attempts(key)))
       const asked = attempts.flat()
@@ -24,7 +24,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
       })
     },
 
-    /** The row follows the byte string that the chain took: an earlier price, or content from before a replacement. */
+    /** The row shows the attempt that was mined: it may have an earlier price, or the content from before a replacement. */
     async settle(chain: NetworkClient['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
       if (step.do !== 'note' && step.do !== 'end') return []
       const { seen } = step
@@ -33,14 +33,14 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
       const shown = { ...(seen.purpose === 'send' && content), ...others }
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
-      // Of what was mined, which may be another content than the row's; and asked once, while the node still has the state.
+      // For the mined content, which may differ from the row's; asked once, while the node still has the state.
       const reason = isReverted
         ? await revertReason(chain, { ...row, data: await store.dataOf(row.key), ...content }, seen)
         : row.status_reason
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { key, revision } = row
 
-      // A withdrawn transaction is not called mined: what is in the block is not what was asked for.
+      // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
       const noted: Move = {
         key,
         revision,
@@ -70,7 +70,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
     },
   }
 
-  /** What a row has of the bytes that are in the block; nothing when it has all of it: they are what was signed for it last. */
+  /** The columns of the attempt that is in the block; empty when the row shows this attempt already. */
   async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
     if (row.hash === seen.hash && !row.resign) return {}
     const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as AttemptRow
@@ -82,7 +82,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
     const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
     const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)
-    // The replay says it, or gives no other reason for a receipt in which all gas is used.
+    // Out of gas: the replay says so, or all gas was used and the replay gives no other reason.
     const { gas_limit } = row
     const usedAll = gas_limit !== null && seen.gas_used !== undefined && seen.gas_used >= gas_limit
     if (reason === out_of_gas || (reason === undefined && usedAll)) {
@@ -92,7 +92,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
   }
 }
 
-/** How a replay says that the gas limit was too low. */
+/** The reason of a replay that ran out of gas. */
 const out_of_gas = 'out of gas'
 
 const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({

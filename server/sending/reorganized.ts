@@ -3,15 +3,15 @@ import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen } from './state.ts'
 import { askEach, given } from './survey.ts'
 
-/** For how many blocks beyond its confirmation a transaction is watched. */
+/** For how many blocks after its confirmation a transaction is watched. */
 export const watched_blocks = 32
-/** Distinct blocks that one question covers. */
+/** The most distinct blocks in one request. */
 const max_blocks = 500
 
-/** What became of a block: by more endpoints than say the opposite. */
+/** The fate of a block, by the majority of the endpoints that answer. */
 export interface Fate {
   isReplaced: boolean
-  /** In another block, by most endpoints that have a receipt. */
+  /** It is in another block, by most endpoints that have a receipt. */
   receipt: Seen | null
 }
 
@@ -22,9 +22,9 @@ interface Block {
 
 type Surveyed = Pick<NetworkClient, 'chain' | 'each' | 'network'>
 
-/** Tells a reorganization from a node that lags or follows a fork: by the hash that the endpoints have at the block's height. */
+/** Distinguishes a reorganization from a node that lags or follows a fork, by the endpoints' block hashes at the block's height. */
 export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
-  /** Of transactions that were in a block and have no receipt now. */
+  /** For transactions that were in a block and now have no receipt. */
   async function fatesOf({ each }: Pick<NetworkClient, 'each'>, rows: TransactionRow[]): Promise<Fate[]> {
     if (rows.length === 0) return []
     const replaced = await replacedOf(each, rows)
@@ -37,8 +37,8 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   }
 
   /**
-   * Reopens what has ended in a block that a reorganization replaced, deeper than the network's confirmations: it is `submitted`
-   * again, and goes on from there. One call when the newest block of the relayer's is still there. Whether anything was reopened.
+   * Reopens transactions that ended in a block which a reorganization replaced, deeper than the network's confirmations: they are
+   * `submitted` again. Costs one call when the relayer's newest block is still in the chain. Resolves to whether any was reopened.
    */
   async function reopen(relayer: RelayerRow, { chain, each, network }: Surveyed, head: number): Promise<boolean> {
     const newest = await store.newestEnded(relayer.key)
@@ -68,12 +68,12 @@ const reopened = ({ key, revision, intent }: TransactionRow): Move => ({
     confirmed_at: null,
     status_reason:
       intent === 'send'
-        ? 'Its block left the chain after it had ended: it is sent again'
-        : 'The block of its withdrawal left the chain after it had ended: it is withdrawn again',
+        ? 'A reorganization removed its block after it was final: it is sent again'
+        : 'A reorganization removed the block of its cancellation after it was final: it is withdrawn again',
   },
 })
 
-/** The hashes of blocks at whose height more endpoints have another block than have this one. */
+/** The hashes of blocks that were replaced: at their height more endpoints have another block than have this one. */
 async function replacedOf(each: NetworkClient['each'], blocks: Block[]): Promise<Set<string>> {
   const hashes = new Map<string, number>()
   for (const { block_number, block_hash } of blocks) {
@@ -94,7 +94,7 @@ async function replacedOf(each: NetworkClient['each'], blocks: Block[]): Promise
   return new Set([...hashes].filter(isReplaced).map(([hash]) => hash))
 }
 
-/** Of any of its byte strings, in the block that most endpoints name; null when most have none. */
+/** The receipt of any of its attempts, in the block that most endpoints name; null when most endpoints have none. */
 async function receiptOf(
   each: NetworkClient['each'],
   attempts: AttemptRow[],

@@ -4,7 +4,10 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRequest } from './admission.ts'
 import type { Fees, Market, Prices, Tier } from './dependencies.ts'
 
-/** Prices that a node takes in the place of `before`, which it has: given ones must be enough, others are raised. */
+/**
+ * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are
+ * checked, absent ones are raised. Throws ApiError (400).
+ */
 export function atLeast(
   fees: Fees,
   before: Prices,
@@ -17,12 +20,19 @@ export function atLeast(
   const least = fees.bump(before, before, undefined)
   if (given) {
     if (least && !fees.isEnough(prices, least)) {
-      throw badRequest('/body', `must pay at least 10 % more for both fees than what a node has: ${shown(least)}`)
+      throw badRequest(
+        '/body',
+        `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`,
+      )
     }
     return prices
   }
   const raised = fees.bump(before, fees.quote(market, tier, before.kind === 'legacy'), capOf(relayer))
-  if (!raised) throw badRequest('/body', 'cannot pay 10 % more than what a node has: the policy gas_price_cap')
+  if (!raised)
+    throw badRequest(
+      '/body',
+      'cannot pay 10 % more than the transaction that it replaces, because of the policy gas_price_cap',
+    )
   return raised
 }
 

@@ -35,26 +35,26 @@ import { laneWait, type WaitFacts, waitColumns } from './wait-reason.ts'
 const max_rows = 2_000
 const sign_at_once = 100
 const move_at_once = 100
-/** Of data that is signed, or handed over, together. */
+/** The most data that is signed or broadcast together. */
 const max_lot_bytes = 1_000_000
-/** How long signing holds up others at a time. */
+/** The longest time that signing blocks the event loop. */
 const turn_ms = 10
 const disabled_look_ms = 5_000
 
 export interface SenderDependencies extends SendingDependencies {
   nonces: Nonces
-  /** Called after every change, for those who wait for a state. */
+  /** Called after every change; wakes requests that wait for a status. */
   changed(): void
 }
 
 export interface Sender {
-  /** Does for one relayer whatever can be done now. In how many milliseconds to come back; undefined: nothing is left. */
+  /** Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left. */
   work(relayer_key: number): Promise<number | undefined>
-  /** The next round looks at the chain at once. `resend`: and hands everything over again. */
+  /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
   hurry(relayer_key: number, resend: boolean): void
 }
 
-/** One relayer, its network, and what is remembered of both: what a round is about. */
+/** The subject of a round: one relayer, its network, and its lane state. */
 interface Lane {
   held: HeldRelayer
   networkClient: NetworkClient
@@ -66,7 +66,7 @@ interface Decided {
   step: Step
 }
 
-/** The worker's half of sending: takes what was accepted to its end, one step after the other, by what `decide` says. */
+/** The background half of sending: moves each accepted transaction to its end, step by step, as `decide` (state.ts) says. */
 export function createSender(dependencies: SenderDependencies): Sender {
   const { store, fees, nonces, now, elapsed, changed } = dependencies
   const laneStates = new Map<number, LaneState>()
@@ -84,7 +84,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     }
     const isResting = (await store.countUnfinished(relayer_key)) === 0
     const before = laneStates.get(relayer_key)
-    // After a rest everything is looked up anew, before anything is signed.
+    // After a rest the lane starts with an empty state, so that everything is read again before anything is signed.
     const laneState = before && (isResting || before.rest_since === undefined) ? before : newLaneState()
     laneStates.set(relayer_key, laneState)
     if (isResting) laneState.rest_since ??= elapsed()
@@ -115,7 +115,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     const { held, networkClient, laneState } = lane
     const { relayer } = held
     laneState.handed.clear()
-    // What was accepted just now goes out before anything else is asked.
+    // New transactions are sent before the chain is read.
     if (laneState.head !== undefined && !relayer.system_disabled) await sendNew(lane)
     if (elapsed() < laneState.look_at) return
 
@@ -123,14 +123,14 @@ export function createSender(dependencies: SenderDependencies): Sender {
     if (!seen) return
     if (laneState.recheck && (await reorganized.reopen(relayer, networkClient, laneState.head?.number ?? 0)))
       laneState.resend = true
-    // Before anything is signed at a nonce above a gap.
+    // Gaps are closed before anything is signed at a higher nonce.
     if (laneState.resend || laneState.recheck) await mend(lane)
     await sendNew(lane)
     await reconcile(lane, seen.isNewBlock)
     if (seen.isNew) await noteBalance(lane)
   }
 
-  /** Whether anything is new since the last look; undefined when what the chain shows is not to be acted on. */
+  /** Resolves to whether the chain changed since the last look; undefined when its answer must not be used. */
   async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {
     const { networkClient, laneState } = lane
     const { relayer } = lane.held
@@ -153,7 +153,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return { isNew, isNewBlock }
   }
 
-  /** Nothing is unfinished: whether a reorganization may still take back what was confirmed last. */
+  /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
   async function isWatched({ held, networkClient, laneState }: Lane): Promise<boolean> {
     if (elapsed() - (laneState.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
     const newest = await store.newestEnded(held.relayer.key)
@@ -162,7 +162,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return laneState.head === undefined || laneState.head.number < until
   }
 
-  /** A cheap look: two calls, and one more where a block was replaced. */
+  /** A cheap round: two calls, and one more when a block was replaced. */
   async function watchRound(lane: Lane): Promise<void> {
     const { held, networkClient, laneState } = lane
     if (elapsed() < laneState.look_at) return
@@ -181,7 +181,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     laneState.gaps = await nonces.mend(held.relayer, networkClient, laneState.latest)
   }
 
-  /** What is in a new block has been paid for. Only here is a low balance seen to recover: POST may read an older one. */
+  /** Reports low balances after a new block. Only this check sees a recovery, because POST may use a cached balance. */
   async function noteBalance({ held, networkClient }: Lane): Promise<void> {
     const { key, address, policies } = held.relayer
     if (policies.min_balance === undefined) return
@@ -189,11 +189,11 @@ export function createSender(dependencies: SenderDependencies): Sender {
     await store.noteBalance(key, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
   }
 
-  /** Signs what was never signed, in the order of nonces, makes it durable, and hands it over. */
+  /** Signs `pending` transactions in the order of their nonces, stores the bytes, and broadcasts them. */
   async function sendNew(lane: Lane): Promise<void> {
     const { held, laneState } = lane
     if (nonces.isInDoubt(held.relayer.key)) return
-    // What is new may close a gap that was left open.
+    // A new transaction may close an open gap.
     if (laneState.gaps > 0) await mend(lane)
     while (!held.relayer.paused) {
       const below = laneState.latest + laneState.window
@@ -206,7 +206,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     }
   }
 
-  /** What is signed or in a block: follows the chain, pays more where it is slow, hands over again what may be lost. */
+  /** Handles signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost. */
   async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
     const { held, networkClient, laneState } = lane
     const { relayer } = held
@@ -249,14 +249,14 @@ export function createSender(dependencies: SenderDependencies): Sender {
     laneState.resend = isStalled(laneState) || laneState.resend || isReorganized
     const everything = laneState.resend
     if (everything) await mend(lane)
-    // Only now: what is not done because a node fails is to be done in the next round.
+    // Only now, so that steps which fail with a node are repeated in the next round.
     laneState.resend = false
     laneState.recheck = false
     await noteWait(lane, { paused, ...(market?.kind === 'eip1559' && { base_fee: market.base_fee }) })
     if (paused) return
     const isInWindow = ({ nonce }: TransactionRow) =>
       nonce !== null && nonce >= laneState.latest && nonce < laneState.latest + laneState.window
-    // Read again, because what has just lost its block is among them.
+    // Read again, because transactions that just lost their block are in flight now.
     const lost = everything
       ? (await store.inFlight(relayer.key, max_rows)).filter(isInWindow)
       : elapsed() >= laneState.retry_at
@@ -269,7 +269,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     )
   }
 
-  /** Says why the first in line waits, where no answer to its own bytes has said it. */
+  /** Records why the first in line waits, unless an answer to its own bytes has given the reason. */
   async function noteWait({ held }: Lane, known: Partial<WaitFacts>): Promise<void> {
     const row = await store.firstInLine(held.relayer.key)
     if (!row) return
@@ -286,12 +286,12 @@ export function createSender(dependencies: SenderDependencies): Sender {
     if (wait !== undefined && wait?.waiting_for !== waiting_for) {
       await commit([{ key, revision, set: waitColumns(row, wait) }])
     } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
-      // It has become the first in line: the store tells of it.
+      // It has become the first in line: this move makes the store write the event.
       await commit([{ key, revision, set: {} }])
     }
   }
 
-  /** Decides again about what has lost its receipt, by the block at its height. */
+  /** Decides again about transactions without a receipt, by the block at their height. */
   async function verified(lane: Lane, decided: Decided[]): Promise<Decided[]> {
     const doubtful = decided.filter(({ step }) => step.do === 'verify').map(({ row }) => row)
     if (doubtful.length === 0) return decided
@@ -304,10 +304,10 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return [...decided.filter(({ step }) => step.do !== 'verify'), ...again]
   }
 
-  /** The steps that are neither signing nor the chain's. */
+  /** The steps that neither sign nor ask the chain. */
   async function carryOut({ held, networkClient, laneState }: Lane, row: TransactionRow, step: Step): Promise<void> {
     if (step.do === 'return') {
-      const status_reason = 'Its block is no longer in the chain: it is sent again'
+      const status_reason = 'A reorganization removed its block: it is sent again'
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
       await commit([{ key: row.key, revision: row.revision, set }])
       laneState.resend = true
@@ -324,7 +324,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     }
   }
 
-  /** Answers how many were signed and are durable now. */
+  /** Resolves to the number of transactions that were signed and stored. */
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
     let signed = 0
     for (const lot of lotsOf(decided, ({ row }) => row.data_bytes)) signed += await signLot(lane, lot)
@@ -339,7 +339,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
         await turn()
         began = performance.now()
       }
-      // From the moment that a pause is answered nothing more is signed, not even the rest of a round.
+      // After the response to a pause nothing more is signed, not even the rest of a round.
       const held = await dependencies.findSigner(row.relayer_id)
       if (!held || held.relayer.paused) break
       const made = step.do === 'sign' ? await sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
@@ -348,7 +348,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     const rows = await commit(signed.map(({ move }) => move))
     const durable = signed.flatMap(({ bytes }, index): Broadcast[] => {
       const row = rows[index]
-      // Nothing goes out that is not on the disk: whoever lost the race has bytes that never were.
+      // Only stored bytes are broadcast. When the compare-and-set failed, the new bytes are discarded.
       return row && bytes ? [{ row, attempt: bytes }] : []
     })
     await handOver(lane, durable, false)
@@ -388,7 +388,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     }
   }
 
-  /** In lots, between which others have their turn: a block settles a thousand, which would take a tenth of a second. */
+  /** Moves are committed in batches, so that the event loop stays free: a block may settle 1,000 rows, which take 100 ms. */
   async function commit(moves: Move[]): Promise<(TransactionRow | undefined)[]> {
     const rows: (TransactionRow | undefined)[] = []
     for (let at = 0; at < moves.length; at += move_at_once) {
@@ -399,7 +399,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return rows
   }
 
-  /** Receipts do not wait for prices: a node that answers no price may still know what was mined. */
+  /** Receipts are read even when prices cannot be: a node that returns no price may still have receipts. */
   const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> =>
     market().catch((error) => {
       if (dependencies.kindOf(error) === undefined) throw error
@@ -437,7 +437,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
   }
 }
 
-/** In their order, and so that what one lot holds in memory is bounded. */
+/** Splits rows into batches in their order, which bounds the memory of one batch. */
 function lotsOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
   const lots: T[][] = []
   let bytes = Number.POSITIVE_INFINITY

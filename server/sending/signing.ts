@@ -14,28 +14,28 @@ import {
 import { reprice_ms } from './state.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
-/** A withdrawal is urgent: the original may be mined at any moment. */
+/** A cancellation is urgent, because the original may be mined at any moment. */
 const withdrawal_tier = 'fast'
 const at_limit_ms = 15_000
 const self_transfer_gas = 21_000
 
-/** The change of a row, and the bytes that may go out once it is committed. */
+/** The change of a row, and the bytes to broadcast after it is committed. */
 export interface Signed {
   move: Move
   bytes?: Broadcast['attempt']
-  /** The bytes are new, and not durable before the move is. */
+  /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
   isNew: boolean
 }
 
 type SigningDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
 
 /**
- * Signs a transaction: for the first time, as what is wanted now, or (`slow`) at another price.
+ * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price.
  *
- * Pricing: bytes that a node has must be outbid by 10 % in both fees. Without any the market's price of now is paid, or the one
- * that was given, whether that is more or less than before. What is signed for more because it is slow pays at most the policies
- * `gas_price_cap` and `max_fee_multiple`; beyond them it waits, and says so. Where the price would be nearly the same nothing is
- * signed. Undefined: nothing changes.
+ * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price or
+ * the requested price is used, even if it is lower than before. Repricing is limited by the policies `gas_price_cap` and
+ * `max_fee_multiple`; at the limit the transaction waits with the reason. Nothing is signed when the price would be nearly the same.
+ * Undefined: nothing changes.
  */
 export function createSigning({ store, fees, seal, now, observer }: SigningDependencies) {
   return async function sign(
@@ -51,7 +51,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     const prices = await priceOf(relayer, row, purpose, slow, attempts, market)
     if ('waiting_for' in prices) return waiting(row, prices)
     if (slow && last && isAsGood(last, row, purpose, prices)) {
-      // What no node has is handed over again by its status; of what a node has an older version, this one is.
+      // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
       const move = { key: row.key, revision: row.revision, set: { reprice_at: now() + wait_ms } }
       if (row.status !== 'submitted') return { move, isNew: false }
       return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.key, last.number) } }
@@ -108,7 +108,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
   ): Promise<Prices | Wait> {
     const cap = capOf(relayer, gasOf(row, purpose))
     const taken = highestTaken(attempts, row.nonce)
-    // What was priced when it was accepted, or given with a replacement, is signed as it is.
+    // Prices from the acceptance, or from a replacement request, are used unchanged.
     const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
     const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
     const wanted = given ?? fees.quote(await market(), tier, relayer.policies.eip1559_pricing === false)
@@ -118,7 +118,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     if (!raised) return waitAtCap(relayer, gasOf(row, purpose))
     const multiple = multipleOf(relayer)
     if (slow && fees.isAbove(raised, await market(), tier, multiple)) {
-      const text = `a higher price would be more than ${multiple} times the market's (policy max_fee_multiple)`
+      const text = `a higher price would be more than ${multiple} times the market price (policy max_fee_multiple)`
       return { waiting_for: 'fee_multiple', text }
     }
     return raised
@@ -129,7 +129,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     return least !== undefined && fees.isEnough(given, least)
   }
 
-  /** The row says that it waits; nothing changes while it says so already. */
+  /** Records the reason to wait; undefined when the row has it already. */
   function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
     const columns = waitColumns(row, wait)
     const reprice_at = now() + at_limit_ms
@@ -138,7 +138,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     return { isNew: false, move: { key: row.key, revision: row.revision, set: { reprice_at, ...columns } } }
   }
 
-  /** Whether bytes that no node is known to have can stand for what would be signed now. */
+  /** Whether an attempt that no node has accepted is as good as a new one. */
   function isAsGood(last: AttemptRow, row: TransactionRow, purpose: 'send' | 'cancel', prices: Prices): boolean {
     const signed = pricesOf(last)
     if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
@@ -148,7 +148,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
   }
 }
 
-/** Which of the two policies that limit a price is the lower one. */
+/** The reason to wait, from the lower of the two policies that limit a price. */
 function waitAtCap(relayer: RelayerRow, gas_limit: number): Wait {
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
   if (gas_price_cap !== undefined && capOf(relayer, gas_limit) === BigInt(gas_price_cap)) {
@@ -166,11 +166,11 @@ const waitForBudget = ({ policies }: RelayerRow): Wait => ({
   text: `the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
 })
 
-/** Before a node is asked what a transfer to the account itself costs. */
+/** The gas limit before a node estimates a transfer to the account itself. */
 const gasOf = ({ gas_limit }: TransactionRow, purpose: 'send' | 'cancel'): number =>
   (purpose === 'send' ? gas_limit : null) ?? self_transfer_gas
 
-/** 21,000 on nearly every chain; some rollups count their own costs in. */
+/** 21,000 on nearly every chain; some rollups add their own costs. */
 async function selfTransferGas(chain: NetworkClient['chain'], address: string): Promise<number> {
   try {
     return await chain.estimateGas({ from: address, to: address, value: 0n, data: null })

@@ -9,64 +9,64 @@ import type { Tier } from './dependencies.ts'
  *                                                     ▲                          │                       (or failed:
  *                                                     └── its block is gone ─────┘                        it reverted)
  *
- * - `pending`: it has its nonce and is on the disk. Nothing is signed.
- * - `sent`: its bytes are on the disk. No node is known to have them; sending them again changes nothing. After the tier's time
- *   they are priced anew, by the market alone: nothing has to be outbid.
- * - `submitted`: a node has said that it has them. Too slow: signed anew at the same nonce for at least 10 % more, when the
- *   tier's time has passed and new blocks came that could have held it. The older bytes stay valid, so whichever of them is
- *   mined decides.
- * - `mined`: one of its byte strings is in a block that may still be replaced by another.
- * - `confirmed`, `failed`, `canceled`, `expired`: the end.
+ * - `pending`: stored with its nonce. Nothing is signed.
+ * - `sent`: the signed bytes are stored. No node is known to have them; sending them again is harmless. After the tier's time it is
+ *   repriced at the market price, because no attempt has to be outbid.
+ * - `submitted`: a node has accepted the bytes. When the tier's time has passed and new blocks could have contained it, it is signed
+ *   again at the same nonce for at least 10 % more. Earlier attempts stay valid, and any of them may be mined.
+ * - `mined`: one of its attempts is in a block that may still be replaced by a reorganization.
+ * - `confirmed`, `failed`, `canceled`, `expired`: final.
  *
- * A withdrawal (`intent` cancel, expire or fail) ends a transaction at once only when it was never signed and has the highest
- * nonce, which is then given back. Any other nonce must be used up: a transfer of nothing to the account itself is signed at
- * it, and the transaction is withdrawn (canceled, expired, failed) when that is deep enough. When the original was faster
- * after all, it goes on as if nothing had been asked.
+ * A withdrawal (`intent` cancel, expire or fail) ends a transaction at once only when it was never signed and has the highest nonce,
+ * which is then returned. Any other nonce must be used: a zero-value transfer to the account itself is signed at it, and the
+ * transaction is canceled, expired or failed when that transfer is confirmed. If the original is mined first, the withdrawal has no
+ * effect.
  *
- * A nonce that something else used up (the key was used elsewhere) ends a transaction as `failed`, and says by what; unless
- * that something is this very transaction, sent by a service whose newer store was lost: then it is taken over.
+ * When another transaction used the nonce (the key was used outside this service), the transaction gets a new nonce or fails with
+ * the reason (nonce-trace.ts). If that other transaction has the same content, sent by a copy of this service whose newer store was
+ * lost, its result is taken over.
  */
 
-/** The part of a transaction that decisions are made from. */
+/** The columns of a transaction that decisions depend on. */
 export interface Tracked {
   status: TransactionStatus
   intent: Intent
   nonce: number
-  /** What was signed last is not what is wanted now. */
+  /** The newest attempt does not match the requested content: sign again. */
   resign: boolean
-  /** Milliseconds of the epoch after which it is not sent any more. */
+  /** Milliseconds since the Unix epoch, after which it is not sent any more. */
   valid_until: number | undefined
-  /** The block it was last seen in. */
+  /** The block in which it was last seen. */
   block_number: number | null
   block_hash: string | null
   reprice_at: number
   tier: Tier
 }
 
-/** What is known of the world when a decision is made. */
+/** The observations that a decision depends on. */
 export interface Sight {
-  /** Milliseconds of the epoch. */
+  /** The wall clock: milliseconds since the Unix epoch. */
   now: number
   /** The number of the newest block. */
   head: number
-  /** How many of the account's transactions are in the chain: every nonce below is used. */
+  /** The account's transaction count on chain: every lower nonce is used. */
   latest: number
-  /** How deep is deep enough, the transaction's own block counted. */
+  /** The required confirmations, including the transaction's own block. */
   confirmations: number
-  /** Of any of its byte strings; null when there is none, undefined when nobody has asked. */
+  /** The receipt of any attempt; null: there is none; undefined: not asked yet. */
   receipt: Seen | null | undefined
-  /** Whether another block is at the height of the transaction's block; undefined when nobody has asked. */
+  /** Whether another block is at the height of the transaction's block; undefined: not asked yet. */
   replaced: boolean | undefined
-  /** The chain is not what it was when we looked last. */
+  /** Whether the chain has changed since the last look. */
   reorganized: boolean
-  /** Whether a block with today's base fee can take what was signed last. */
+  /** Whether the newest attempt pays the current base fee. */
   payable: boolean
   /**
-   * New blocks since what was signed last is as it is: payable and the next of its account, or not payable. Time alone proves
-   * nothing about a price: the clock may jump, the chain may stand still.
+   * New blocks without the newest attempt, in which it was payable and the account's next one, or in which it was not payable. Time
+   * alone proves nothing about a price: the clock may jump, and the chain may stop.
    */
   blocks: number
-  /** The first nonce for which the nodes are thought to have no room. */
+  /** The first nonce beyond the estimated room in the nodes' pools. */
   end: number
   paused: boolean
 }
@@ -78,37 +78,37 @@ export interface Seen {
   succeeded: boolean
   gas_used?: number
   fee?: bigint
-  /** Which of its byte strings it was. */
+  /** The purpose of the attempt that is in the block. */
   purpose: 'send' | 'cancel'
 }
 
 export type Step =
   | { do: 'rest' }
-  /** Get the receipts of all that was signed for it, and decide again. */
+  /** Get the receipts of all attempts, and decide again. */
   | { do: 'ask' }
-  /** It has no receipt any more: find out whether its block was replaced, and decide again. */
+  /** Its receipt is gone: check whether its block was replaced, and decide again. */
   | { do: 'verify' }
-  /** Something that we did not sign, or do not remember, has its nonce. */
+  /** A transaction that is not an attempt of it used its nonce: find that transaction. */
   | { do: 'trace' }
   /** It is in this block. */
   | { do: 'note'; seen: Seen }
-  /** It is no longer in a block: send it again. */
+  /** It is no longer in a block: broadcast it again. */
   | { do: 'return' }
   | { do: 'end'; status: 'confirmed' | 'failed' | 'canceled' | 'expired'; seen: Seen }
-  /** Its time has passed. */
+  /** Its `valid_until` has passed. */
   | { do: 'withdraw' }
-  /** Sign it: for the first time, as something else, or (`slow`) at another price, if the market asks one. */
+  /** Sign it: for the first time, with new content, or (`slow`) at another price if the market requires one. */
   | { do: 'sign'; purpose: 'send' | 'cancel'; slow: boolean }
   | { do: 'broadcast' }
 
-/** How many blocks must have left out what could pay more; few, as the tier's time must have passed too. */
+/** How many blocks must have left out a transaction before it is repriced; few, because the tier's time must pass too. */
 const min_blocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
 const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
-/** How long a tier waits for a block before it pays more. A date further ahead was set before the clock went back. */
+/** The longest wait of a tier before repricing. A `reprice_at` further ahead was written before the clock was set back. */
 export const reprice_ms: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
 
-/** What is to be done next with one transaction. Pure: the same transaction and the same sight give the same step. */
+/** The next step for one transaction. Pure: the result depends only on the arguments. */
 export function decide(transaction: Tracked, sight: Sight): Step {
   if (isEnded(transaction.status)) return { do: 'rest' }
   return onChain(transaction, sight) ?? toSend(transaction, sight)
@@ -119,7 +119,7 @@ function onChain(transaction: Tracked, sight: Sight): Step | undefined {
   const { receipt, latest, head, confirmations } = sight
   if (receipt) return settle(transaction, sight, receipt)
   if (block_hash !== null && block_number !== null) {
-    // A node that lags has no receipt either: only the block at its height tells.
+    // A lagging node has no receipt either, so the block at its height decides.
     if (receipt === null) return sight.replaced === undefined ? { do: 'verify' } : returnOrRest(sight.replaced)
     const due = sight.reorganized || nonce >= latest || head - block_number + 1 >= confirmations
     return due ? { do: 'ask' } : { do: 'rest' }
@@ -149,7 +149,7 @@ function toSend(transaction: Tracked, { now, latest, payable, blocks, end, pause
     if (nonce >= end) return { do: 'rest' }
     return due ? { do: 'sign', purpose, slow: true } : { do: 'broadcast' }
   }
-  // Behind a lower nonce it cannot be mined whatever it pays; a higher fee would be paid for nothing.
+  // Behind a lower nonce it cannot be mined at any price, so a higher fee would be wasted.
   const isHeldUp = nonce === latest || !payable
   return due && isHeldUp && blocks >= min_blocks[tier] ? { do: 'sign', purpose, slow: true } : { do: 'rest' }
 }

@@ -14,11 +14,11 @@ import { warningsOf } from './warnings.ts'
 export interface SubmitDependencies
   extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
   preparation: Preparation
-  /** Reads a request's amounts and addresses into their one form. Throws ApiError (400). */
+  /** Parses a request into its normal form. Throws ApiError (400). */
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
-  /** Called after every change, for those who wait for one. */
+  /** Called after every change; wakes requests that wait for a status. */
   changed(): void
-  /** There is work for the relayer. */
+  /** Starts the background work of the relayer. */
   wake(relayer_key: number): void
 }
 
@@ -47,7 +47,7 @@ export interface Accepted {
   key: number
 }
 
-/** POST's half of sending: all that can fail cheaply, and then one commit that takes the nonce. */
+/** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
 export function createSubmit(dependencies: SubmitDependencies): Submit {
   const { store, fees, preparation, readTransactionRequest, wake, makeId, now } = dependencies
 
@@ -57,7 +57,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     return held.relayer
   }
 
-  /** All that is asked before the commit. While the chain answers the relayer may change: it is judged as it is at the end. */
+  /** Runs the checks before the commit. The relayer may change while the chain answers, so its last state is checked. */
   async function prepare(
     before: RelayerRow,
     request: TransactionRequest,
@@ -82,7 +82,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   return {
     async send(relayer_id, body, idempotency, auditEntry) {
       const found = await find(relayer_id)
-      // What was accepted once is answered again, whatever has become of the relayer since.
+      // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body) }
       if (once) {
         const replayed = await store.replay(once.caller, found.key, once.key, once.body_hash)
@@ -90,7 +90,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       }
       checkPause(found)
       const request = readTransactionRequest(body)
-      // Before the chain is asked; the commit decides.
+      // An early check, before the chain is asked. The commit checks again.
       const crowded = await store.crowding(found.key, dataBytes(request), roomOf(found))
       if (crowded) throw tooMany(crowded)
       const { relayer, quote } = await prepare(found, request)
@@ -136,7 +136,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       const { relayer, quote } = await prepare(found, request, replaced)
       const { prices, market, gas_limit } = quote
 
-      // The sender may move the row meanwhile; what it moved is read again.
+      // The sender may change the row meanwhile; then it is read again.
       for (;;) {
         const row = await findOpen(relayer, transaction_id)
         const tier = request.tier ?? row.speed?.tier ?? default_tier
@@ -173,7 +173,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
   intent === 'send' && block_hash === null && (status === 'pending' || status === 'sent' || status === 'submitted')
 
-/** In words that fit "The transaction is …". */
+/** The status as text that completes "The transaction is ...". */
 export const stateOf = ({ status, intent }: TransactionRow): string =>
   intent !== 'send' && (status === 'pending' || status === 'sent' || status === 'submitted') ? 'being canceled' : status
 
@@ -196,7 +196,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
   }
 }
 
-/** The same members in any order are the same body. */
+/** Serializes a body with sorted members, so that the order of members does not matter. */
 const hashOf = (body: SendTransactionRequest): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))

@@ -1,14 +1,14 @@
 import type { OneNode } from './dependencies.ts'
 
-/** A survey waits no longer for an endpoint. */
+/** The longest wait for one endpoint. */
 const survey_ms = 3_000
 
-/** Puts a question to every endpoint at once, in bounded time; undefined where one does not answer. */
+/** Asks all endpoints concurrently, with a time limit. An endpoint that does not answer gives undefined. */
 export function askEach<T>(each: OneNode[], question: (node: OneNode) => Promise<T>): Promise<(T | undefined)[]> {
   return Promise.all(each.map((chain) => within(survey_ms, question(chain))))
 }
 
-/** The height, and how many transactions of the account are in the chain. */
+/** The height of the chain, and the account's transaction count. */
 export async function lookAt(node: OneNode, address: string): Promise<{ head: number; latest: number }> {
   const [head, latest] = await Promise.all([node.head(), node.latestNonce(address)])
   return { head: head.number, latest }
@@ -17,16 +17,16 @@ export async function lookAt(node: OneNode, address: string): Promise<{ head: nu
 /** More than half. */
 export const majorityOf = (count: number): number => Math.floor(count / 2) + 1
 
-/** Those that answered. */
+/** The answers that are not undefined. */
 export const given = <T>(answers: (T | undefined)[]): T[] => answers.filter((answer) => answer !== undefined)
 
-/** The greatest number that a majority of all endpoints reaches; undefined when no majority answered. */
+/** The largest number that a majority of all endpoints reports or exceeds; undefined when no majority answered. */
 export function reachedByMost(numbers: (number | undefined)[]): number | undefined {
   const falling = given(numbers).sort((a, b) => b - a)
   return falling[majorityOf(numbers.length) - 1]
 }
 
-/** Resolves to undefined when the work takes longer, or fails. */
+/** Resolves to undefined when the work takes longer or fails. */
 export function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), ms)

@@ -1,7 +1,7 @@
 import type { WaitingFor } from '../../generated/openapi.ts'
 import type { TransactionRow } from '../store/rows.ts'
 
-/** Why a transaction makes no progress. `text` follows "Waits: " in its `status_reason`. */
+/** The reason why a transaction makes no progress. `text` follows "Waits: " in its `status_reason`. */
 export interface Wait {
   waiting_for: WaitingFor
   text: string
@@ -10,8 +10,8 @@ export interface Wait {
 const max_reason_length = 1_000
 
 /**
- * The columns of a row that waits, or (null) that does not. The reason for which a transaction was withdrawn stays until the end;
- * the reason to wait stands beside it.
+ * The columns of a row that waits, or (null) that does not wait. The reason of a withdrawal is kept until the end, and the reason to
+ * wait is appended to it.
  */
 export function waitColumns(
   { intent, status_reason }: Pick<TransactionRow, 'intent' | 'status_reason'>,
@@ -22,27 +22,27 @@ export function waitColumns(
   return { status_reason: reason.slice(0, max_reason_length) || null, waiting_for: wait?.waiting_for ?? null }
 }
 
-/** What is known of the lane of the first in line. */
+/** The state of the lane of the first in line. */
 export interface WaitFacts {
-  /** Why nothing can be done for the relayer at all. */
+  /** Why the relayer as a whole makes no progress. */
   unreachable?: string
   disabled?: string
-  /** More transactions of the account than the service knows of, by a node; nothing proves it. */
+  /** A transaction count that a node reports without evidence, above the nonce counter. */
   counted?: number
   paused: boolean
-  /** Of the newest block; absent on a chain without one. */
+  /** The base fee of the newest block; absent on a chain without EIP-1559. */
   base_fee?: bigint
   cap: bigint | undefined
-  /** The most that its bytes pay for a unit of gas; absent while nothing is signed. */
+  /** The highest gas price of its newest attempt, in wei; absent while nothing is signed. */
   price: bigint | undefined
 }
 
-/** Reasons that the state of the lane gives and takes back. */
+/** The reasons to wait that depend on the state of the lane. */
 const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'paused'])
 
 /**
- * Why the first in line waits, as far as no answer to its own bytes says it; null: a former reason does not hold any more;
- * undefined: nothing changes.
+ * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined: nothing
+ * changes.
  */
 export function laneWait(
   row: Pick<TransactionRow, 'status' | 'waiting_for'>,
@@ -51,7 +51,7 @@ export function laneWait(
   if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
   if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
   if (counted !== undefined) {
-    const text = `a node counts ${counted} transactions of this account, more than this service gave nonces; evidence is searched`
+    const text = `a node counts ${counted} transactions of this account, more than this service has sent; evidence is being searched`
     return { waiting_for: 'uncertain_nonce', text }
   }
   if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }

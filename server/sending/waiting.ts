@@ -1,20 +1,20 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 
 const order: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined', 'confirmed']
-/** Changes of this process are heard at once, those of another one by looking. */
+/** Changes of this process wake a waiting request at once; changes of other processes are found by polling. */
 const look_ms = 250
-/** A burst of changes is heard once. */
+/** A burst of changes wakes a waiting request once. */
 const gather_ms = 10
 const max_waiting = 5_000
 
 export interface Waiting {
-  /** Something has changed. */
+  /** Reports a change. */
   changed(): void
-  /** Until the transaction has reached the state or has ended otherwise, or the time is up; at once when too many wait. */
+  /** Resolves when the transaction has reached the status or has ended otherwise, on timeout, or at once when too many requests wait. */
   until(read: () => Promise<{ status: TransactionStatus }>, state: TransactionStatus, wait_ms: number): Promise<void>
-  /** Until something has changed in this process, or the time is up. */
+  /** Resolves at the next change by this process, or on timeout. */
   nextChange(ms: number): Promise<void>
-  /** Lets all go that wait. */
+  /** Ends all waits. */
   stop(): void
 }
 
@@ -69,6 +69,6 @@ export function createWaiting(): Waiting {
   }
 }
 
-/** `failed`, `canceled` and `expired` stand in no order: nothing more is to come. */
+/** The order of statuses. `failed`, `canceled` and `expired` are not in it, because they are final. */
 const hasReached = (status: TransactionStatus, state: TransactionStatus): boolean =>
   !order.includes(status) || order.indexOf(status) >= order.indexOf(state)

@@ -5,10 +5,10 @@ import type { Fees } from './dependencies.ts'
 import { default_tier, type Quote } from './preparation.ts'
 import { isPriced } from './replacement.ts'
 
-/** From so many transactions ahead on, a transaction is said to wait in a long queue. */
+/** The number of earlier transactions from which on the warning `long_queue` is given. */
 const long_queue = 100
 
-/** What does not forbid a transaction, and may keep it from being mined soon, or the next ones from being accepted. */
+/** Warnings about an acceptable transaction: it may be mined late, or the next ones may be refused. */
 export function warningsOf(
   fees: Pick<Fees, 'most' | 'quote'>,
   { policies }: Pick<RelayerRow, 'policies'>,
@@ -20,20 +20,23 @@ export function warningsOf(
 
   const price = fees.most(prices)
   if (market.kind === 'eip1559' && price < market.base_fee) {
-    const message = `The base fee is ${market.base_fee} now: no block takes it for ${price} before the base fee falls`
+    const message = `The price ${price} is below the current base fee ${market.base_fee}: it cannot be mined before the base fee falls`
     warn('price_below_base_fee', message)
   }
   const { gas_price_cap, min_balance } = policies
   const asked = fees.most(fees.quote(market, request.tier ?? default_tier, policies.eip1559_pricing === false))
   if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
-    warn('price_limited_by_cap', `Its tier asks ${asked}, and the policy gas_price_cap allows ${gas_price_cap}`)
+    warn(
+      'price_limited_by_cap',
+      `The price of its tier is ${asked}, but the policy gas_price_cap allows only ${gas_price_cap}`,
+    )
   }
   const left = funds - reserved - max_cost
   if (min_balance !== undefined && left < BigInt(min_balance)) {
-    const message = `The balance may fall to ${left}; below ${min_balance} the policy min_balance refuses transactions`
+    const message = `The balance may fall to ${left}; the policy min_balance refuses transactions below ${min_balance}`
     warn('low_balance_after', message)
   }
   const ahead = next_nonce - latest
-  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions come before it`)
+  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions are ahead of it`)
   return warnings
 }

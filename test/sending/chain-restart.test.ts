@@ -37,7 +37,7 @@ test('a restarted test chain is taken over on request: what is unfinished ends, 
     expect(await find(id)).toMatchObject({
       status: 'failed',
       nonce: null,
-      status_reason: expect.stringContaining('The chain began anew'),
+      status_reason: expect.stringContaining('The chain was restarted'),
     })
   }
   for (const { id } of before) expect(await find(id)).toMatchObject({ status: 'confirmed', nonce: null })

@@ -173,7 +173,7 @@ test('what nobody can tell the fate of, because the node remembers too little, h
 test.each([
   ['at rest', 0],
   ['under traffic', 3],
-])('a development chain that began anew, %s, is recognised and explained, and not healed', async (_, unfinished) => {
+])('a development chain that was restarted, %s, is recognised and explained, and not healed', async (_, unfinished) => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }
@@ -184,7 +184,7 @@ test.each([
   await rig.chain.restart()
   await rig.chain.setBalance(account.address, 10n ** 20n)
   await until('GET nonce says so', async () => (await nonceOf(rig, account)).status === 'chain_restarted')
-  expect((await nonceOf(rig, account)).explanation).toMatch(/began anew/)
+  expect((await nonceOf(rig, account)).explanation).toMatch(/was restarted/)
   const send = { path, body: { to: account.address, value: '1' } }
   const post = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', send)
   const isRefused = () =>
@@ -195,11 +195,11 @@ test.each([
   // What the chain said within the last second is not asked again.
   await until('POST is refused', isRefused)
   await expect(post()).rejects.toMatchObject({
-    details: [{ path: 'relayer', message: expect.stringContaining('began anew') }],
+    details: [{ path: 'relayer', message: expect.stringContaining('was restarted') }],
   })
   await expect(heal(rig, account)).rejects.toMatchObject({ status: 409 })
   const { data: status } = await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })
-  expect(status).toMatchObject({ system_disabled: true, disabled_reason: expect.stringContaining('began anew') })
+  expect(status).toMatchObject({ system_disabled: true, disabled_reason: expect.stringContaining('was restarted') })
   await rig.chain.mine(2)
   expect(await account.latest()).toBe(0)
 })

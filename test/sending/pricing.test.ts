@@ -73,7 +73,7 @@ test('nodes refuse to take it for an hour, then the account has no funds for fou
   await chain.setBalance(account.address, 0n)
   await proxy.setFault(undefined)
   await pass(6, 40 * minute_ms)
-  await says(/^Waits: the balance does not suffice/)
+  await says(/^Waits: the balance is too low/)
   await chain.setBalance(account.address, 10n ** 18n)
   await ends(account, rig)
   // Empty blocks make the base fee fall; nothing was ever signed for more than at first.
@@ -94,7 +94,7 @@ test('what blocks leave out is signed for more, as blocks and time pass, up to a
     await chain.setBaseFee(gwei)
     await pass(1, minute_ms)
   }
-  await says(/^Waits: a higher price would be more than 2 times the market's \(policy max_fee_multiple\)$/)
+  await says(/^Waits: a higher price would be more than 2 times the market price \(policy max_fee_multiple\)$/)
   const [lowest = 0n, ...bumps] = signed()
   expect(bumps.length).toBeGreaterThan(1)
   const market = 2n * gwei + gwei
@@ -110,7 +110,7 @@ async function startWithMistake() {
   await rig.account.send(1, mistake)
   await rig.chain.setBalance(rig.account.address, 10n ** 18n)
   await rig.proxy.setFault(undefined)
-  await rig.says(/^Waits: the balance does not suffice/)
+  await rig.says(/^Waits: the balance is too low/)
   return rig
 }
 
@@ -139,7 +139,7 @@ test('a cancel that nodes refuse says so beside the request', async () => {
   const { account, chain, cancel, says, nonce } = await startWithMistake()
   await chain.setBalance(account.address, 1n)
   await cancel()
-  await says(/^Canceled by request; Waits: the balance does not suffice: .+/)
+  await says(/^Canceled by request; Waits: the balance is too low: .+/)
   expect((await nonce()).blocking).toMatchObject({ nonce: 0, waiting_for: 'funds' })
 })
 

@@ -134,13 +134,13 @@ test('policies, a pause and the chain refuse what they must, and nothing else', 
   const astray = await addRelayer({ network: 'other' })
 
   const cases: [relayer_id: string, body: object, status: number, path: string, why: RegExp][] = [
-    [listed, { to: `0x${'12'.repeat(20)}` }, 403, 'policies/whitelist_receivers', /no allowed receiver/],
+    [listed, { to: `0x${'12'.repeat(20)}` }, 403, 'policies/whitelist_receivers', /not in whitelist_receivers/],
     [listed, { to: null, data: '0x00' }, 403, 'policies/whitelist_receivers', /cannot be created/],
     [listed, { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }, 201, '', /^$/],
     [capped, { gas_price: 1_000_000_001 }, 403, 'policies/gas_price_cap', /above the cap/],
     [capped, { max_fee_per_gas: 1_000_000_001 }, 403, 'policies/gas_price_cap', /above the cap/],
     [capped, { gas_price: 1_000_000_000 }, 201, '', /^$/],
-    [poor, {}, 403, 'policies/min_balance', /asks for/],
+    [poor, {}, 403, 'policies/min_balance', /below the required minimum/],
     [rich, {}, 201, '', /^$/],
     [exact, {}, 400, '/body/gas_limit', /must be given/],
     [exact, { gas_limit: 21_000 }, 201, '', /^$/],

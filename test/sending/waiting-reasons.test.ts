@@ -91,7 +91,7 @@ test('each reason is told once: a node that refuses, no funds, a node that is go
   await says(/^Waits: nodes refuse it: internal error$/)
   await chain.setBalance(address, 0n)
   await proxy.setFault(undefined)
-  await says(/^Waits: the balance does not suffice: .+/)
+  await says(/^Waits: the balance is too low: .+/)
   await proxy.setFault({ kind: 'http_500' })
   await says(/^Waits: no node of the network answers/i)
   await proxy.setFault(refusal)

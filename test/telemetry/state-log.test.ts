@@ -47,7 +47,7 @@ test('the log tells once that a node goes away and comes back, and why a relayer
   await expect.poll(() => client.post(`${base}/nonce/heal`, { path }).catch(({ status }) => status)).toBe(409)
   const disabled = { level: warn, msg: 'relayer disabled', relayer_id: 'demo' }
   expect(lines()).toContainEqual(
-    expect.objectContaining({ ...disabled, reason: expect.stringContaining('began anew') }),
+    expect.objectContaining({ ...disabled, reason: expect.stringContaining('was restarted') }),
   )
   expect(logged.join('')).not.toMatch(/secret-(path|key)/)
 })
