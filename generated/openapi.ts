@@ -1094,20 +1094,20 @@ export interface components {
          * @constant
          */
         NoError: "";
-        /** @description Which page this is, and of how many items in all. A single result is page 1 of 1 with 1 item. */
+        /** @description The position of this page and the total number of items. A single result is page 1 of 1 with 1 item. */
         Pagination: {
             current_page: number;
             per_page: number;
             total_items: number;
         };
-        /** @description Every failure, whatever its status. */
+        /** @description The body of every failure. */
         Failure: {
             /** @constant */
             success: false;
             data: null;
             code: components["schemas"]["FailureCode"];
             message: string;
-            /** @description What was wrong, and where. */
+            /** @description The causes of the failure, each with its place. */
             details?: {
                 path: string;
                 message: string;
@@ -1122,31 +1122,31 @@ export interface components {
          *     `bad_gateway` (502), `unavailable` (503).
          */
         FailureCode: string;
-        /** @description An id in a path. One that cannot exist is answered as one that does not. */
+        /** @description An id in a path. An id that cannot exist answers as one that does not exist. */
         PathId: string;
-        /** @description 1 to 128 of the characters that RFC 3986 allows in a path segment, without `%`; not `.` or `..`. */
+        /** @description 1 to 128 characters that RFC 3986 allows in a path segment, except `%`. Not `.` or `..`. */
         Id: string;
-        /** @description A name for people. */
+        /** @description A display name. */
         Name: string;
-        /** @description As an id, and at most 124 characters, so that `evm:<name>` is an id too. */
+        /** @description Like an id, at most 124 characters, so that `evm:<name>` is a valid id. */
         NetworkName: string;
         /** @enum {string} */
         NetworkType: "evm";
-        /** @description An account, 20 bytes, lower case. */
+        /** @description An address: 20 bytes of lower-case hex with 0x. */
         Address: string;
-        /** @description An account, 20 bytes. In mixed case its checksum (EIP-55) must be right. */
+        /** @description An address: 20 bytes of hex with 0x. In mixed case, the EIP-55 checksum must be correct. */
         AddressInput: string;
-        /** @description 32 bytes, lower case. */
+        /** @description 32 bytes of lower-case hex with 0x. */
         Hash: string;
-        /** @description Any number of bytes, lower case. */
+        /** @description Bytes as lower-case hex with 0x. */
         Bytes: string;
         /** @description 32 bytes of hex, with or without 0x. */
         HashInput: string;
-        /** @description An amount in wei, a decimal string of at most 256 bits. */
+        /** @description An amount in wei, below 2^256, as a decimal string. */
         Amount: string;
         /**
-         * @description An amount in wei, at most 256 bits: a decimal string, or an integer of digits alone (not `1.0`, not `1e18`), which is
-         *     read without loss however large it is.
+         * @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`).
+         *     Integers of any size are read exactly.
          */
         AmountInput: string | number;
         /**
@@ -1156,22 +1156,31 @@ export interface components {
         HttpUrl: string;
         /**
          * Format: date-time
-         * @description RFC 3339, UTC, milliseconds.
+         * @description A time: RFC 3339, UTC, with milliseconds.
          */
         Timestamp: string;
-        /** @description 32 bytes, lower case. */
+        /** @description 32 bytes of lower-case hex with 0x. */
         HashOrNull: string | null;
-        /** @description An account, 20 bytes, lower case. */
+        /** @description An address: 20 bytes of lower-case hex with 0x. */
         AddressOrNull: string | null;
-        /** @description Any number of bytes, lower case. */
+        /** @description Bytes as lower-case hex with 0x. */
         BytesOrNull: string | null;
-        /** @description An amount in wei, a decimal string of at most 256 bits. */
+        /** @description An amount in wei, below 2^256, as a decimal string. */
         AmountOrNull: string | null;
         /**
          * Format: date-time
-         * @description RFC 3339, UTC, milliseconds.
+         * @description A time: RFC 3339, UTC, with milliseconds.
          */
         TimestampOrNull: string | null;
+        /** @description An id, or null. */
+        IdOrNull: string | null;
+        /** @description An address, 20 bytes of hex with 0x, or null. In mixed case, the EIP-55 checksum must be correct. */
+        AddressInputOrNull: string | null;
+        /**
+         * @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes;
+         *     the other fields and the signature take up to 224 of them.
+         */
+        CallDataInputOrNull: string | null;
         SignMessageRequest: {
             /** @description The text to sign. */
             message: string;
@@ -1180,7 +1189,7 @@ export interface components {
             domain_separator: components["schemas"]["HashInput"];
             hash_struct_message: components["schemas"]["HashInput"];
         };
-        /** @description An EIP-712 document. At most 5,000 values, and 32,768 characters of types. */
+        /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
         TypedData: {
             domain: {
                 name?: string;
@@ -1189,12 +1198,12 @@ export interface components {
                 verifyingContract?: components["schemas"]["AddressInput"];
                 salt?: string;
             };
-            /** @description The structs by their names. */
+            /** @description The struct types, by name. */
             types: {
                 [key: string]: components["schemas"]["TypedDataMember"][];
             };
             primaryType: components["schemas"]["TypedDataName"];
-            /** @description The values of the primary type's members. */
+            /** @description The members of the primary type, with their values. */
             message: {
                 [key: string]: unknown;
             };
@@ -1205,34 +1214,34 @@ export interface components {
             /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
             type: string;
         };
-        /** @description A recoverable secp256k1 signature, deterministic (RFC 6979) and with a low s (EIP-2). */
+        /** @description A recoverable secp256k1 signature: deterministic (RFC 6979), with low s (EIP-2). */
         SignatureResult: {
             r: components["schemas"]["Hash"];
             s: components["schemas"]["Hash"];
-            /** @description r, s and v, 65 bytes. */
+            /** @description r, s and v, concatenated: 65 bytes. */
             sig: string;
             /** @description 27 or 28. */
             v: number;
         };
         /**
-         * @description `pending`: accepted, not yet signed. `sent`: signed and durable. `submitted`: a node has it. `mined`: in a block.
-         *     `confirmed`: deep enough for its network. `failed`: mined and reverted, or impossible to send. `canceled`:
-         *     withdrawn. `expired`: its `valid_until` passed before it was sent.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`:
+         *     included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot
+         *     be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
         /**
-         * @description How fast a transaction is wanted.
+         * @description The fee tier: which percentile of recent priority fees the transaction pays.
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
-        /** @description Every key is always there; what is not known yet is null. */
+        /** @description Every member is always present, and null while its value is not known. */
         TransactionFields: {
             id: components["schemas"]["Id"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
-            /** @description Null for the creation of a contract. */
+            /** @description The recipient. Null when the transaction creates a contract. */
             to: components["schemas"]["AddressOrNull"];
             value: components["schemas"]["Amount"];
             data: components["schemas"]["BytesOrNull"];
@@ -1243,29 +1252,29 @@ export interface components {
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Why it ended so, why it was withdrawn, or (after "Waits: ") why it makes no progress. Where an earlier nonce of the
-             *     relayer is blocked, it names that transaction and its reason. For people: `waiting_for` of the event
-             *     `transaction_waiting` is the code.
+             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
+             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
+             *     `waiting_for` of the event `transaction_waiting`.
              */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
-            /** @description The signature of what was signed last. */
+            /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The tier and its percentile of eth_feeHistory. */
+            /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: {
                 tier: components["schemas"]["Speed"];
                 percentile: number;
             } | null;
         };
-        /** @description Every key is always there; what is not known yet is null. */
+        /** @description Every member is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
-            /** @description Null for the creation of a contract. */
+            /** @description The recipient. Null when the transaction creates a contract. */
             to: components["schemas"]["AddressOrNull"];
             value: components["schemas"]["Amount"];
             data: components["schemas"]["BytesOrNull"];
@@ -1276,30 +1285,30 @@ export interface components {
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Why it ended so, why it was withdrawn, or (after "Waits: ") why it makes no progress. Where an earlier nonce of the
-             *     relayer is blocked, it names that transaction and its reason. For people: `waiting_for` of the event
-             *     `transaction_waiting` is the code.
+             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
+             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
+             *     `waiting_for` of the event `transaction_waiting`.
              */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
-            /** @description The signature of what was signed last. */
+            /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The tier and its percentile of eth_feeHistory. */
+            /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: {
                 tier: components["schemas"]["Speed"];
                 percentile: number;
             } | null;
         };
-        /** @description The transaction, and what may delay it. */
+        /** @description The transaction, and the conditions that may delay it. */
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
         /**
-         * @description What does not forbid the transaction. `price_below_base_fee`: no block takes it before the base fee falls;
-         *     `price_limited_by_cap`: the policy `gas_price_cap` allows less than its tier asks; `low_balance_after`: the balance may
-         *     fall below the policy `min_balance`; `long_queue`: 100 or more accepted transactions come before it.
+         * @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee
+         *     falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`:
+         *     the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first.
          */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
@@ -1307,36 +1316,34 @@ export interface components {
             code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue";
             message: string;
         };
-        /**
-         * @description At most 130,848 bytes of hex, with or without 0x. Nodes take no transaction above 131,072 bytes in all, and the other fields
-         *     and the signature need up to 224 of them.
-         */
-        CallDataInput: string;
         SendTransactionRequest: {
-            /** @description The receiver; absent or null to create a contract from `data`. */
-            to?: components["schemas"]["AddressInput"] | null;
-            /** @description The amount that is sent along. */
+            /** @description The recipient. Absent or null creates a contract from `data`. */
+            to?: components["schemas"]["AddressInputOrNull"];
+            /** @description The amount to send. */
             value: components["schemas"]["AmountInput"];
-            data?: components["schemas"]["CallDataInput"] | null;
-            /** @description Estimated by the node when absent. */
+            data?: components["schemas"]["CallDataInputOrNull"];
+            /** @description The gas limit. If absent, the node estimates it. */
             gas_limit?: number | null;
-            /** @description Which percentile of recent tips is paid - 30, 50, 85 or 99. `average` when absent. */
+            /**
+             * @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default:
+             *     `average`.
+             */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
-            /** @description Prices it in the old way; not together with the two others. */
+            /** @description The gas price of a legacy transaction. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. */
             gas_price?: components["schemas"]["AmountInput"] | null;
             max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: date-time
-             * @description After this time (RFC 3339) it is not sent any more: it is `expired` if its nonce is not lost by that, else
-             *     canceled on chain first.
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again;
+             *     otherwise it is canceled on the chain first.
              */
             valid_until?: string | null;
         };
         DryRun: {
-            /** @description Whether it would be accepted now. */
+            /** @description Whether the transaction would be accepted now. */
             accepted: boolean;
-            /** @description What stands against it; sending answers with the first. */
+            /** @description Every refusal. "Send a transaction" responds with the first. */
             refusals: {
                 status: number;
                 code: components["schemas"]["FailureCode"];
@@ -1346,18 +1353,18 @@ export interface components {
                     message: string;
                 }[];
             }[];
-            /** @description What it would get if it came next. Null, as all below, when the chain could not be asked. */
+            /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
             gas_limit: number | null;
-            gas_price: components["schemas"]["Amount"] | null;
-            max_fee_per_gas: components["schemas"]["Amount"] | null;
-            max_priority_fee_per_gas: components["schemas"]["Amount"] | null;
-            /** @description The value, and all of the gas at the highest price; before it is priced anew because it is slow. */
+            gas_price: components["schemas"]["AmountOrNull"];
+            max_fee_per_gas: components["schemas"]["AmountOrNull"];
+            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description The value plus the gas limit times the highest price, before any later price increase. */
             max_cost: string | null;
-            balance: components["schemas"]["Amount"] | null;
+            balance: components["schemas"]["AmountOrNull"];
             /**
-             * @description The most that the account's accepted, unfinished transactions can still cost. The balance must suffice for this and for
-             *     `max_cost`.
+             * @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this
+             *     and `max_cost`.
              */
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
@@ -1367,11 +1374,11 @@ export interface components {
             failed_to_queue_transaction_ids: components["schemas"]["Id"][];
             total_processed: number;
         };
-        /** @description The v of a typed transaction is its y parity (0 or 1), of a legacy one that of EIP-155. */
+        /** @description `v` of a typed transaction is its y parity (0 or 1); of a legacy transaction, the value of EIP-155. */
         TransactionSignature: {
             r: components["schemas"]["Hash"];
             s: components["schemas"]["Hash"];
-            /** @description r, s and 27 or 28, 65 bytes. */
+            /** @description r, s and 27 or 28, concatenated: 65 bytes. */
             sig: string;
             v: number;
         };
@@ -1387,12 +1394,12 @@ export interface components {
         };
         RelayerStatus: {
             network_type: components["schemas"]["NetworkType"];
-            /** @description The nonce that the next transaction gets. */
+            /** @description The nonce of the next transaction. */
             nonce: components["schemas"]["Amount"];
-            /** @description How many are accepted and not yet ended. */
+            /** @description The number of accepted, unfinished transactions. */
             pending_transactions_count: number;
-            last_confirmed_transaction_timestamp: components["schemas"]["Timestamp"] | null;
-            balance: components["schemas"]["Amount"] | null;
+            last_confirmed_transaction_timestamp: components["schemas"]["TimestampOrNull"];
+            balance: components["schemas"]["AmountOrNull"];
             paused: boolean;
             system_disabled: boolean;
             disabled_reason: string | null;
@@ -1409,42 +1416,43 @@ export interface components {
             /** @constant */
             jsonrpc: "2.0";
             id: number | string | null;
-            /** @description Whatever the method answers. */
+            /** @description The result of the method. */
             result?: unknown;
             error?: {
                 code: number;
                 message: string;
-                /** @description Whatever the node says more. */
+                /** @description Additional data from the node. */
                 data?: unknown;
             };
         };
         HealNonceRequest: {
             /**
-             * @description The chain began anew, and the nonces that were used on the former chain are to be forgotten.
+             * @description The test chain was reset: discard the nonces of the former chain.
              * @default false
              */
             chain_restarted?: boolean;
         };
         NonceState: {
-            /** @description What the store gives to the next transaction. */
+            /** @description The nonce that the next transaction gets. */
             next_nonce: number;
-            /** @description How many transactions of the account are mined; null while the chain cannot be reached. */
+            /** @description The number of mined transactions of the address. Null while no node answers. */
             chain_latest: number | null;
-            /** @description The same with those that the node has pending. It is shown and never relied on. */
+            /** @description The same including pending transactions of the node. Informational: the service does not rely on it. */
             chain_pending: number | null;
-            /** @description Nonces that the chain waits for and that no transaction holds, at most 100 of them. */
+            /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
             /**
-             * @description `in_step`; `chain_ahead`: a node counts more nonces than this service gave: the account was used elsewhere, or the
-             *     node is wrong; `gap`: nonces that no transaction holds come before the next one, and they are closed; `chain_restarted`: the chain is not the one that the nonces were
-             *     used on (a development chain that began anew), and sending has stopped; `unreachable`: no node answers.
+             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has
+             *     assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no
+             *     transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were
+             *     used (a reset development chain); sending has stopped. `unreachable`: no node answers.
              * @enum {string}
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
-            /** @description For people, with what is being done. */
+            /** @description A text for people: the situation and the action taken. */
             explanation: string;
             /**
-             * @description The relayer's transaction with the lowest nonce in no block, while it waits: all transactions behind it wait for it.
+             * @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it.
              *     Null while nothing blocks.
              */
             blocking: components["schemas"]["Blocking"] | null;
@@ -1453,7 +1461,7 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             nonce: number;
             waiting_for: components["schemas"]["WaitingFor"];
-            /** @description The transaction's `status_reason`. */
+            /** @description The `status_reason` of the transaction. */
             reason: string | null;
         };
         /** @enum {string} */
@@ -1465,33 +1473,33 @@ export interface components {
             has_signing_key: boolean;
         };
         CreateNotificationRequest: {
-            /** @description Made (UUIDv7) when absent. */
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             type?: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
-            /** @description Absent or empty for none. */
+            /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: string;
         };
         UpdateNotificationRequest: {
             type?: components["schemas"]["NotificationType"];
             url?: components["schemas"]["HttpUrl"];
-            /** @description Absent or null keeps the key, the empty string removes it. */
+            /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: string | null;
         };
         NotificationHealth: {
             /** @enum {string} */
             status: "enabled" | "disabled";
             disabled_reason: string | null;
-            /** @description Deliveries that wait for their first or next attempt. */
+            /** @description The number of deliveries that wait for their first or next attempt. */
             pending: number;
-            /** @description Deliveries that were given up. */
+            /** @description The number of deliveries whose attempts all failed. */
             failed: number;
-            last_success_at: components["schemas"]["Timestamp"] | null;
-            /** @description Since when there were only failures. */
-            failing_since: components["schemas"]["Timestamp"] | null;
+            last_success_at: components["schemas"]["TimestampOrNull"];
+            /** @description The time since which every attempt failed. Null after a success. */
+            failing_since: components["schemas"]["TimestampOrNull"];
         };
         /**
-         * @description `pending`: an attempt is to come. `delivered`: an answer was 2xx. `failed`: given up.
+         * @description `pending`: waits for an attempt. `delivered`: the endpoint responded 2xx. `failed`: no attempt is left.
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivered" | "failed";
@@ -1499,10 +1507,10 @@ export interface components {
             number: number;
             at: components["schemas"]["Timestamp"];
             duration_ms: number;
-            /** @description The HTTP status; null when there was no answer. */
+            /** @description The HTTP status. Null when there was no response. */
             status: number | null;
             error: string | null;
-            /** @description The start of the answer's body, at most 1,000 characters. */
+            /** @description The first 1,000 characters of the response body. */
             answer: string | null;
         };
         Delivery: {
@@ -1512,8 +1520,8 @@ export interface components {
             sequence: number;
             status: components["schemas"]["DeliveryStatus"];
             created_at: components["schemas"]["Timestamp"];
-            next_attempt_at: components["schemas"]["Timestamp"] | null;
-            /** @description The last 20, the oldest of them first. */
+            next_attempt_at: components["schemas"]["TimestampOrNull"];
+            /** @description The last 20 attempts, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
         };
         Redelivery: {
@@ -1522,58 +1530,59 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` leaves no room for the price that the chain
-         *     asks; `fee_multiple`: the policy `max_fee_multiple` leaves none for a higher one; `fee_budget`: the relayer's fee budget
-         *     leaves none; `base_fee`: the base fee is above its price; `funds`: the balance does not suffice; `node`: nodes refuse it;
-         *     `unreachable`: no node answers; `contested_nonce`: a node has another transaction with its nonce; `uncertain_nonce`: it
-         *     is not known yet what used its nonce; `earlier_nonce`: an earlier nonce comes first; `paused`: the relayer is paused;
-         *     `disabled`: the relayer is disabled; `other`: `status_reason` says it.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain
+         *     requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee
+         *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `funds`: the balance is
+         *     too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another
+         *     transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce.
+         *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
+         *     the relayer is disabled. `other`: see `status_reason`.
          * @enum {string}
          */
         WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "earlier_nonce" | "paused" | "disabled" | "other";
         /**
-         * @description What is delivered. Its bytes are frozen when the change that it tells of is committed, and are the same in every
-         *     attempt.
+         * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
+         *     bytes.
          */
         Event: {
-            /** @description Also the header webhook-id. An event that comes twice comes with the same id. */
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
             payload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["TestPayload"];
             timestamp: components["schemas"]["Timestamp"];
-            /** @description Counts the relayer's events without holes, from 1; 0 for a test. */
+            /** @description Counts the events of the relayer from 1, without gaps. 0 for a test event. */
             sequence: number;
         };
-        /** @description The transaction as the API shows it, at the moment of the change. */
+        /** @description The transaction at the time of the change. */
         TransactionPayload: {
             /** @constant */
             payload_type: "transaction";
         } & components["schemas"]["TransactionFields"];
         /**
-         * @description The transaction makes no progress, and `waiting_for` and `status_reason` say why. Told once per transaction and value of
-         *     `waiting_for`, and only of the relayer's transaction with the lowest nonce in no block: the transactions behind it wait
-         *     for it.
+         * @description The transaction makes no progress; `waiting_for` and `status_reason` say why. Sent once per transaction and
+         *     value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
+         *     wait for it.
          */
         TransactionWaitingPayload: {
             /** @constant */
             payload_type: "transaction_waiting";
             waiting_for: components["schemas"]["WaitingFor"];
         } & components["schemas"]["TransactionFields"];
-        /** @description The relayer was paused, or the service itself stopped sending with it. */
+        /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
             /** @constant */
             payload_type: "relayer_disabled";
             relayer: components["schemas"]["Relayer"];
             disable_reason: string;
         };
-        /** @description The relayer goes on. */
+        /** @description The relayer sends again. */
         RelayerEnabledPayload: {
             /** @constant */
             payload_type: "relayer_enabled";
             relayer: components["schemas"]["Relayer"];
             retry_count: number;
         };
-        /** @description The balance has fallen below the policy min_balance. */
+        /** @description The balance fell below the policy `min_balance`. */
         LowBalancePayload: {
             /** @constant */
             payload_type: "relayer_low_balance";
@@ -1587,18 +1596,19 @@ export interface components {
             notification_id: components["schemas"]["Id"];
         };
         /**
-         * @description `sign`: signatures. `send`: sending, replacing and canceling transactions. `read`: relayers, their transactions, events and
-         *     balances, networks. `notifications`: webhooks and their deliveries. `manage`: relayers, signers and networks.
+         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read
+         *     relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their
+         *     deliveries. `manage`: manage relayers, signers and networks.
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
         Scopes: components["schemas"]["Scope"][];
         /**
-         * @description An address of IPv4 or IPv6, and after a slash how many of its bits count.
+         * @description An IPv4 or IPv6 range in CIDR notation.
          * @example 10.0.0.0/8
          */
         Cidr: string;
-        /** @description The key's own limit, in the place of the service's. */
+        /** @description The rate limit of this key, in place of the limit of the service. */
         KeyRateLimit: {
             per_second: number;
             burst: number;
@@ -1609,90 +1619,93 @@ export interface components {
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
             /**
-             * @description The relayers that it may touch; null for all. To it, any other one does not exist. A relayer that is deleted is
-             *     no longer among them, even when another one gets its id.
+             * @description The relayers that the key may use. Null: all. Any other relayer answers as one that does not exist. A
+             *     deleted relayer is removed from the list, even if a new relayer gets its id.
              */
             relayer_ids: components["schemas"]["Id"][] | null;
-            /** @description From where it is accepted; null for anywhere. */
+            /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
-            /** @description null for the service's. */
+            /** @description Null: the limit of the service applies. */
             rate_limit: components["schemas"]["KeyRateLimit"] | null;
-            /** @description Until when it is accepted; null for ever. */
-            expires_at: components["schemas"]["Timestamp"] | null;
-            /** @description Until when the token before the last rotation is accepted too; null when it is not. */
-            former_valid_until: components["schemas"]["Timestamp"] | null;
+            /** @description The end of validity. Null: no end. */
+            expires_at: components["schemas"]["TimestampOrNull"];
+            /** @description The end of validity of the previous token. Null when there is none. */
+            former_valid_until: components["schemas"]["TimestampOrNull"];
             created_at: components["schemas"]["Timestamp"];
-            /** @description To within some seconds; null when it never was. */
-            last_used_at: components["schemas"]["Timestamp"] | null;
+            /** @description The last use, accurate to a few seconds. Null when the key was never used. */
+            last_used_at: components["schemas"]["TimestampOrNull"];
         };
         NewApiKey: {
             api_key: components["schemas"]["ApiKey"];
-            /** @description The bearer token. 256 random bits of it are the secret, of which only a digest is kept. */
+            /** @description The bearer token. It contains a secret of 256 random bits; the service stores only its digest. */
             token: string;
         };
         CreateApiKeyRequest: {
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /** @description Absent or null for all. */
+            /** @description The relayers that the key may use. Absent or null: all. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Absent or null for anywhere. */
+            /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Absent or null for the service's. */
+            /** @description Absent or null: the limit of the service applies. */
             rate_limit?: components["schemas"]["KeyRateLimit"] | null;
             /**
              * Format: date-time
-             * @description Absent or null for ever.
+             * @description The end of validity. Absent or null: no end.
              */
             expires_at?: string | null;
         };
         UpdateApiKeyRequest: {
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
-            /** @description Absent or null for all. */
+            /** @description The relayers that the key may use. Absent or null: all. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Absent or null for anywhere. */
+            /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Absent or null for the service's. */
+            /** @description Absent or null: the limit of the service applies. */
             rate_limit?: components["schemas"]["KeyRateLimit"] | null;
             /**
              * Format: date-time
-             * @description Absent or null for ever.
+             * @description The end of validity. Absent or null: no end.
              */
             expires_at?: string | null;
         };
         RotateApiKeyRequest: {
             /**
-             * @description How long the token before goes on being accepted.
+             * @description How long the previous token stays valid, in seconds.
              * @default 86400
              */
             former_valid_seconds?: number;
         };
         AuditEntry: {
-            /** @description From 1, without gaps. */
+            /** @description Counts the entries from 1, without gaps. */
             sequence: number;
             at: components["schemas"]["Timestamp"];
-            /** @description An API key's id; `environment` for the key of the environment, `command line`, or `service` for what it does by itself. */
+            /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
             caller: string;
             operation: string;
             relayer_id: string | null;
-            /** @description The digest that was signed, the hash of the transaction, or the id of what was changed. */
+            /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
-            /** @description The HTTP status. */
+            /** @description The HTTP status of the response. */
             result: number;
             request_id: string | null;
         };
         RpcUrl: {
-            /** @description With its path and query masked, since they often hold a secret. */
+            /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             weight: number;
         };
-        /** @description A URL, or a URL with its share of the calls (0 to 100; 100 when absent; 0 is used only when no other answers). */
+        /**
+         * @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used
+         *     only when no other endpoint answers.
+         */
         RpcUrlInput: components["schemas"]["HttpUrl"] | {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
         };
         ChainId: number;
-        /** @description A short label. */
+        /** @description A label. */
         Word: string;
         Network: {
             /** @description `evm:<name>` */
@@ -1716,9 +1729,9 @@ export interface components {
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"];
             /**
-             * @description How deep a transaction must be to be confirmed, its own block counted. When absent, a default by chain id: 1 on the
-             *     development chains 1337 and 31337, 12 on Ethereum and on chains that this service does not know, 256 on Polygon, 15 on
-             *     BNB Smart Chain, 3 on Avalanche, about 40 seconds of blocks on rollups with one sequencer. A network that exists
+             * @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id:
+             *     1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB
+             *     Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network
              *     keeps its number.
              */
             required_confirmations?: number;
@@ -1730,8 +1743,8 @@ export interface components {
         };
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
-            symbol?: components["schemas"]["Word"] | null;
-            /** @description Null sets the default of the chain id. */
+            symbol?: string | null;
+            /** @description Null: the default of the chain id. */
             required_confirmations?: number | null;
             average_blocktime_ms?: number | null;
             is_testnet?: boolean | null;
@@ -1742,13 +1755,13 @@ export interface components {
         Signer: {
             id: components["schemas"]["Id"];
             /**
-             * @description Where the key is: `local`, in this service.
+             * @description Where the private key is: `local`, in this service.
              * @enum {string}
              */
             type: "local";
             address: components["schemas"]["Address"];
         };
-        /** @description One of three kinds of key. */
+        /** @description Exactly one of the three types. */
         CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -1765,15 +1778,15 @@ export interface components {
             type: "keystore";
             config: {
                 /**
-                 * @description A Web3 Secret Storage document, version 3. Limits of its key derivation: for scrypt 128*n*r at most
-                 *     256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; for pbkdf2 at most 5,000,000
-                 *     rounds. A document above a limit is refused (400) before any work. One keystore is opened at a time;
-                 *     503 when too many wait, or when one takes more than 20 s.
+                 * @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256
+                 *     MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A
+                 *     keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503
+                 *     when too many wait, or when one takes longer than 20 s.
                  */
                 keystore: {
                     [key: string]: unknown;
                 };
-                /** @description What the keystore was encrypted with. It is used once and not kept. */
+                /** @description The passphrase of the keystore. It is used once and not stored. */
                 passphrase: string;
             };
         };
@@ -1781,17 +1794,17 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @constant */
             type: "generated";
-            /** @description Empty. */
+            /** @description An empty object. */
             config?: Record<string, never>;
         };
-        /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
+        /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         Selector: string;
-        /** @description The first four bytes of a call's data, which name the function; `0x` is a call without data. */
+        /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         SelectorInput: string;
         MaxUnfinished: number;
         MaxUnfinishedBytes: number;
         FeeMultiple: number;
-        /** @description An absent policy does not limit, except `max_fee_multiple`, which is 5 then. */
+        /** @description An absent policy does not limit. Exception: `max_fee_multiple` is 5 when absent. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
             gas_limit_estimation?: boolean;
@@ -1821,125 +1834,127 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /**
-         * @description What a relayer signs and sends. They hold on every path to a signature: sending, replacing, sign-transaction, signing
-         *     messages and typed data. A transaction is judged when it is accepted, by the policies of that moment; a later change
-         *     does not take back what was accepted (cancel it). To cancel is always allowed. Limits of prices and fees hold for every
-         *     signature: one that they leave no room for waits, and `status_reason` says so. They look at what is signed itself, not
-         *     at what a contract that is called does in turn.
+         * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing,
+         *     sign-transaction, messages and typed data. A transaction is checked when it is accepted; a later policy change
+         *     does not affect accepted transactions (cancel them). Canceling is always allowed. Price and fee limits apply to
+         *     every signature: a transaction that they block waits, and `status_reason` says so. Policies check the signed
+         *     transaction itself, not the calls that a contract makes in turn.
          *
-         *     A message or typed data that is signed is valid on every chain where the address is used. So `allow_messages`,
-         *     `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of every relayer on an address,
-         *     on any chain, hold for each of them, also while the relayer that has them is paused. The others hold for the relayer's own
-         *     chain: a transaction for another one is never signed. A pause stops the relayer itself only: to stop every signature of a
-         *     key, pause each relayer on its address.
+         *     A signed message or signed typed data is valid on every chain where the address is used. Therefore
+         *     `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of
+         *     each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is
+         *     paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A
+         *     pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
          */
         RelayerPoliciesInput: {
-            /** @description The relayer does not send when its balance is below this. */
+            /** @description The relayer sends only while its balance is at least this amount. */
             min_balance?: components["schemas"]["AmountInput"];
-            /** @description Whether the gas limit of a transaction that names none is estimated by the node. */
+            /** @description Whether a node estimates the gas limit of transactions without one. */
             gas_limit_estimation?: boolean;
-            /** @description No transaction pays more than this for a unit of gas. */
+            /** @description The highest price per unit of gas. */
             gas_price_cap?: components["schemas"]["AmountInput"];
             /**
-             * @description How many times the market's price a transaction may pay for a unit of gas; 5 when absent. A transaction that is sent
-             *     again for more pays at most so many times the price that the market asks then for its tier.
+             * @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a
+             *     transaction again at a higher price, the price is at most this multiple of the current market price for its
+             *     tier.
              *
-             *     Without `gas_price_cap` it also limits the prices that a request names when it sends or replaces a transaction: the price
-             *     in the next block may be at most so many times the market's price for the tier `fastest`, or 10 gwei where that is
-             *     more (on chains where gas costs next to nothing, customary prices are no mistake). The price in the next block is
-             *     `gas_price`, or the base fee and `max_priority_fee_per_gas` together, at most `max_fee_per_gas`. So a generous
-             *     `max_fee_per_gas` with a small tip is accepted: the block keeps the base fee, and only the tip is paid to its
-             *     proposer. sign-transaction asks no node and does not know the market: there, limit fees by `gas_price_cap`,
-             *     `max_fee_per_transaction` and `max_fee_per_day`.
+             *     Without `gas_price_cap` this policy also limits prices in requests that send or replace a transaction. The
+             *     price in the next block may be at most this multiple of the market price for the tier `fastest`, or 10 gwei
+             *     if that is more (on chains with very cheap gas, common prices exceed the multiple). The price in the next
+             *     block is `gas_price`, or the base fee plus `max_priority_fee_per_gas`, at most `max_fee_per_gas`. So a high
+             *     `max_fee_per_gas` with a small priority fee is accepted: the base fee is burned, and only the priority fee
+             *     goes to the proposer. sign-transaction calls no node and does not know the market: limit its fees with
+             *     `gas_price_cap`, `max_fee_per_transaction` and `max_fee_per_day`.
              *
-             *     The market is the median of the answers of up to three of the network's nodes; of two answers, the lower one. With one
-             *     node only, a lie about the market is limited by the three policies that hold an amount of wei.
+             *     The market price is the median of up to three nodes of the network; of two, the lower one. With a single
+             *     node, only the three policies with amounts in wei limit the effect of a false price.
              */
             max_fee_multiple?: components["schemas"]["FeeMultiple"];
             /**
-             * @description No signature can cost more wei in fees than this: its gas limit times its highest price. It holds for every signature, by
-             *     the policies of that moment. When it leaves no room for a higher price, a transaction, or its cancellation, waits
-             *     and says so. The fee that some rollups charge for data is not counted.
+             * @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every
+             *     signature, by the policies at that time. If it does not allow a higher price, the transaction or its
+             *     cancellation waits, and `status_reason` says so. The data fee of some rollups is not counted.
              */
             max_fee_per_transaction?: components["schemas"]["AmountInput"];
             /**
-             * @description How many transactions of the relayer may be unfinished (`pending`, `sent`, `submitted`, `mined`) at once; 10,000 where it
-             *     is absent. One more is refused with 429 until some of them end.
+             * @description The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`). Default: 10,000.
+             *     Further transactions get 429 until some finish.
              */
             max_unfinished?: components["schemas"]["MaxUnfinished"];
             /**
-             * @description How many bytes of data the relayer's unfinished transactions may have together; 67,108,864 (64 MiB) where it is absent.
-             *     More is refused with 429 until some of them end.
+             * @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB).
+             *     Further transactions get 429 until some finish.
              */
             max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"];
             /**
-             * @description All signatures of any 24 hours together can cost no more wei in fees than this, counted as in `max_fee_per_transaction`
-             *     when a transaction is accepted, and in steps of five minutes as in `max_value_per_day`. Of several signatures with
-             *     the same nonce only one can be mined, so a transaction counts with the highest of them: sending it again for more
-             *     counts the increase. Cancellations and transfers that fill a nonce count too, and so does sign-transaction. A
-             *     transaction that is canceled before it was signed is given back; the part of the gas that was not used is not.
-             *     Sending is refused when there is no room (403); a new signature for an accepted transaction waits and says so.
+             * @description The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction`
+             *     when a transaction is accepted, in steps of five minutes as in `max_value_per_day`. Of several signatures
+             *     with the same nonce only one can be mined, so a transaction counts with the highest one: a higher price
+             *     counts the increase. Cancellations, transfers that fill a nonce, and sign-transaction count too. A
+             *     transaction that is canceled before it was signed is subtracted; unused gas is not. If the limit is reached,
+             *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` says so.
              */
             max_fee_per_day?: components["schemas"]["AmountInput"];
-            /** @description The only addresses that transactions may go to. With it no contract can be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
-            /** @description Whether to price by EIP-1559 (true) or with one gas price (false); absent, as the chain has it. */
+            /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
             /**
-             * @description Which functions of a receiver may be called; a receiver that is not here is not limited by it. `0x` among the
-             *     selectors allows a call without data, a plain transfer. Each receiver once.
+             * @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The
+             *     selector `0x` allows a call without data, a plain transfer. Each recipient may appear once.
              */
             allowed_functions?: {
                 receiver: components["schemas"]["AddressInput"];
                 selectors: components["schemas"]["SelectorInput"][];
             }[];
-            /** @description No transaction sends more wei along than this. What gas costs is not counted. */
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
             /**
-             * @description All transactions of any 24 hours together send no more wei along than this, counted when they are accepted, in steps
-             *     of five minutes (so up to five minutes longer than a day). What fails, or is canceled after it was signed, stays
-             *     counted; what is canceled before is given back. A replacement counts for what it adds to the highest that its
-             *     transaction was counted with. It counts from when it is set.
+             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
+             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
+             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
+             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
+             *     set.
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
             /**
-             * @description Limits of ERC-20 tokens, in the token's smallest units. The amounts of `transfer`, `transferFrom`, `approve` and
-             *     `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and
-             *     every other call of the token, are refused, except functions that `allowed_functions` lists for it: those are
-             *     not counted. So is typed data (a permit gives an allowance) whose domain `allowed_domain_separators` does not
-             *     list. An allowance that others have already is not known here, nor are tokens that another contract holds. Each
-             *     token once.
+             * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`,
+             *     `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with
+             *     malformed arguments, and all other calls of the token, are refused, except functions that
+             *     `allowed_functions` lists for it; those are not counted. Typed data for the token (a permit grants an
+             *     allowance) is refused unless `allowed_domain_separators` lists its domain. Existing allowances of others,
+             *     and tokens that another contract holds, are not considered. Each token may appear once.
              */
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
-                /** @description Of one transaction. */
+                /** @description The highest amount of one transaction. */
                 max_amount?: components["schemas"]["AmountInput"];
-                /** @description Of all transactions of any 24 hours together. */
+                /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[];
             /**
-             * @description How many transfers of nothing to itself the relayer makes per hour to fill nonces that no transaction holds, below a
-             *     nonce that was signed. 10 when it is absent; 0: none.
+             * @description The highest number of transfers of 0 wei to itself per hour that the relayer makes to fill nonces without a
+             *     transaction below a signed nonce. Default: 10. 0 disables them.
              */
             max_gap_fills_per_hour?: number;
-            /** @description Whether plain messages (EIP-191) are signed; they are when it is absent. */
+            /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
-            /** @description Whether typed data is signed of which only the hashes are known; it is when this is absent. */
+            /** @description Whether the relayer signs typed data from hashes. Default: true. */
             allow_blind_typed_data?: boolean;
-            /** @description Whether a transaction is signed without being sent; it is when this is absent. */
+            /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
-            /** @description The only EIP-712 domains that typed data is signed for, given by hashes or in full. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         RelayerPoliciesPatch: {
             min_balance?: components["schemas"]["AmountInput"] | null;
             gas_limit_estimation?: boolean | null;
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
-            max_fee_multiple?: components["schemas"]["FeeMultiple"] | null;
+            max_fee_multiple?: number | null;
             max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
-            max_unfinished?: components["schemas"]["MaxUnfinished"] | null;
-            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"] | null;
+            max_unfinished?: number | null;
+            max_unfinished_bytes?: number | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
             allowed_functions?: {
@@ -1950,9 +1965,9 @@ export interface components {
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
-                /** @description Of one transaction. */
+                /** @description The highest amount of one transaction. */
                 max_amount?: components["schemas"]["AmountInput"];
-                /** @description Of all transactions of any 24 hours together. */
+                /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[] | null;
             max_gap_fills_per_hour?: number | null;
@@ -1971,21 +1986,22 @@ export interface components {
             paused: boolean;
             address: components["schemas"]["Address"];
             signer_id: components["schemas"]["Id"];
-            notification_id: components["schemas"]["Id"] | null;
+            notification_id: components["schemas"]["IdOrNull"];
             policies: components["schemas"]["RelayerPolicies"];
             custom_rpc_urls: components["schemas"]["RpcUrl"][];
-            /** @description Whether the service itself has stopped sending with this relayer. */
+            /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
             disabled_reason: string | null;
             /**
-             * @description Policies on messages and typed data that hold beyond one relayer: those of another relayer on the same address that
-             *     refuse what this one's policies would allow, and the reverse. Only in the answers of "Create a relayer", "Get a
-             *     relayer" and "Update a relayer", and absent when there are none. Other relayers are named to callers that may touch them.
+             * @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the
+             *     same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of
+             *     "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other
+             *     relayers appear only to callers that may see them.
              */
             warnings?: string[];
         };
         CreateRelayerRequest: {
-            /** @description Made (UUIDv7) when absent. */
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
             /** @description The network's name. */
@@ -1995,13 +2011,13 @@ export interface components {
             signer_id: components["schemas"]["Id"];
             notification_id?: components["schemas"]["Id"];
             policies?: components["schemas"]["RelayerPoliciesInput"];
-            /** @description Nodes for this relayer alone, in place of its network's. */
+            /** @description RPC endpoints of this relayer, in place of those of its network. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
         };
         UpdateRelayerRequest: {
             name?: components["schemas"]["Name"];
             paused?: boolean;
-            notification_id?: components["schemas"]["Id"] | null;
+            notification_id?: components["schemas"]["IdOrNull"];
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
         };
@@ -2011,7 +2027,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Any other failure. */
+        /** @description Any other failure. See "Errors". */
         Failure: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2021,7 +2037,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The request breaks the contract or cannot be carried out as it stands. */
+        /**
+         * @description The request is invalid, or cannot be carried out (`invalid_request`, `insufficient_funds`,
+         *     `execution_reverted`).
+         */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2031,7 +2050,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The token is missing, malformed, doubled or wrong. */
+        /** @description The token is missing or not accepted (`unauthorized`). */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2042,7 +2061,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The key may not do this, or the relayer may not do it now. */
+        /**
+         * @description The API key lacks a right (`forbidden`), a policy of the relayer refuses the request (`policy_violation`), or
+         *     the relayer is paused (`relayer_paused`).
+         */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2052,7 +2074,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description There is nothing of this id. */
+        /** @description The resource does not exist, or the API key may not see it (`not_found`). */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2062,7 +2084,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The id is taken, or what is to be deleted is in use. */
+        /** @description The id is taken, the resource is in use, or its state does not allow the operation (`conflict`). */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2073,8 +2095,8 @@ export interface components {
             };
         };
         /**
-         * @description The caller's rate limit is used up, or its API key holds as many event streams, RPC calls or request bodies as one
-         *     key may hold at once, or the relayer has as many unfinished transactions as its policies allow (`details` says which).
+         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls or request
+         *     bodies that one API key may hold at once; or the unfinished transactions of the relayer (`details` says which).
          *     Nothing was done.
          */
         TooManyRequests: {
@@ -2089,7 +2111,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The Idempotency-Key was used with another body. */
+        /** @description The Idempotency-Key was used with another body (`unprocessable`). */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2099,7 +2121,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description What this needs is not reachable now; `details` says what. */
+        /** @description A required resource is not available (`unavailable`); `details` says which. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2109,7 +2131,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description A node's answer cannot be passed on; `details` says why. */
+        /** @description The node's response cannot be passed on (`bad_gateway`); `details` says why. */
         BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2119,7 +2141,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The process does not take work; `details` says what is not ready. */
+        /** @description The process is not ready (`unavailable`); `details` says why. */
         NotReady: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2129,7 +2151,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description It is. */
+        /** @description The check passed. */
         Health: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2144,7 +2166,7 @@ export interface components {
                 };
             };
         };
-        /** @description It is gone. `data` says what was deleted. */
+        /** @description The resource was deleted. */
         Deleted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2189,7 +2211,7 @@ export interface components {
                 };
             };
         };
-        /** @description The transaction, which has its nonce. */
+        /** @description The accepted transaction, with its nonce. */
         TransactionAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2204,7 +2226,7 @@ export interface components {
                 };
             };
         };
-        /** @description What would become of it. */
+        /** @description The result of the checks. */
         DryRun: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2219,7 +2241,7 @@ export interface components {
                 };
             };
         };
-        /** @description What was canceled. */
+        /** @description The canceled transactions. */
         PendingCancellation: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2234,7 +2256,7 @@ export interface components {
                 };
             };
         };
-        /** @description The signed transaction, ready to be sent by other means. */
+        /** @description The signed transaction, ready to be sent. */
         SignedTransaction: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2249,7 +2271,7 @@ export interface components {
                 };
             };
         };
-        /** @description The balance now. */
+        /** @description The current balance. */
         Balance: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2264,7 +2286,7 @@ export interface components {
                 };
             };
         };
-        /** @description The state now. */
+        /** @description The current status. */
         RelayerStatus: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2279,7 +2301,7 @@ export interface components {
                 };
             };
         };
-        /** @description The node's answer. */
+        /** @description The node's response. */
         RpcAnswer: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2294,7 +2316,7 @@ export interface components {
                 };
             };
         };
-        /** @description The state of the nonces. */
+        /** @description The nonce state. */
         NonceState: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2339,7 +2361,7 @@ export interface components {
                 };
             };
         };
-        /** @description The health now. */
+        /** @description The current health. */
         NotificationHealth: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2384,7 +2406,7 @@ export interface components {
                 };
             };
         };
-        /** @description How many are delivered again. */
+        /** @description The number of deliveries that are sent again. */
         Redelivery: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2399,7 +2421,7 @@ export interface components {
                 };
             };
         };
-        /** @description What happened. */
+        /** @description The result of the attempt. */
         DeliveryAttempt: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2606,10 +2628,10 @@ export interface components {
          * @example evm:local
          */
         network_id: components["schemas"]["PathId"];
-        /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+        /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
         page: number;
         /**
-         * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+         * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
          *     digits only.
          */
         per_page: number;
@@ -2622,21 +2644,21 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description What the log of the service calls this request; the request's own `X-Request-Id` when it has one.
+         * @description Identifies this request in the log: the `X-Request-Id` of the request, or a generated one.
          * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
          */
         "X-Request-Id": string;
-        /** @description The scheme that is asked for (RFC 6750). */
+        /** @description The required authentication scheme (RFC 6750). */
         "WWW-Authenticate": "Bearer";
-        /** @description Seconds after which a request has room again (RFC 9110). */
+        /** @description Seconds to wait before the next request (RFC 9110). */
         "Retry-After": number;
         /**
-         * @description What is left of the policy (draft-ietf-httpapi-ratelimit-headers).
+         * @description The remaining quota (draft-ietf-httpapi-ratelimit-headers).
          * @example "default";r=0;t=1
          */
         RateLimit: string;
         /**
-         * @description The policy that applies (draft-ietf-httpapi-ratelimit-headers).
+         * @description The rate limit policy (draft-ietf-httpapi-ratelimit-headers).
          * @example "default";q=3000;w=3
          */
         "RateLimit-Policy": string;
@@ -2667,6 +2689,9 @@ export type AddressOrNull = components['schemas']['AddressOrNull'];
 export type BytesOrNull = components['schemas']['BytesOrNull'];
 export type AmountOrNull = components['schemas']['AmountOrNull'];
 export type TimestampOrNull = components['schemas']['TimestampOrNull'];
+export type IdOrNull = components['schemas']['IdOrNull'];
+export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
+export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
@@ -2680,7 +2705,6 @@ export type Transaction = components['schemas']['Transaction'];
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
-export type CallDataInput = components['schemas']['CallDataInput'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
@@ -2889,10 +2913,10 @@ export interface operations {
     listTransactions: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3328,10 +3352,10 @@ export interface operations {
     listNotifications: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3462,10 +3486,10 @@ export interface operations {
     listDeliveries: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3576,10 +3600,10 @@ export interface operations {
     listRelayers: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3689,10 +3713,10 @@ export interface operations {
     listSigners: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3776,10 +3800,10 @@ export interface operations {
     listNetworks: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -3889,10 +3913,10 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
@@ -4033,10 +4057,10 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description The page, from 1. 0 reads as 1. Decimal digits only. */
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
                 /**
-                 * @description Items a page. Above 1000 it is served, and reported, as 1000; 0 gives no items and the true total. Decimal
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
                  *     digits only.
                  */
                 per_page?: components["parameters"]["per_page"];
