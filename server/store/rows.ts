@@ -22,15 +22,15 @@ export interface Listing<T> {
   total_items: number
 }
 
-/** Who did what. Never a text that was signed, nor a secret. */
+/** A record of one operation and its caller. It never contains a signed text or a secret. */
 export interface AuditEntry {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the Unix epoch. */
   at: number
-  /** An API key's id, `environment`, `command line`, or `service` for what it does by itself. */
+  /** An API key's id, `environment` (API_KEY), `command line`, or `service` for the service's own actions. */
   caller: string
   operation: string
   relayer_id: string | null
-  /** The digest that was signed, or the id of what was changed. */
+  /** The signed digest, or the id of the changed resource. */
   subject: string | null
   /** The HTTP status. */
   result: number
@@ -38,7 +38,7 @@ export interface AuditEntry {
 }
 
 export interface PendingAuditEntry extends AuditEntry {
-  /** Whether it is in the trail. */
+  /** Whether it is stored. */
   recorded: boolean
 }
 
@@ -47,30 +47,30 @@ export interface AuditFilter {
   operation?: string
   relayer_id?: string
   subject?: string
-  /** Milliseconds of the epoch, both not included. */
+  /** Milliseconds since the Unix epoch, both exclusive. */
   after?: number
   before?: number
 }
 
-/** The cryptography of rows that grant rights, under the master key. */
+/** Cryptography for rows that grant rights, with keys derived from the master key. */
 export interface RightsGuard {
   /** HMAC-SHA256. */
   mac(text: string): Buffer
   seal(secret: Uint8Array, row: string): Uint8Array
-  /** Throws when it was sealed under another key or for another row. */
+  /** Throws when it was sealed with another key or for another row. */
   open(sealed: Uint8Array, row: string): Buffer
 }
 
-/** The master key's word on a database. */
+/** The proof that a database belongs to the master key. */
 export interface RightsProof {
   guard: RightsGuard
-  /** Whether the rows of this database that grant rights carry a MAC already. */
+  /** Whether the rows that grant rights already carry a MAC. */
   is_protected: boolean
-  /** The proof of a database whose rows do. */
+  /** The sealed proof for a database whose rows carry a MAC. */
   sealed: Uint8Array
 }
 
-/** A row that grants rights is not as the service wrote it; without an id: some row of the table. */
+/** A row that grants rights was changed by another program. Without an id: an unknown row of the table. */
 export interface RightsFault {
   table: string
   id: string | null
@@ -85,11 +85,11 @@ export interface SignerRow extends Signer {
 
 export interface RelayerRow extends Relayer {
   key: number
-  /** Its network's. */
+  /** The chain id of its network. */
   chain_id: number
 }
 
-/** The address is the signer's and the chain id the network's; the store reads both in the same transaction. */
+/** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
 export type NewRelayer = Omit<Relayer, 'address'>
 
 export type RelayerObstacle =
@@ -111,23 +111,23 @@ export interface NotificationRow extends Omit<Notification, 'has_signing_key'> {
   created_by: string
 }
 
-/** What is absent stays. */
+/** Absent members stay unchanged. */
 export interface NotificationChanges {
   type?: Notification['type']
   url?: string
   signing_key?: Uint8Array | null
-  /** Until when a key that is replaced goes on signing, in milliseconds of the epoch. */
+  /** Until when a replaced signing key still signs, in milliseconds since the Unix epoch. */
   former_until: number
 }
 
 export interface EventRow {
   sequence: number
   event: string
-  /** What every delivery carries, to the byte. */
+  /** The exact body of every delivery. */
   body: string
 }
 
-/** A notification as the deliverer needs it; the keys are sealed. */
+/** A notification as the deliverer uses it. Its signing keys are sealed. */
 export interface Target {
   key: number
   id: string
@@ -142,7 +142,7 @@ export interface Target {
 export interface DueDelivery {
   key: number
   event_id: string
-  /** Attempts made in all, and failures of the present schedule. */
+  /** All attempts so far, and the failures since the retry schedule started. */
   attempts: number
   failures: number
 }
@@ -154,22 +154,22 @@ export interface Settlement {
   status: Delivery['status']
   failures: number
   next_at: number
-  /** Ends all deliveries to the notification, with the reason. */
+  /** Disables the notification with this reason, and fails its pending deliveries. */
   disable?: string
 }
 
 export interface TransactionFilter {
   /** Empty: any. */
   status: TransactionStatus[]
-  /** As the store writes times: UTC with milliseconds. */
+  /** RFC 3339, UTC, milliseconds. */
   created_after?: string
   created_before?: string
 }
 
-/** How a transaction shall end: sent, or withdrawn and so canceled, expired or failed. */
+/** The intended end of a transaction: sent, or withdrawn by cancellation, expiry or failure. */
 export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 
-/** A transaction without its data, which may be large. */
+/** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data'> {
   key: number
   /** The size of its data. */
@@ -178,21 +178,18 @@ export interface TransactionRow extends Omit<Transaction, 'data'> {
   chain_id: number
   valid_until: string | null
   intent: Intent
-  /** What was signed last is not what is wanted now. */
+  /** The newest attempt does not match the requested content: sign again. */
   resign: boolean
-  /** Where it was last seen in the chain. */
+  /** The block in which it was last seen. */
   block_number: number | null
   block_hash: string | null
-  /**
-   * Why it makes no progress; null while it does. A move that sets a `status_reason` with "Waits: " in it and no code sets
-   * `other`.
-   */
+  /** Why it makes no progress; null while it does. A move that sets a `status_reason` with "Waits: " and no code sets `other`. */
   waiting_for: WaitingFor | null
-  /** The reasons to wait that an event told of: each is told once. */
+  /** The reasons to wait that were reported by an event; each is reported once. */
   waits_told: WaitingFor[]
-  /** The most wei that it can still cost; null once it is in a block or has ended. */
+  /** The most wei that it can still cost; null once it is in a block or final. */
   reserved: string | null
-  /** When it is to be priced anew, in milliseconds of the epoch. */
+  /** When to reprice it, in milliseconds since the Unix epoch. */
   reprice_at: number
   revision: number
 }
@@ -220,26 +217,26 @@ export type NewTransaction = Pick<
   | 'intent'
   | 'status_reason'
 > & {
-  /** To fill a gap; absent for the next one. */
+  /** Only to fill a gap; absent: the account's next nonce. */
   nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }
-  /** What limits per day count of it; absent: nothing. */
+  /** The amounts that daily limits count; absent: none. */
   spending?: Spend[]
-  /** What it, and all that is accepted and unfinished, may cost together, in wei; absent: whatever it costs. */
+  /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
   funds?: string
-  /** Told in the answer, and in each repetition of it; absent: none. */
+  /** Part of the response and of each replay of it; absent: none. */
   warnings?: Warning[]
-  /** Absent: as many as there may be. */
+  /** Absent: no limit. */
   room?: Room
 }
 
-/** How many transactions of a relayer may be unfinished, and how many bytes of data they may have together. */
+/** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Room {
   max_unfinished: number
   max_unfinished_bytes: number
 }
 
-/** The relayer has as many unfinished transactions, or as many bytes in them, as it may have. */
+/** A limit for the unfinished transactions of a relayer is exceeded. */
 export interface Crowded {
   outcome: 'crowded'
   policy: keyof Room
@@ -251,7 +248,7 @@ export interface Account {
   address: string
 }
 
-/** An amount that a limit per day counts. */
+/** An amount that a daily limit counts: in wei, or in the token's smallest unit. */
 export interface Spend {
   policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day'
   /** `wei`, `fee` (wei too), or a token's address. */
@@ -260,49 +257,49 @@ export interface Spend {
   limit: string
 }
 
-/** A limit per day leaves no room. */
+/** An amount exceeds a daily limit. */
 export interface OverLimit {
   outcome: 'over_limit'
   spend: Spend
-  /** What it leaves room for. */
+  /** The remaining amount. */
   left: string
 }
 
-/** The answer to a repeated request; no funds are looked at. */
+/** The result for a repeated request, for which funds are not checked. */
 export type Replay = Exclude<Creation, { outcome: 'too_little' }>
 
 export type Creation =
   | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; key: number }
-  /** The key was used with another body. */
+  /** The idempotency key was used with another body. */
   | { outcome: 'mismatch' }
-  /** The nonce that was asked for is taken. */
+  /** The requested nonce is already in use. */
   | { outcome: 'held' }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
-  /** What is accepted already leaves too little of the funds. */
+  /** The unfinished transactions leave too little of the funds. */
   | { outcome: 'too_little'; reserved: string }
   | OverLimit
   | Crowded
 
-/** What was signed once: durable before a node sees it. */
+/** A signed version of a transaction. It is stored before it is sent to a node. */
 export interface Attempt extends AttemptRow {
   raw: Uint8Array
 }
 
-/** An attempt without its bytes, which may be many. */
+/** An attempt without its bytes, which may be large. */
 export interface AttemptRow {
   /** From 1. */
   number: number
   purpose: 'send' | 'cancel'
-  /** The nonce that it was signed with; null in old rows. */
+  /** The signed nonce; null in rows from older versions. */
   nonce: number | null
   hash: string
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null
-  /** When a node was first known to have these bytes (accepted, known already, or found by hash); null: no node is known to. */
+  /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
   taken_at: string | null
-  /** The last reason for which a node refused these bytes. */
+  /** The last error with which a node refused these bytes. */
   refusal: string | null
 }
 
@@ -317,11 +314,11 @@ export interface Move {
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
   /**
-   * What limits per day count of the transaction from now on, where that is more than before. When a limit leaves no room, nothing of
-   * the move is done, as when another revision is found.
+   * The amounts that daily limits count for the transaction from now on, if they are higher than before. When a limit is exceeded,
+   * the move has no effect, as with a changed revision.
    */
   spending?: Spend[]
-  /** Numbers of attempts that a node is now known to have. */
+  /** The numbers of attempts that a node is now known to have. */
   taken?: number[]
   /** Why a node refused an attempt. */
   refused?: { number: number; refusal: string }
@@ -335,7 +332,7 @@ export interface WithdrawalLot {
   reason: string
 }
 
-/** Ids. `refused`: withdrawn before. */
+/** Transaction ids. `refused`: already withdrawn. */
 export interface WithdrawnLot {
   withdrawn: string[]
   refused: string[]

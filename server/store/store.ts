@@ -47,25 +47,43 @@ import type {
 } from './rows.ts'
 
 /**
- * What the service asks of its database: verbs the size of a database transaction. A row is what the contract shows, plus
- * what it must never show (`secret`, `signing_key`, both sealed by keys/vault.ts before they come here) or what the
- * contract has no word for (`key`, a relayer's number, which no later relayer of the same id gets again).
+ * Glossary
+ * - transaction: a blockchain transaction that a relayer sends. A database transaction is always called "database transaction".
+ * - attempt: one signed version of a transaction (its bytes, hash and prices). A transaction has several after repricing.
+ * - lane: the sequence of background work of one relayer or webhook target. Lanes run concurrently.
+ * - account: an address on a chain. nonce counter: the nonce that the account's next transaction gets (`next_nonce`).
+ * - gap: a nonce between the account's count on chain and its nonce counter that no transaction holds.
+ * - withdrawal: the end of a transaction before it is mined, by cancellation, expiry or failure (`intent`).
+ * - reopened: a final transaction that is `submitted` again, because a reorganization removed its block.
+ * - audit entry: a record of one operation and its caller. It is committed with the operation's changes.
+ * - generation: a counter that grows when rows change that processes cache (API keys, relayers, signers, networks).
+ * - delivery: an event that is due to be sent to one notification (webhook). It is stored with its event (the outbox).
+ * - lease: the temporary right of one process to do a kind of background work.
+ */
+
+/**
+ * The store. Each method is at most one database transaction unless its comment says otherwise. A row has the contract's members, plus
+ * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `key`, which is
+ * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
 export interface Store {
-  /** Changes whenever anything changed that may be cached (relayers, signers, networks), in whichever process. */
+  /** The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. */
   generation(): number
-  /** Moves when another process has committed anything; looking costs next to nothing. */
+  /** Changes when another process has committed. Reading it is cheap enough for frequent polling. */
   version(): number
   /** Throws when the database does not answer. */
   ping(): void
   close(): void
-  /** What is under way now; counts (and the oldest, of those counted) stop at 20,000, relayers at 100, and nonces 1,000 from the lowest. `now`: milliseconds of the epoch. */
+  /**
+   * The unfinished work. Counts (and the oldest of those counted) stop at 20,000, relayers at 100, and nonces at 1,000 above the
+   * lowest. `now`: milliseconds since the Unix epoch.
+   */
   readGauges(now: number): Promise<Gauges>
 
   /**
-   * From here on rows that grant rights are checked when they are used, and sealed when they are changed. `prove` is given what the
-   * database keeps to know its master key by; undefined: it is new. Faults go to `report`, each once. Answers how many rows got
-   * their first MAC, in a database that had none. Throws what `prove` throws.
+   * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives the
+   * sealed proof of the master key; undefined: the database is new. Each fault is reported once. `first_sealed`: how many rows got
+   * their first MAC, in a database without any. Throws the errors of `prove`.
    */
   protect(
     prove: (sealed: Uint8Array | undefined) => RightsProof,
@@ -73,15 +91,15 @@ export interface Store {
   ): { first_sealed: number }
 
   /**
-   * What the verb that `work` calls changes is this deed's: both are in the same database transaction. The verb is called at once,
-   * not after an `await`.
+   * Commits the audit entry in the same database transaction as the changes of the method that `work` calls. `work` must call the
+   * method synchronously, not after an `await`.
    */
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
-  /** Adds what has no database transaction of its own. */
+  /** Adds entries of operations that change nothing in the store. */
   appendAudit(entries: AuditEntry[]): void
-  /** How far the trail goes, and the hash that stands for all of it. */
+  /** The number of the last audit entry, and the hash that covers the whole trail. */
   auditHead(): { up_to: number; hash: Uint8Array }
-  /** The newest first. */
+  /** Newest first. */
   listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<AuditEntry & { sequence: number }>>
 
   createNetwork(network: Network): Promise<boolean>
@@ -99,11 +117,11 @@ export interface Store {
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
-  /** All relayers on an address, on any chain. */
+  /** All relayers with an address, on any chain. */
   relayersOn(address: string): Promise<RelayerRow[]>
   /** `ids`: only these; absent: all. */
   listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
-  /** `creator`: whose notifications it may be attached to; absent: all. */
+  /** `creator`: only this creator's notifications may be attached; absent: any. */
   updateRelayer(
     id: string,
     change: (relayer: RelayerRow) => RelayerRow,
@@ -111,62 +129,62 @@ export interface Store {
   ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
   deleteRelayer(id: string): Promise<Deletion>
 
-  /** `unknown_relayer`: which of its relayers there is none of. */
+  /** `unknown_relayer`: the index of the first id in `relayer_ids` that does not exist. */
   createApiKey(api_key: ApiKeyRow): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
   listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
   updateApiKey(id: string, changes: Partial<ApiKey>): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
-  /** The secret of now is the former one until then; null: not at all. */
+  /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
   rotateApiKey(id: string, secret_hash: Uint8Array, former_valid_until: string | null): Promise<ApiKeyRow | undefined>
   deleteApiKey(id: string): Promise<boolean>
   /** All of them, for the authentication of requests; there are at most 1,000. */
   apiKeys(): ApiKeyRow[]
-  /** When each was used last. */
+  /** Stores the time of the last use, by id. */
   noteApiKeyUses(uses: ReadonlyMap<string, string>): void
 
-  /** `max_of_creator`: how many its creator may have; absent: any number. */
+  /** `max_of_creator`: the most notifications of its creator; absent: no limit. */
   createNotification(
     notification: NotificationRow,
     max_of_creator?: number,
   ): Promise<'created' | 'id_taken' | 'too_many'>
-  /** Here and below `creator` limits it to the notifications of one creator; the others are missing. */
+  /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
   getNotification(id: string, creator?: string): Promise<Notification | undefined>
   listNotifications(slice: Slice, creator?: string): Promise<Listing<Notification>>
   updateNotification(id: string, changes: NotificationChanges, creator?: string): Promise<Notification | undefined>
   deleteNotification(id: string, creator?: string): Promise<Deletion>
 
-  /** The newest first; it costs the same at any depth, with a filter and without one. */
+  /** Newest first. A page costs the same at any depth, with and without a filter. */
   listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
   getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */
   dataOf(transaction_key: number): Promise<string | null>
 
-  /** In one database transaction: the idempotency row, what it spends, the next nonce, the row, its event. */
+  /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
-  /** The first answer to an idempotency key; undefined for a new one. */
+  /** The first response to an idempotency key; undefined for a new key. */
   replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Replay | undefined>
   /**
-   * Compare-and-set, each with its event: undefined where the revision was another. The event `transaction_waiting` is written for
-   * the first in line whose `waiting_for` no event told of yet. Small moves share one database transaction; those of large
-   * transactions are split into several, between which others have their turn.
+   * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
+   * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
+   * split into several, between which other work runs.
    */
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
-  /** As one `move` that also spends what it adds to what the transaction has been counted with, where its data has room. */
+  /** A `move` that also checks the daily limits for the added spending, and the room for its data. */
   replaceTransaction(
     move: Move,
     spending: Spend[],
     room: Room,
   ): Promise<TransactionRow | OverLimit | Crowded | undefined>
-  /** Whether a relayer has no room for one more transaction with so many bytes of data; undefined when it has. */
+  /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
   crowding(relayer_key: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
-  /** Counts what is signed and not sent; durable when it answers. Undefined when the limits leave room. */
+  /** Counts a signed transaction that is not sent against the daily limits; durable when it resolves. Undefined: within the limits. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
-  /** What `spend` would answer; nothing is counted. `transaction_key`: beyond what that transaction is counted with. */
+  /** The result that `spend` would have, without counting. `transaction_key`: only the spending beyond that transaction's counts. */
   wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
   /**
-   * Gives the nonce back and ends it, when it was never signed and is the account's highest; else sets the intent, and the
-   * sender does the rest. Refused when it is mined, ended or withdrawn already.
+   * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
+   * otherwise its intent is set, and the sender uses the nonce. `refused`: it is already mined, final or withdrawn.
    */
   withdraw(
     relayer_key: number,
@@ -176,14 +194,13 @@ export interface Store {
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
    * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
-   * transaction; each is an audit entry of its own, made of `deed`. `next_below`: the lowest nonce of the lot, where the next lot
-   * begins; undefined at the end.
+   * transaction. Each gets its own audit entry, made from `auditEntry`. `next_below`: the lowest nonce of this lot, at which the next
+   * lot begins; undefined at the end.
    */
   withdrawLot(auditEntry: PendingAuditEntry, lot: WithdrawalLot): Promise<WithdrawnLot>
   /**
-   * Gives the account's next nonce to a transaction whose own was used elsewhere: `pending` again, nothing of it signed. Counts
-   * `spending` once more; where a limit leaves no room the transaction fails, and the answer says so. Undefined: the revision was
-   * another.
+   * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
+   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. Undefined: the revision has changed.
    */
   renumber(
     key: number,
@@ -191,27 +208,27 @@ export interface Store {
     reason: string,
     spending: Spend[],
   ): Promise<TransactionRow | OverLimit | undefined>
-  /** What was never signed, by nonce, from a nonce to before another. */
+  /** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
   pending(relayer_key: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
   /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
   firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
-  /** What was signed and is in no block yet (`sent`, `submitted`), by nonce. */
+  /** The signed transactions that are in no block (`sent`, `submitted`), by nonce. */
   inFlight(relayer_key: number, limit: number): Promise<TransactionRow[]>
-  /** What is in a block up to this one, and not confirmed. */
+  /** The `mined` transactions in blocks up to `up_to_block`. */
   mined(relayer_key: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
   countUnfinished(relayer_key: number): Promise<number>
   lastConfirmedAt(relayer_key: number): Promise<string | null>
-  /** What was signed for a transaction, the oldest first. */
+  /** The attempts of a transaction, oldest first. */
   attempts(transaction_key: number): Promise<AttemptRow[]>
-  /** The bytes of an attempt; empty when there is none. */
+  /** The signed bytes of an attempt; empty when there is none. */
   rawOf(transaction_key: number, number: number): Promise<Uint8Array>
-  /** The keys of the relayers that have unfinished transactions, and of those that are watched. */
+  /** The keys of the relayers that have unfinished transactions or are watched. */
   relayersAtWork(): Promise<number[]>
   getRelayerByKey(key: number): Promise<RelayerRow | undefined>
 
   /**
-   * `reserved`: the most wei that its accepted, unfinished transactions can still cost. `released`: all that was ever taken out of
-   * it, because transactions were mined or withdrawn.
+   * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
+   * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used.
    */
   getAccount(
     chain_id: number,
@@ -223,19 +240,19 @@ export interface Store {
     reserved: string
     released: string
   }>
-  /** The part of `reserved` that is of nonces below a node's count: in a block already, where the rows do not show it yet. */
+  /** The part of `reserved` with nonces below a node's count: those transactions are mined, and their rows do not show it yet. */
   reservedBelow(account: Account, latest: number): Promise<string>
-  /** Follows a chain that is ahead. `isProven`: signed bytes prove it, and the counter is never lowered below it again. */
+  /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
   raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
   /**
-   * Gives unsigned transactions (`pending`, without a hash) the lowest nonces at which nothing was signed, in their order, from
-   * `latest` on, and sets the counter to follow the highest nonce in use. Nothing at or below a nonce that is known to be in a
-   * block, or proven to be used, is given. `gaps`: unused nonces that are left below a signed one, at most 100.
+   * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
+   * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
+   * assigned. `gaps`: gaps that remain below a signed nonce, at most 100.
    */
   compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
   /**
-   * Transactions that have ended in no block and hold nonces from `latest` on, above all that are known to be in a block: the account
-   * goes no further before something is mined at these nonces. At most 100.
+   * Transactions that ended without being mined and hold nonces from `latest` on, above all nonces that are known to be in a block.
+   * They block the account until something is mined at these nonces. At most 100.
    */
   abandoned(
     chain_id: number,
@@ -244,71 +261,71 @@ export interface Store {
   ): Promise<{ key: number; revision: number; reason: string | null }[]>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /**
-   * Takes the nonces from transactions of a chain that began anew, at most `limit` of them in one database transaction; what is
-   * unfinished ends with the reason. Answers how many had a nonce; 0 at the end.
+   * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
+   * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
    */
   forgetNonces(account: Account, reason: string, limit: number): Promise<number>
-  /** The account begins anew on another chain. False, and nothing is changed, while a transaction holds a nonce. */
+  /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
   restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
-  /** The relayer stays at work, also when nothing of it is unfinished, until `unwatch`. */
+  /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
   watch(relayer_key: number): Promise<void>
   unwatch(relayer_key: number): Promise<void>
-  /** The highest block of the relayer's newest transactions that have ended in one. */
+  /** The highest block of the relayer's newest transactions that ended in a block. */
   newestEnded(relayer_key: number): Promise<{ number: number; hash: string } | undefined>
-  /** Transactions that have ended in a block from this one on, of the 2,000 newest of each status. */
+  /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
   endedSince(relayer_key: number, block_number: number): Promise<TransactionRow[]>
-  /** The highest key of a transaction; later ones get higher keys. */
+  /** The highest key of a transaction. Later transactions get higher keys. */
   newestKey(): Promise<number>
-  /** What holds the nonces from `from` to before `to`, whatever became of it, by nonce; at most `limit`. */
+  /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
-  /** Whether a transaction of the account, at this nonce or soon after, is in a block as far as we know. */
+  /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
   isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
 
-  /** Events of a relayer after a sequence number, in order: at least one if there are any, at most `limit`, and few large ones. */
+  /** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
   events(relayer_key: number, after: number, limit: number): Promise<EventRow[]>
   lastEvent(relayer_key: number): Promise<number>
-  /** Tells of a balance below the policy once, until it is above it again. */
+  /** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
   noteBalance(relayer_key: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
 
-  /** The keys of the notifications that have deliveries to make. */
+  /** The keys of the notifications that have pending deliveries. */
   targetsAtWork(): Promise<number[]>
   getTarget(notification_key: number): Promise<Target | undefined>
   targetKey(notification_id: string, creator?: string): Promise<number | undefined>
-  /** Due, by age, and none before an earlier one of the same subject. */
+  /** The due deliveries, oldest first; of each subject only the earliest pending one. */
   dueDeliveries(notification_key: number, now: number, limit: number): Promise<DueDelivery[]>
-  /** What a delivery carries; undefined when it was deleted. */
+  /** The body of a delivery; undefined when the delivery was deleted. */
   bodyOf(delivery_key: number): Promise<string | undefined>
-  /** When the next delivery is due, in milliseconds of the epoch. */
+  /** The time at which the next delivery is due, in milliseconds since the Unix epoch. */
   nextDueAt(notification_key: number): Promise<number | undefined>
-  /** Writes down an attempt and what follows from it. */
+  /** Stores a delivery attempt and its consequences. */
   settleDelivery(settlement: Settlement): Promise<void>
   listDeliveries(notification_key: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
-  /** Pending again, from the beginning of the schedule. */
+  /** Makes a delivery pending again, from the start of the retry schedule. */
   redeliver(notification_key: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
-  /** How many are, or will be by `continueBulkChange`, pending again. */
+  /** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
   redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
   notificationHealth(notification_key: number): Promise<NotificationHealth>
   /**
-   * Changes of many deliveries (redelivering, giving up, removing) do their first lot at once. This does the next lot of the
-   * oldest one that is not done; false when there is none.
+   * Bulk changes of deliveries (redeliver, give up, remove) do their first lot at once. This does the next lot of the oldest
+   * unfinished bulk change; false when there is none.
    */
   continueBulkChange(): Promise<boolean>
   hasBulkChange(): Promise<boolean>
 
   /**
-   * Removes a few of the oldest from before a time, as the store writes times: of transactions what has ended, and of each relayer
-   * only from its first on; of deliveries what has ended; of events what no delivery holds, and never a relayer's last.
-   * `after`: 0, and then what the call before answered as `next`.
+   * Removes a few of the oldest rows from before a time (RFC 3339, UTC, milliseconds): final transactions, from each relayer's first
+   * one on without leaving gaps; finished deliveries; events that no delivery refers to, but never a relayer's last. `after`: 0 at
+   * first, then `next` of the previous call.
    */
   prune(kind: Prunable, before: string, after: number): Promise<Pruned>
   /**
-   * When the wall clock was last believed, in milliseconds of the epoch. Before anybody has said so, the time of the newest row;
-   * undefined for an empty store.
+   * The last trusted wall clock time, in milliseconds since the Unix epoch. Before the first `believeTime`: the time of the newest
+   * row; undefined for an empty store.
    */
   believedTime(): number | undefined
   believeTime(ms: number): void
 
-  /** Takes or renews the lease of a work that one process does. `isAlive`: whether another owner can still be at it. */
+  /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
   takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
   dropLease(name: string, owner: string): void
 }
@@ -317,12 +334,12 @@ export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
 
 export interface Pruned {
   removed: number
-  /** Where to go on; undefined at the end. */
+  /** The position at which the next call continues; undefined at the end. */
   next: number | undefined
 }
 
 export interface Gauges {
-  /** What is unfinished, by status; absent where there is none. */
+  /** The unfinished transactions by status; a status without any is absent. */
   transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
   deliveries: { pending: number; due: number }
   nonce_gaps: { relayer_id: string; gaps: number }[]
