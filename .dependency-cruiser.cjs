@@ -1,6 +1,6 @@
 // The direction of imports: main -> service -> the rooms -> the ground (store/store.ts, store/rows.ts, operation.ts, errors.ts,
-// generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms; everybody
-// may name the types of evm and of the observer.
+// hex.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
+// any room may name the types of evm and of the observer.
 const rooms = [
   'http',
   'operations',
@@ -15,7 +15,7 @@ const rooms = [
   'policies',
   'outbound',
 ]
-const ground = '^server/(store/(?:store|rows)|operation|errors)\\.ts$'
+const ground = '^server/(store/(?:store|rows)|operation|errors|hex)\\.ts$'
 // They take part in the start, as service.ts does.
 const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|master-key))\\.ts$'
 const shared = [

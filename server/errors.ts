@@ -63,6 +63,11 @@ export const conflict = (path: string, message: string): ApiError =>
 
 export const notFound = (message: string): ApiError => new ApiError('not_found', message)
 
+// These messages are part of the contract: clients compare them.
+export const relayerNotFound = (id: string): ApiError => notFound(`Relayer with ID ${id} not found`)
+export const transactionNotFound = (id: string): ApiError => notFound(`Transaction with ID ${id} not found`)
+export const notificationNotFound = (): ApiError => notFound('Notification not found')
+
 /** 403: policies of the relayer refuse the request. `details` names each of them. */
 export const refusedBy = (details: Detail[]): ApiError => new ApiError('policy_violation', 'Forbidden', details)
 

@@ -1,3 +1,4 @@
+import { toHex } from '../hex.ts'
 import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
 import { findByNonce, type SignedRival } from './nonce-search.ts'
@@ -99,7 +100,7 @@ export function createChain(rpc: Rpc): Chain {
     send: (raws, everywhere = false) =>
       Promise.all(
         raws.map((raw) =>
-          rpc('eth_sendRawTransaction', [`0x${Buffer.from(raw).toString('hex')}`], { everywhere }).then(
+          rpc('eth_sendRawTransaction', [toHex(raw)], { everywhere }).then(
             (answer) => (isHex(answer) ? undefined : noAnswer('eth_sendRawTransaction')),
             (error: Error) => error,
           ),

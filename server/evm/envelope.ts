@@ -1,5 +1,6 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
 import { Transaction } from 'ethers/transaction'
+import { toHex } from '../hex.ts'
 import { keccak256 } from './digest.ts'
 import type { Prices } from './fees.ts'
 
@@ -40,7 +41,7 @@ export function readSigned(raw: Uint8Array): {
   content: { to: string | null; value: string; data: string | null; gas_limit: number }
   signature: SignedEnvelope['signature']
 } {
-  const transaction = Transaction.from(`0x${Buffer.from(raw).toString('hex')}`)
+  const transaction = Transaction.from(toHex(raw))
   const { type, chainId, to, value, data, gasLimit, signature } = transaction
   if (!signature) throw new Error('These bytes are not signed')
   return {
@@ -65,13 +66,13 @@ export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Seal
   return {
     digest: keccak256(serialize(domain)),
     finish({ rs, recovery }) {
-      const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')
-      const [r, s] = [`0x${hex.slice(0, 64)}`, `0x${hex.slice(64)}`] as const
+      const hex = toHex(rs)
+      const [r, s] = [hex.slice(0, 66), `0x${hex.slice(66)}`] as const
       const parity = recovery === 1 ? 1 : 0
       // Numbers have no leading zeros there.
       const raw = serialize([vOf(type, chain_id, parity), BigInt(r), BigInt(s)])
       const signature = shownSignature(type, chain_id, r, s, parity)
-      return { raw, hash: `0x${keccak256(raw).toString('hex')}`, signature }
+      return { raw, hash: toHex(keccak256(raw)), signature }
     },
   }
 }

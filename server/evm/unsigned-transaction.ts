@@ -1,4 +1,5 @@
 import { type NestedUint8Array, RLP } from '@ethereumjs/rlp'
+import { toHex } from '../hex.ts'
 import { fromHex, type Sealed, sealed } from './envelope.ts'
 
 export interface UnsignedTransaction extends Sealed {
@@ -122,5 +123,3 @@ function numberIn(decoded: Decoded | undefined): bigint {
   if (bytes.length > 32 || bytes[0] === 0) throw new Error('It has a number that is none')
   return BigInt(bytes.length === 0 ? 0 : toHex(bytes))
 }
-
-const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`

@@ -1,4 +1,4 @@
-import { ApiError, notFound } from '../errors.ts'
+import { ApiError, notFound, relayerNotFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import type { Operation } from './contract.ts'
 
@@ -22,5 +22,5 @@ const reasons: Record<string, string> = {
  */
 export function checkRelayer({ relayer_ids }: Caller, { id }: Operation, relayer_id: string | undefined): void {
   if (!relayer_ids || relayer_id === undefined || relayer_ids.has(relayer_id)) return
-  throw notFound(id === 'signMessage' ? 'Not found' : `Relayer with ID ${relayer_id} not found`)
+  throw id === 'signMessage' ? notFound('Not found') : relayerNotFound(relayer_id)
 }

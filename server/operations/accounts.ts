@@ -1,5 +1,5 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
-import { ApiError, conflict, notFound } from '../errors.ts'
+import { ApiError, conflict, relayerNotFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { PendingAuditEntry, RelayerRow, TransactionRow } from '../store/rows.ts'
@@ -42,7 +42,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
 
   async function find(relayer_id: string) {
     const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    if (!held) throw relayerNotFound(relayer_id)
     const networkClient = await dependencies.networkClient(held.relayer)
     if (!networkClient) throw unavailable('The network of the relayer is gone')
     return { relayer: held.relayer, chain: networkClient.callers }

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
-import { conflict, notFound } from '../errors.ts'
+import { conflict, notFound, notificationNotFound, relayerNotFound } from '../errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -28,7 +28,7 @@ export function deliveries(dependencies: DeliveryDependencies): Deliveries {
 
   async function find(notification_id: string, caller: Caller): Promise<number> {
     const key = await store.targetKey(notification_id, creatorSeenBy(caller))
-    if (key === undefined) throw notFound('Notification not found')
+    if (key === undefined) throw notificationNotFound()
     return key
   }
   const disabled = () =>
@@ -68,7 +68,7 @@ export function deliveries(dependencies: DeliveryDependencies): Deliveries {
 
     async streamEvents({ path, header, caller, onClose }) {
       const held = await findSigner(path.relayer_id)
-      if (!held) throw notFound(`Relayer with ID ${path.relayer_id} not found`)
+      if (!held) throw relayerNotFound(path.relayer_id)
       const last = header['Last-Event-ID']
       onClose(dependencies.holdStream(caller).release)
       return follow(held.relayer.key, last === undefined ? undefined : Number(last))

@@ -1,4 +1,4 @@
-import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
+import { ApiError, badRequest, conflict, notificationNotFound } from '../errors.ts'
 import { creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { NotificationChanges } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -69,7 +69,7 @@ export function notifications({ store, makeId, now, seal }: NotificationDependen
       const outcome = await store.withAudit(auditEntry, () =>
         store.deleteNotification(path.notification_id, creatorSeenBy(caller)),
       )
-      if (outcome === 'missing') throw notFound('Notification not found')
+      if (outcome === 'missing') throw notificationNotFound()
       if (outcome === 'in_use') throw conflict('/path/notification_id', 'A relayer reports to this notification')
       return single('Notification deleted successfully')
     },
@@ -77,7 +77,7 @@ export function notifications({ store, makeId, now, seal }: NotificationDependen
 }
 
 function found<T>(notification: T | undefined): T {
-  if (notification === undefined) throw notFound('Notification not found')
+  if (notification === undefined) throw notificationNotFound()
   return notification
 }
 

@@ -1,5 +1,5 @@
 import type { Relayer } from '../../generated/openapi.ts'
-import { badRequest, conflict, notFound } from '../errors.ts'
+import { badRequest, conflict, relayerNotFound } from '../errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import { addressWarnings } from '../policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../store/rows.ts'
@@ -49,7 +49,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
 
     async getRelayer({ path, caller }) {
       const relayer = await store.getRelayer(path.relayer_id)
-      if (!relayer) throw unknown(path.relayer_id)
+      if (!relayer) throw relayerNotFound(path.relayer_id)
       return single(await showOne(relayer, caller))
     },
 
@@ -65,7 +65,7 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
       const updated = await store.withAudit(auditEntry, () =>
         store.updateRelayer(path.relayer_id, change, creatorSeenBy(caller)),
       )
-      if (updated === 'missing') throw unknown(path.relayer_id)
+      if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()
       return single(await showOne(updated, caller))
@@ -73,14 +73,12 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
 
     async deleteRelayer({ path, auditEntry }) {
       const outcome = await store.withAudit(auditEntry, () => store.deleteRelayer(path.relayer_id))
-      if (outcome === 'missing') throw unknown(path.relayer_id)
+      if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'in_use') throw conflict('/path/relayer_id', 'The relayer has transactions that are not finished')
       return single('Relayer deleted successfully')
     },
   }
 }
-
-const unknown = (relayer_id: string) => notFound(`Relayer with ID ${relayer_id} not found`)
 
 function refusal(obstacle: RelayerObstacle) {
   switch (obstacle) {

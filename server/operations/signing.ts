@@ -1,5 +1,6 @@
 import type { SignatureResult, SignedTransaction, TypedData } from '../../generated/openapi.ts'
-import { type ApiError, badRequest, notFound, relayerPaused } from '../errors.ts'
+import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
+import { toHex } from '../hex.ts'
 import { type Handlers, single } from '../operation.ts'
 import {
   checkAddress,
@@ -68,37 +69,36 @@ type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTypedDataFu
 export function signing(dependencies: SigningDependencies): Signing {
   const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = dependencies
 
-  const find = async (relayer_id: string, unknown: string): Promise<Held> => {
+  const find = async (relayer_id: string, missing = relayerNotFound): Promise<Held> => {
     const held = await findSigner(relayer_id)
-    if (!held) throw notFound(unknown)
+    if (!held) throw missing(relayer_id)
     if (held.relayer.paused) throw relayerPaused()
     return held
   }
-  const unknown = (relayer_id: string) => `Relayer with ID ${relayer_id} not found`
 
   return {
     async signMessage({ path, body, caller, auditEntry }) {
-      const held = await find(path.relayer_id, 'Not found')
+      const held = await find(path.relayer_id, () => notFound('Not found'))
       const digest = messageDigest(body.message)
-      auditEntry.subject = hexOf(digest)
+      auditEntry.subject = toHex(digest)
       checkAddress(held, caller, messageFault)
       return single(signatureResult(await sign(held.signer, digest, 'message')))
     },
 
     async signTypedData({ path, body, caller, auditEntry }) {
-      const held = await find(path.relayer_id, unknown(path.relayer_id))
+      const held = await find(path.relayer_id)
       const separator = hash('domain_separator', body)
       const digest = typedDataDigest(separator, hash('hash_struct_message', body))
-      auditEntry.subject = hexOf(digest)
+      auditEntry.subject = toHex(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
       return single(signatureResult(await sign(held.signer, digest, 'typed_data')))
     },
 
     async signTypedDataFull({ path, body, caller, auditEntry }) {
-      const held = await find(path.relayer_id, unknown(path.relayer_id))
+      const held = await find(path.relayer_id)
       const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(body)
       const digest = typedDataDigest(domain_separator, struct_hash)
-      auditEntry.subject = hexOf(digest)
+      auditEntry.subject = toHex(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
       const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
@@ -111,16 +111,16 @@ export function signing(dependencies: SigningDependencies): Signing {
     },
 
     async signTransaction({ path, body, auditEntry }) {
-      const { relayer, signer } = await find(path.relayer_id, unknown(path.relayer_id))
+      const { relayer, signer } = await find(path.relayer_id)
       checkSignTransaction(relayer.policies)
       const transaction = parse(body.unsigned_transaction)
       if (transaction.chain_id !== BigInt(relayer.chain_id)) {
         throw badRequest(place, `is for chain id ${transaction.chain_id} and not for ${relayer.chain_id}`)
       }
-      auditEntry.subject = hexOf(transaction.digest)
+      auditEntry.subject = toHex(transaction.digest)
       await judge(relayer, transaction, auditEntry)
       const { raw, hash, signature } = transaction.finish(await sign(signer, transaction.digest, 'transaction'))
-      return single({ signed_transaction: `0x${Buffer.from(raw).toString('hex')}`, hash, signature })
+      return single({ signed_transaction: toHex(raw), hash, signature })
     },
   }
 
@@ -168,10 +168,8 @@ function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint
   return bytes
 }
 
-const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
-
 function signatureResult({ rs, recovery }: Signature): SignatureResult {
-  const hex = Buffer.from(rs.buffer, rs.byteOffset, rs.length).toString('hex')
+  const hex = toHex(rs)
   const v = 27 + recovery
-  return { r: `0x${hex.slice(0, 64)}`, s: `0x${hex.slice(64)}`, sig: `0x${hex}${v.toString(16)}`, v }
+  return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, sig: `${hex}${v.toString(16)}`, v }
 }

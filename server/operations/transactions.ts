@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
-import { ApiError, badRequest, notFound } from '../errors.ts'
+import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type {
   PendingAuditEntry,
@@ -64,13 +64,13 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
   async function find(relayer_id: string): Promise<RelayerRow> {
     const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    if (!held) throw relayerNotFound(relayer_id)
     return held.relayer
   }
 
   async function get(relayer_key: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_key, id)
-    if (!row) throw notFound(`Transaction with ID ${id} not found`)
+    if (!row) throw transactionNotFound(id)
     return row
   }
 
@@ -126,7 +126,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const withdrawn = await store.withAudit(auditEntry, () =>
         store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request'),
       )
-      if (withdrawn === 'missing') throw notFound(`Transaction with ID ${path.transaction_id} not found`)
+      if (withdrawn === 'missing') throw transactionNotFound(path.transaction_id)
       if ('refused' in withdrawn) {
         throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
       }

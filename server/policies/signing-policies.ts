@@ -1,5 +1,6 @@
 import type { RelayerPolicies } from '../../generated/openapi.ts'
 import { refusedBy } from '../errors.ts'
+import { toHex } from '../hex.ts'
 import type { Caller } from '../operation.ts'
 import type { RelayerRow } from '../store/rows.ts'
 
@@ -46,7 +47,7 @@ export function typedDataFault(policies: RelayerPolicies, separator: Uint8Array,
   if (policies.allowed_domain_separators) {
     return {
       policy: 'allowed_domain_separators',
-      message: `The domain separator ${hex(separator)} is not in allowed_domain_separators`,
+      message: `The domain separator ${toHex(separator)} is not in allowed_domain_separators`,
     }
   }
   return policies.token_limits && permitFault
@@ -60,7 +61,7 @@ export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies
 
 /** Whether `allowed_domain_separators` contains this domain separator. */
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>
-  allowed_domain_separators?.includes(hex(separator)) === true
+  allowed_domain_separators?.includes(toHex(separator)) === true
 
 const blindFault: Fault = {
   policy: 'allow_blind_typed_data',
@@ -118,5 +119,3 @@ const nameOf = ({ id }: RelayerRow, { relayer_ids }: Caller): string =>
   relayer_ids === undefined || relayer_ids.has(id) ? `the relayer ${id}` : 'another relayer'
 
 const refused = ({ policy, message }: Fault) => refusedBy([{ path: `policies/${policy}`, message }])
-
-const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`

@@ -1,5 +1,5 @@
 import type { DryRun, SendTransactionRequest } from '../../generated/openapi.ts'
-import { ApiError, notFound, statusOf } from '../errors.ts'
+import { ApiError, relayerNotFound, statusOf } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
 import { objections, type TransactionRequest } from './admission.ts'
@@ -26,7 +26,7 @@ export function createDryRun({
 }: DryRunDependencies) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const held = await findSigner(relayer_id)
-    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    if (!held) throw relayerNotFound(relayer_id)
     const { relayer } = held
     const { chain_id, address } = relayer
     const request = readTransactionRequest(body)

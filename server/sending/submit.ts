@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../generated/openapi.ts'
-import { ApiError, notFound } from '../errors.ts'
+import { ApiError, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
 import type { Move, PendingAuditEntry, RelayerRow, Replay, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
@@ -53,7 +53,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   async function find(relayer_id: string): Promise<RelayerRow> {
     const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw notFound(`Relayer with ID ${relayer_id} not found`)
+    if (!held) throw relayerNotFound(relayer_id)
     return held.relayer
   }
 
@@ -74,7 +74,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<TransactionRow> {
     const row = await store.getTransaction(relayer.key, transaction_id)
-    if (!row) throw notFound(`Transaction with ID ${transaction_id} not found`)
+    if (!row) throw transactionNotFound(transaction_id)
     if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
     return row
   }
@@ -184,7 +184,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
         { path: '/headers/idempotency-key', message: 'was used with another body' },
       ])
     case 'relayer_gone':
-      throw notFound(`Relayer with ID ${relayer_id} not found`)
+      throw relayerNotFound(relayer_id)
     case 'over_limit':
       throw overLimit(creation)
     case 'crowded':
