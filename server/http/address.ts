@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** Whether a text is an address, and one of these or in one of these networks (10.0.0.0/8, fd00::/8). */
+/** Returns a check whether a text is an IP address that is listed, or is in a listed network (10.0.0.0/8, fd00::/8). */
 export function networkCheck(networks: string[]): (text: string) => boolean {
   const list = new BlockList()
   for (const network of networks) {
@@ -13,8 +13,8 @@ export function networkCheck(networks: string[]): (text: string) => boolean {
 }
 
 /**
- * Where a request comes from: the other end of its connection or, while that is a trusted proxy, the one that it names (it adds
- * to the end of X-Forwarded-For). Whatever stands before is anybody's claim.
+ * The client address of a request: the peer of its connection or, while the address is a trusted proxy's, the last address of
+ * X-Forwarded-For, which that proxy appended. Earlier addresses are not trusted: a client can send any.
  */
 export function addressReader(trustedProxies: string[]): (request: IncomingMessage) => string {
   const isTrusted = networkCheck(trustedProxies)

@@ -1,4 +1,4 @@
-/** Where in a body its schema declares an amount (the contract's AmountInput). */
+/** The places in a body where its schema declares an amount (the contract's AmountInput). */
 export interface AmountPlaces {
   isAmount: boolean
   properties: Map<string, AmountPlaces>
@@ -17,7 +17,7 @@ interface Schema {
 const max_depth = 30
 const amount = 'AmountInput'
 
-/** `bodies`: the schemas of an operation's body; `schemas`: those of the contract, by name. Throws for one that holds itself. */
+/** `bodies`: the schemas of an operation's body; `schemas`: those of the contract, by name. Throws when a schema contains itself. */
 export function amountPlaces(bodies: Schema[], schemas: Record<string, Schema>): AmountPlaces {
   const places = noPlaces()
   for (const body of bodies) collect(body, schemas, places, 0)
@@ -27,7 +27,7 @@ export function amountPlaces(bodies: Schema[], schemas: Record<string, Schema>):
 const noPlaces = (): AmountPlaces => ({ isAmount: false, properties: new Map(), items: undefined })
 
 function collect(schema: Schema, schemas: Record<string, Schema>, into: AmountPlaces, depth: number): void {
-  if (depth > max_depth) throw new Error('A schema of a request body is nested too deep, or holds itself')
+  if (depth > max_depth) throw new Error('A schema of a request body is nested too deep or contains itself')
   const name = /^#\/components\/schemas\/([\w.-]+)$/.exec(schema.$ref ?? '')?.[1]
   if (name === amount) into.isAmount = true
   else if (name !== undefined) collect(schemas[name] as Schema, schemas, into, depth + 1)

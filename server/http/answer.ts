@@ -4,7 +4,7 @@ import type { Request, Response } from 'express'
 import type { Operation } from './contract.ts'
 import { encodeList, isLongList } from './long-list.ts'
 
-/** Answers with a body that the contract was found to hold for. Rejects when it does not. */
+/** Sends a body after its validation against the contract. Rejects when the body violates the contract. */
 export async function answer(request: Request, response: Response, operation: Operation, body: unknown): Promise<void> {
   const { status } = operation
   response.status(status)
@@ -13,14 +13,14 @@ export async function answer(request: Request, response: Response, operation: Op
     return sendPieces(response, pieces)
   }
   await operation.checkResponse(request, status, body)
-  // `response.json` looks at the content type, the freshness of a cached copy and the encoding once more: a tenth of a request.
+  // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
   const text = JSON.stringify(body)
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
   response.setHeader('Content-Length', Buffer.byteLength(text))
   response.end(text)
 }
 
-/** Writes a long answer at the pace of the client. */
+/** Writes a long response at the pace of the client. */
 async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) })
@@ -28,7 +28,7 @@ async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
   await pipeline(Readable.from(pieces), response).catch(unlessGone)
 }
 
-/** Writes events as they come, until there are no more, the client has gone, or the caller may not follow any longer. */
+/** Writes events until the source ends, the client disconnects, or the caller loses the right to follow (its API key was revoked). */
 export async function streamEvents(
   response: Response,
   events: AsyncIterable<string>,
@@ -37,7 +37,7 @@ export async function streamEvents(
   response.set('Content-Type', 'text/event-stream; charset=utf-8')
   if (response.req.method === 'HEAD') return void response.end()
   response.flushHeaders()
-  // A client that ends its side of the connection follows no more.
+  // A half-closed connection means that the client stopped reading events.
   const { socket } = response.req
   const leave = () => void response.destroy()
   socket.once('end', leave)

@@ -1,12 +1,12 @@
 export interface ApiKeyUses {
   note(api_key_id: string): void
-  /** Writes what was noted, and notes no more. */
+  /** Writes the remaining uses and stops the timer. */
   stop(): void
 }
 
 const flush_ms = 5_000
 
-/** Gathers when which API key was used, so that a request costs no write. `now`: milliseconds of the epoch. */
+/** Batches the last use of each API key, so that a request costs no write. `now`: milliseconds since the epoch. */
 export function createApiKeyUses(
   write: (uses: ReadonlyMap<string, string>) => void,
   now: () => number,

@@ -25,13 +25,13 @@ export interface AppDependencies {
   rateLimit: RateLimit
   audit: Audit
   reference: Reference
-  /** Of the bytes of request bodies, from their arrival to the end of their answer. */
+  /** Shares of the bytes of request bodies, held from their arrival to the end of the response. */
   bodyBytes: Shares
   countConnection: CountConnection
   logger: Logger
 }
 
-/** The Express application. Its middleware stands in the order of the checks; a check that fails throws ApiError. */
+/** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
 export function createApp(dependencies: AppDependencies): Express {
   const { operations, authenticate, audit, reference, logger } = dependencies
   const app = express()
@@ -39,7 +39,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.disable('etag')
   app.enable('case sensitive routing')
   app.enable('strict routing')
-  // Each operation reads its query by the types that the contract gives its parameters.
+  // Each operation parses its query by the parameter types of the contract.
   app.set('query parser', false)
 
   app.use(function requestContext(request, response, next) {
@@ -74,7 +74,7 @@ export function createApp(dependencies: AppDependencies): Express {
 function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
   const { handlers, rateLimit, countConnection, bodyBytes } = dependencies
-  if (!handlers[operation.id]) throw new Error(`There is no handler for ${operation.id}`)
+  if (!handlers[operation.id]) throw new Error(`Operation ${operation.id} has no handler`)
 
   const admission: RequestHandler = (request, response, next) => {
     const context = contextOf(response)
@@ -88,7 +88,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const readRequest: RequestHandler = async (request, response, next) => {
     checkMediaType(request, operation)
     const query = readQuery(searchOf(request.url))
-    // Express parses a query at every look; this is the operation's own.
+    // Express's `query` is a getter that parses the query again at each access.
     Object.defineProperty(request, 'query', { value: query, configurable: true })
     request.body = await readBody(request, operation, () => {
       const held = bodyBytes.hold(contextOf(response).caller as Caller, 0)
@@ -101,7 +101,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   route[method](identify, admission, readRequest, ...checkRequest, handle(operation, dependencies))
 }
 
-/** Runs the operation's handler under the audit trail, and answers. */
+/** Runs the operation's handler, records its audit entry, and sends the response. */
 function handle(operation: Operation, { handlers, audit, authenticate }: AppDependencies): RequestHandler {
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
@@ -122,7 +122,7 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
         header,
         body,
         caller,
-        auditEntry: auditEntry,
+        auditEntry,
         onClose: (callback: () => void) => onClose(response, callback),
       })
       recorder.end(auditEntry, operation.status)
@@ -137,7 +137,7 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
   }
 }
 
-/** Whether the caller may still do what it began: its API key may have been revoked or changed. */
+/** Whether the caller still has the right to the stream: its API key may have been revoked or changed. */
 function isStillAllowed(request: Request, operation: Operation, authenticate: Authenticate): boolean {
   try {
     const caller = authenticate(request)
@@ -151,7 +151,7 @@ function isStillAllowed(request: Request, operation: Operation, authenticate: Au
 
 const securityHeaderMap = new Map(Object.entries(securityHeaders))
 
-/** Calls back when the answer is written or the client is gone. */
+/** Calls back when the response is complete or the client has disconnected. */
 function onClose(response: Response, callback: () => void): void {
   if (response.closed) callback()
   else response.once('close', callback)
@@ -163,22 +163,22 @@ const contextOf = (response: Response): RequestContext => response.locals as Req
 const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 /**
- * The operations by path, in the contract's order. Of two paths that match a request the one without a parameter counts (OpenAPI
- * 3.1.1, 4.8.8.2); Express takes the first, so it must stand first. Throws for the author of the contract when it does not.
+ * The operations by path, in the contract's order. When two paths match a request, the one without a parameter wins (OpenAPI 3.1.1,
+ * 4.8.8.2). Express uses the first match, so that path must come first in the contract. Throws at startup when it does not.
  */
 function byPath(operations: Operation[]): Map<string, Operation[]> {
   const paths = new Map<string, Operation[]>()
   for (const operation of operations) {
     for (const path of pathsOf(operation)) {
       const hiding = [...paths.keys()].find((other) => other !== path && patternOf(other).test(path))
-      if (hiding !== undefined) throw new Error(`${path} must stand before ${hiding} in the contract`)
+      if (hiding !== undefined) throw new Error(`${path} must come before ${hiding} in the contract`)
       paths.set(path, [...(paths.get(path) ?? []), operation])
     }
   }
   return paths
 }
 
-/** A list whose path the contract writes with a slash at its end is served without it too. */
+/** A list whose path ends with a slash in the contract is also served without the slash. */
 const pathsOf = ({ method, path }: Operation): string[] =>
   method === 'get' && path.endsWith('/') ? [path, path.slice(0, -1)] : [path]
 

@@ -6,25 +6,25 @@ import type { Operation } from './contract.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface Audit {
-  /** What records an operation. */
+  /** Returns the recorder of an operation. */
   of(operation: Operation): Recorder
   /**
-   * Writes now when the oldest entry is overdue. Called before each request and each piece of background work: while those fill a
-   * turn of the event loop, its timers do not run.
+   * Writes the entries when the oldest one is overdue. Called before each request and each background task, because a busy event
+   * loop delays timers.
    */
   flushOverdue(): void
-  /** Writes what is left. */
+  /** Writes the remaining entries. */
   stop(): void
 }
 
 interface Recorder {
-  /** What a request is about to do. Throws ApiError (503) for what would be recorded while the trail cannot be written. */
+  /** Creates the entry before the operation runs. Throws ApiError (503) for a recorded operation while the trail cannot be written. */
   begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
-  /** How it ended. In the trail by now when it changed the store, else with the next lot. */
+  /** Completes the entry. A change of the store has recorded it in its own commit; any other entry goes into the next batch. */
   end(auditEntry: PendingAuditEntry, result: number): void
 }
 
-/** A signature is in the trail this long after its answer, or before the next work begins after that; kill -9 in between loses its entry. */
+/** A signature's entry is written this long after its response, or before the next work after that. A kill -9 in between loses it. */
 const flush_ms = 50
 const max_waiting = 10_000
 const retry_ms = 1_000
@@ -33,13 +33,13 @@ const head_ms = 60_000
 type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
 
 /**
- * The trail of what is done: every operation that changes something or signs. A signature has no database transaction of its own,
- * and one for each would cost more than the signature; so they are gathered.
- * `now`: milliseconds of the epoch. `elapsed`: milliseconds, never going back.
+ * The audit trail: every operation that changes something or signs. Entries of signatures are batched, because a commit for each
+ * would cost more than the signature.
+ * `now`: milliseconds since the epoch. `elapsed`: monotonic milliseconds.
  */
 export function createAudit(store: AuditStore, now: () => number, elapsed: () => number, logger: Logger): Audit {
   let waiting: AuditEntry[] = []
-  /** When the oldest of them came, by `elapsed`. */
+  /** When the oldest of them was added, by `elapsed`. */
   let waitingSince = 0
   let timer: NodeJS.Timeout | undefined
   let isBroken = false
@@ -55,17 +55,17 @@ export function createAudit(store: AuditStore, now: () => number, elapsed: () =>
       isBroken = false
     } catch (error) {
       isBroken = true
-      logger.error({ err: error }, 'the audit trail cannot be written')
+      logger.error({ err: error }, 'audit trail not writable')
       timer = setTimeout(flush, retry_ms)
     }
   }
 
-  // A trail that cannot be written is tried again by the timer alone.
+  // After a failure only the timer retries.
   const flushOverdue = () => {
     if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) flush()
   }
 
-  /** Whoever keeps the log can tell later that nothing is missing at the end of the trail. */
+  /** The heads in the log let an auditor detect later that the end of the trail is missing. */
   const tellHead = () => {
     try {
       const { up_to, hash } = store.auditHead()
@@ -73,7 +73,7 @@ export function createAudit(store: AuditStore, now: () => number, elapsed: () =>
       told = up_to
       logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
     } catch (error) {
-      logger.error({ err: error }, 'the audit trail cannot be read')
+      logger.error({ err: error }, 'audit trail not readable')
     }
   }
   const heads = setInterval(tellHead, head_ms).unref()
@@ -116,13 +116,15 @@ export function createAudit(store: AuditStore, now: () => number, elapsed: () =>
   }
 }
 
-/** What only reads asks for that role, or is a GET. */
+/** An operation that only reads requires the role `read` or is a GET. */
 const isAudited = ({ method, guarded, roles }: Operation): boolean =>
   guarded && method !== 'get' && !roles.includes('read')
 
-/** The last that its path names beside the relayer. */
+/** The last path parameter other than the relayer. */
 const subjectOf = ({ path }: Operation): string | undefined =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).findLast((name) => name !== 'relayer_id')
 
 const unwritable = () =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path: 'audit', message: 'The audit trail cannot be written' }])
+  new ApiError('unavailable', 'Service Unavailable', [
+    { path: 'audit', message: 'the audit trail cannot be written; try again later' },
+  ])

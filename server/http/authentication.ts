@@ -7,26 +7,26 @@ import type { ApiKeyRow } from '../store/rows.ts'
 import { addressReader, networkCheck } from './address.ts'
 import { isDoubled } from './headers.ts'
 
-/** Says who calls. Throws ApiError (401) for a token that is missing, doubled, malformed or wrong: always the same answer. */
+/** Identifies the caller. Throws the same ApiError (401) for a missing, duplicate, malformed or wrong token. */
 export type Authenticate = (request: IncomingMessage) => Caller
 
 export interface AuthenticationDependencies {
-  /** The administrator's key, of the environment. */
+  /** The administrator's key, from `API_KEY`. */
   api_key: string
-  /** All other keys, and the version of them that is in the store now. */
+  /** All other keys. They are read again when `generation` changes. */
   apiKeys(): ApiKeyRow[]
   generation(): number
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number
   noteUse(api_key_id: string): void
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   trusted_proxies: string[]
 }
 
-/** RFC 6750 and 9110: one header, the scheme in any case, spaces, a token of its characters. */
+/** RFC 6750 and 9110: the scheme in any case, spaces, a token. */
 const bearer = /^bearer {1,100}([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
-/** What a token is compared with that names no key: whether there is such a key takes no other time. */
+/** A dummy hash for tokens of unknown keys, so that timing does not reveal whether a key exists. */
 const nobody = digest('')
 
 export function createAuthentication(dependencies: AuthenticationDependencies): Authenticate {
@@ -69,10 +69,10 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   }
 }
 
-/** One more than the longest API_KEY: of what is longer than that the last byte differs. */
+/** One more than the longest API_KEY, so that a longer text differs in its last byte. */
 const compared_bytes = 513
 
-/** Compares texts in a time that tells nothing of either: a third of what their digests take. */
+/** Compares texts in constant time. It takes a third of the time of comparing digests. */
 function sameAs(wanted: string): (text: string) => boolean {
   const [its, given] = [Buffer.alloc(compared_bytes), Buffer.alloc(compared_bytes)]
   its.write(wanted, 'latin1')
@@ -85,12 +85,12 @@ function sameAs(wanted: string): (text: string) => boolean {
 
 const unauthorized = () => new ApiError('unauthorized', 'Unauthorized', [], { 'WWW-Authenticate': 'Bearer' })
 
-/** An API key as requests are held against it. */
+/** An API key in the form that requests are checked against. */
 interface Holder {
   caller: Caller
   secret_hash: Uint8Array
   former_hash: Uint8Array | null
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   former_until: number
   expires_at: number
   isAllowed(address: string): boolean

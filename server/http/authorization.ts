@@ -2,23 +2,27 @@ import { ApiError, notFound, relayerNotFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import type { Operation } from './contract.ts'
 
-/** Throws ApiError (403) when the caller's key lacks a role that the contract asks for. */
+/** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
 export function checkRoles({ roles }: Caller, { roles: wanted }: Operation): void {
   const missing = wanted.find((role) => !roles.has(role))
   if (missing !== undefined) {
-    throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message: reasons[missing] ?? lacks(missing) }])
+    throw new ApiError('forbidden', 'Forbidden', [
+      { path: 'api_key', message: reasons[missing] ?? lacks(missing, roles) },
+    ])
   }
 }
 
-const lacks = (scope: string) => `has not the scope ${scope}`
+const lacks = (scope: string, roles: ReadonlySet<string>) =>
+  `this API key lacks the scope "${scope}" (it has: ${[...roles].filter((role) => !(role in reasons)).join(', ')})`
 const reasons: Record<string, string> = {
-  all_relayers: 'is limited to relayers, and this operation is not for such keys',
-  administer: 'may not manage API keys: it has not every scope, or is limited to relayers, addresses or time',
+  all_relayers: 'this API key is limited to relayers; the operation requires a key for all relayers',
+  administer:
+    'this API key cannot manage API keys; that requires every scope and no limit to relayers, addresses or time',
 }
 
 /**
- * Throws ApiError (404) for a relayer that the caller's key may not touch: for one that there is and for one that there is not, at
- * the same place and with the same words, so that nothing tells them apart.
+ * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so that
+ * the response does not reveal it.
  */
 export function checkRelayer({ relayer_ids }: Caller, { id }: Operation, relayer_id: string | undefined): void {
   if (!relayer_ids || relayer_id === undefined || relayer_ids.has(relayer_id)) return

@@ -13,8 +13,8 @@ const isBodyless = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 
 /**
- * Spells the request's Content-Type as the contract does, and removes it where the operation takes no body: the validator keeps a
- * compiled check for each spelling that it meets. Throws ApiError (415) for another media type.
+ * Normalizes the request's Content-Type to the contract's spelling, and removes it where the operation takes no body: the validator
+ * caches a compiled check for each spelling. Throws ApiError (415) for another media type.
  */
 export function checkMediaType(request: IncomingMessage, { mediaTypes, bodyIsOptional }: BodyFacts): void {
   const [first] = mediaTypes
@@ -36,16 +36,16 @@ export async function readBody(
 
 type BodyFacts = Pick<OperationFacts, 'mediaTypes' | 'bodyIsOptional' | 'amounts'>
 
-/** Which of the operation's media types the request's body is of. Throws ApiError (415). */
+/** The one of the operation's media types that the request's body has. Throws ApiError (415). */
 function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   const { 'content-type': contentType, 'content-encoding': encoding } = request.headers
   const refuse = (path: string, message: string) =>
     new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
 
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw refuse('/headers/content-encoding', 'must be identity')
+    throw refuse('/headers/content-encoding', 'must be identity: compressed bodies are not accepted')
   }
-  // Nearly every request has exactly this one.
+  // The common case, without parsing.
   if (contentType === 'application/json' && accepted.includes(contentType)) return contentType
   const [type = '', ...parameters] = (contentType ?? '').split(';')
   const mediaType = type.trim().toLowerCase()
@@ -59,10 +59,10 @@ function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   return mediaType
 }
 
-/** Reads a JSON body. `amounts`: where its amounts are. Throws ApiError (400). */
+/** Parses a JSON body. `amounts`: the places of its amounts. Throws ApiError (400). */
 function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
   if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
-  if (!isUtf8(bytes)) throw badRequest('/body', 'must be UTF-8')
+  if (!isUtf8(bytes)) throw badRequest('/body', 'must be encoded in UTF-8')
   return parseJson(bytes.toString('utf8'), amounts)
 }
 
@@ -90,14 +90,14 @@ async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer>
       body.add(chunk)
     })
     request.on('end', () => resolve(body.whole()))
-    // Whoever hung up hears no answer; the failure only ends the work.
-    request.on('error', () => reject(badRequest('/body', 'ended early')))
-    // Every request closes in the end; an error made for nothing costs 10 us of stack trace.
-    request.on('close', () => request.complete || reject(badRequest('/body', 'ended early')))
+    // The client has disconnected and gets no response; the failure only ends the work.
+    request.on('error', () => reject(badRequest('/body', 'ended before it was complete')))
+    // Every request emits `close`; an unused error would cost 10 us for its stack trace.
+    request.on('close', () => request.complete || reject(badRequest('/body', 'ended before it was complete')))
   })
 }
 
-/** Copies chunks into one buffer: a list of a million chunks of one byte would take 200 MB. A body in one chunk is not copied. */
+/** Copies chunks into one buffer, because a list of a million one-byte chunks would take 200 MB. A body in one chunk is not copied. */
 function createCollector(declared: number) {
   let gathered: Buffer = Buffer.alloc(0)
   let length = 0

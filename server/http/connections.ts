@@ -1,24 +1,24 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The server's open connections, and which of them have a request under way. */
+/** The server's open connections and their requests in flight. */
 export interface Connections {
   opened(socket: Socket): void
-  /** A request has begun on it, whose answer this will be; called once for each, and so `ended`. */
+  /** A request has started on the connection; `answer` is its response. Call `begun` and `ended` once per request. */
   begun(socket: Socket, answer: ServerResponse): void
   ended(socket: Socket, answer: ServerResponse): void
-  /** To the requests under way on it, in their order. */
+  /** The responses to the requests in flight on the connection, in their order. */
   answersOn(socket: Socket): ServerResponse[]
-  /** Those on which no request is under way. */
+  /** The connections without a request in flight. */
   quiet(): Socket[]
-  /** Cuts those whose client has not taken what it was answered for as long; to be called about every second. */
+  /** Closes connections whose client has read nothing of a response for the patience; call it about every second. */
   cutStalled(): void
 }
 
-/** `patience_ms`: how long a client may leave an answer, or an event, untaken. `elapsed`: milliseconds, never going back. */
+/** `patience_ms`: how long a client may leave a response or an event unread. `elapsed`: monotonic milliseconds. */
 export function createConnections(patience_ms: number, elapsed: () => number): Connections {
   const open = new Set<Socket>()
-  // Several requests may have been sent at once on one connection.
+  // A client may pipeline several requests on one connection.
   const busy = new Map<Socket, ServerResponse[]>()
   const stalled = new Map<Socket, { taken: number; since: number }>()
 

@@ -15,18 +15,18 @@ import { isViolation, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
 export interface Operation extends OperationFacts {
-  /** Express middleware: tells the checks which operation the request is for. */
+  /** Express middleware: tells the validator the operation of the request. */
   identify: RequestHandler
-  /** Express middleware: checks the parameters and the body, and fills in the defaults of the query. Fails with ApiError (400). */
+  /** Express middleware: validates parameters and body, and sets defaults of the query. Fails with ApiError (400). */
   checkRequest: (RequestHandler | ErrorRequestHandler)[]
-  /** Rejects when a body is not what the contract promises for the status. */
+  /** Rejects when the body violates the contract for the status. */
   checkResponse(request: Request, status: number, body: unknown): Promise<void>
 }
 
 export interface Contract {
   document: ContractDocument
   operations: Operation[]
-  /** Compiles the checks of the operations one by one, with turns of the event loop between. Without it, first requests do. */
+  /** Compiles the checks of the operations one by one and yields to the event loop in between. Otherwise first requests compile them. */
   warmUp(): Promise<void>
 }
 
@@ -41,14 +41,14 @@ const known_steps = [
   'responseMiddleware',
 ]
 
-/** Throws ENOENT when the contract was never generated. */
+/** Throws ENOENT when `generated/` lacks the contract. */
 export const readContract = (): ContractDocument => JSON.parse(readFileSync(contractFile, 'utf8'))
 
 /**
- * Mounts the contract on express-openapi-validator, through its public entry. Mounted whole, its middleware searches all paths for every
- * request, twice as slow as everything else. It returns its steps as an array of named functions, though: the metadata step, which
- * finds the operation, runs here once per operation and its result is kept; a request then runs the request and response steps of its
- * operation only. If the array ever has another shape, it is mounted whole: slower, never wrong.
+ * Mounts the contract on express-openapi-validator, through its public entry. As a whole, its middleware searches all paths for every
+ * request, which takes twice the time of everything else. The middleware is an array of named steps. The metadata step, which finds the
+ * operation, runs here once per operation, and its result is kept. A request runs only the request and response steps of its
+ * operation. If a later version returns other steps, the middleware is mounted as a whole: slower, never wrong.
  */
 export async function mountContract(document: ContractDocument, logger: Pick<Logger, 'warn'>): Promise<Contract> {
   const steps = middleware({
@@ -66,7 +66,7 @@ export async function mountContract(document: ContractDocument, logger: Pick<Log
   const names = steps.map(({ name }) => name)
   const isKnown = names.join() === known_steps.join()
   if (!isKnown)
-    logger.warn({ steps: names }, 'contract checks mounted whole: the validator has other steps than expected')
+    logger.warn({ steps: names }, 'contract validator has unexpected steps: mounted as a whole, requests are slower')
   const tellViolation = violationTeller(namesIn(document))
   const operations = await Promise.all(
     describeOperations(document).map(async (facts): Promise<Operation> => {
@@ -85,7 +85,7 @@ export async function mountContract(document: ContractDocument, logger: Pick<Log
 
 type Checks = Pick<Operation, 'identify' | 'checkRequest' | 'checkResponse'>
 
-/** Then the validator finds the operation itself, and checks the answer inside `response.json`. */
+/** The fallback: the validator finds the operation itself, and validates the response inside `response.json`. */
 const mountedWhole = (steps: Step[], tellViolation: ErrorRequestHandler): Checks => ({
   identify: (_request, _response, next) => next(),
   checkRequest: [...steps, tellViolation],
@@ -96,23 +96,23 @@ async function checksOf(facts: OperationFacts, steps: Step[], tellViolation: Err
   const [pathParams, metadata, , requestStep, responseStep] = steps as [Step, Step, Step, Step, Step]
   const path = facts.path.replaceAll(/\{\w+\}/g, '0')
   const sample = { method: facts.method.toUpperCase(), path, originalUrl: path, url: path, baseUrl: '', app: sampleApp }
-  // The first step waits until the document is read, and throws what is wrong with it.
+  // The first step waits until the document is read, and throws its errors.
   await run(pathParams, sample)
   await run(metadata, sample)
   const { openapi } = sample as { openapi?: object }
-  if (!openapi) throw new Error(`The validator does not know ${facts.id}`)
+  if (!openapi) throw new Error(`The validator does not find the operation ${facts.id}`)
 
   return {
     identify(request, _response, next) {
       Object.assign(request, {
         openapi: { ...openapi, pathParams: request.params },
-        // The query is read already; the validator would parse the URL again, 10 us.
+        // The query is parsed already; the validator would parse the URL again (10 us).
         originalUrl: '/',
       })
       next()
     },
     checkRequest: [requestStep, tellViolation],
-    // The step wraps `json` of a response. One of its own keeps the response itself as Express made it.
+    // The step wraps `json` of a response. This probe keeps Express's response unchanged.
     checkResponse: (request, status, body) =>
       new Promise((resolve, reject) => {
         const probe = {
@@ -142,7 +142,7 @@ const run = (step: Step, request: object): Promise<void> =>
     step(request as Request, {} as Response, (error?: unknown) => (error ? reject(error as Error) : resolve()))
   })
 
-/** A failing check compiles as well as a passing one does. */
+/** A check is compiled at its first use, even when it fails. */
 async function warmUp(operations: Operation[]): Promise<void> {
   for (const { method, mediaTypes, status, identify, checkRequest, checkResponse } of operations) {
     for (const mediaType of mediaTypes.length > 0 ? mediaTypes : [undefined]) {

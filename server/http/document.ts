@@ -2,7 +2,7 @@ import type { OperationId } from '../operation.ts'
 import { type AmountPlaces, amountPlaces } from './amount-places.ts'
 import type { Parameter } from './query.ts'
 
-/** generated/openapi.json, parsed: the members that are read here. */
+/** The members of generated/openapi.json that are used here. */
 export interface ContractDocument {
   paths: Record<string, PathItem>
   components: { parameters: Record<string, Parameter>; schemas: Record<string, object> }
@@ -20,27 +20,27 @@ interface ContractOperation {
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** The contract's statements about an operation. */
+/** The contract's facts about an operation. */
 export interface OperationFacts {
   id: OperationId
   method: Method
   /** As the contract writes it. */
   path: string
-  /** The one status of its success. */
+  /** The status of its only success. */
   status: number
   /** Whether its success is a stream of events instead of JSON. */
   streams: boolean
-  /** Whether it asks for a token. */
+  /** Whether it requires a token. */
   guarded: boolean
-  /** The roles that it asks of the token's API key. */
+  /** The roles that it requires of the API key. */
   roles: string[]
-  /** Whether it declares 429, and so counts against the caller's rate. */
+  /** Whether it declares 429 and so counts against the caller's rate limit. */
   limited: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
-  /** Whether its body may be absent, which is the same as an empty object. */
+  /** Whether its body may be absent, which means an empty object. */
   bodyIsOptional: boolean
-  /** Where its body has amounts; undefined when it takes none. */
+  /** The places of amounts in its body; undefined when it takes no body. */
   amounts: AmountPlaces | undefined
   /** Its parameters, references resolved. */
   parameters: Parameter[]
@@ -68,8 +68,8 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
 }
 
 /**
- * A copy of the document for the validator. It compiles each check with the whole document around it, so the copy leaves out prose and
- * examples; and all failures of an operation have one schema, which `default` stands for.
+ * A copy of the document for the validator, which compiles each check with the whole document. The copy omits prose and examples, and
+ * keeps only `default` of the failures, because all failures have one schema.
  */
 export function validatorDocument(document: ContractDocument): ContractDocument {
   const { webhooks: _, ...copy } = withoutProse(document) as ContractDocument & { webhooks?: unknown }
@@ -78,7 +78,7 @@ export function validatorDocument(document: ContractDocument): ContractDocument 
       if (!status.startsWith('2') && status !== 'default') delete operation.responses[status]
     }
   }
-  // Values were percent-decoded before: what was reserved in the URL means nothing any more.
+  // Query values are percent-decoded already, so reserved characters have no meaning in them.
   const parameters = [
     ...Object.values(copy.components.parameters),
     ...operationsOf(copy).flatMap(({ operation, shared }) => [...shared, ...(operation.parameters ?? [])]),
@@ -87,7 +87,7 @@ export function validatorDocument(document: ContractDocument): ContractDocument 
   return copy
 }
 
-/** The names that the contract gives: of properties and of parameters. */
+/** The names of properties and parameters in the contract. */
 export function namesIn(document: ContractDocument): ReadonlySet<string> {
   const names = new Set<string>()
   collectNames(document, names)
@@ -104,7 +104,7 @@ function collectNames(node: unknown, names: Set<string>): void {
 
 const prose: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'x-codeSamples'])
 
-/** `isNames`: the node's keys are names that the contract gives, such as a property that is called `description`. */
+/** `isNames`: the node's keys are names of properties, one of which may be `description`. */
 function withoutProse(node: unknown, isNames = false): unknown {
   if (Array.isArray(node)) return node.map((child) => withoutProse(child))
   if (typeof node !== 'object' || node === null) return node
@@ -134,19 +134,19 @@ function amountsOf({ requestBody }: ContractOperation, { components }: ContractD
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
   parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
 
-/** Fails at startup, for the author of the contract, instead of later for a caller. */
+/** An error in the contract fails at startup instead of in a request. */
 function soleSuccess({ operationId, responses }: ContractOperation): number {
   const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
   if (successes.length !== 1)
-    throw new Error(`${operationId} must declare exactly one success, not ${successes.length}`)
-  if (!('default' in responses)) throw new Error(`${operationId} must declare its default failure`)
+    throw new Error(`${operationId} must declare exactly one 2XX response; it declares ${successes.length}`)
+  if (!('default' in responses)) throw new Error(`${operationId} must declare the response "default"`)
   return Number(successes[0])
 }
 
-/** An operation that forgets to name a role would be open to every key. */
+/** An operation without roles would be open to every key. */
 function rolesOf({ operationId, security }: ContractOperation): string[] {
   if (security?.length === 0) return []
   const roles = security?.[0]?.token ?? []
-  if (roles.length === 0) throw new Error(`${operationId} must name the roles that it asks for`)
+  if (roles.length === 0) throw new Error(`${operationId} must name the roles that it requires`)
   return roles
 }

@@ -10,7 +10,7 @@ export interface FailureAnswer {
   body: Failure
 }
 
-/** Answers a failed request. The last middleware of the application. */
+/** Sends the response to a failed request. The last middleware of the application. */
 export function failureMiddleware(logger: Logger): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const { request_id } = response.locals as RequestContext
@@ -18,13 +18,13 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
     if (response.headersSent) return void response.destroy()
     const { status, headers, body } = toFailure(error)
     response.set(headers)
-    // The rest of a body that nobody reads goes with its connection.
+    // The unread rest of the body is discarded with the connection.
     if (!request.complete && hasBody(request.headers)) response.set('Connection', 'close')
     response.status(status).json(body)
   }
 }
 
-/** What a caller is told of an error: of an error that is not an ApiError only "Internal Server Error". */
+/** The response to an error. An error that is not an ApiError becomes "Internal Server Error", without details. */
 export function toFailure(error: unknown): FailureAnswer {
   const { code, message, details, headers } = tellable(error) ?? internal
   const body: Failure = { success: false, data: null, code, message }

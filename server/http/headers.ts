@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Whether a header came more than once. Of Authorization and Host, Node keeps the first and says nothing. `name`: in lower case. */
+/** Whether a header is given more than once. Node silently keeps the first Authorization and Host. `name`: in lower case. */
 export function isDoubled({ rawHeaders }: IncomingMessage, name: string): boolean {
   let isSeen = false
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -2,27 +2,27 @@ import { badRequest } from '../errors.ts'
 import type { AmountPlaces } from './amount-places.ts'
 import { redactName } from './violation.ts'
 
-/** More than any operation has a use for. A megabyte of tiny values takes the contract's checks 0.4 s. */
+/** More than any operation needs. Validating a megabyte of tiny values would take 0.4 s. */
 const max_values = 10_000
-/** JSON.stringify and others recurse. */
+/** JSON.stringify and other functions recurse. */
 const max_depth = 64
 
 interface Reader {
   text: string
-  /** Of the next character. */
+  /** The position of the next character. */
   at: number
   values: number
-  /** Of the value that is read: names and indexes. */
+  /** The path of the current value: names and indexes. */
   trail: (string | number)[]
 }
 
 /**
- * Parses JSON (RFC 8259) and loses nothing, which JSON.parse does: it takes the last of two members of one name, and rounds numbers.
- * - A name that comes twice in an object is refused.
- * - A number where the contract declares an amount must be an integer of digits alone; it is returned as the text of its digits.
- * - Any other number must be exactly the one that is written: 1e3 and 0.1 are, 9007199254740993 and 255.00000000000000000001 are not.
- * - Text must be well-formed Unicode: a lone surrogate has no UTF-8 to sign or to keep.
- * `amounts`: where amounts are. Throws ApiError (400) with the place.
+ * Parses JSON (RFC 8259) without loss. JSON.parse keeps only the last of duplicate keys and rounds numbers.
+ * - A duplicate key in an object is refused.
+ * - A number where the contract declares an amount must be an integer of digits only. It is returned as text.
+ * - Any other number must be representable exactly: 1e3 and 0.1 pass, 9007199254740993 and 255.00000000000000000001 do not.
+ * - Text must be well-formed Unicode: a lone surrogate has no UTF-8 form to sign or store.
+ * `amounts`: the places of amounts. Throws ApiError (400) with the path.
  */
 export function parseJson(text: string, amounts: AmountPlaces | undefined): unknown {
   const reader: Reader = { text, at: 0, values: 0, trail: [] }
@@ -33,7 +33,7 @@ export function parseJson(text: string, amounts: AmountPlaces | undefined): unkn
 
 function readValue(reader: Reader, amounts: AmountPlaces | undefined): unknown {
   reader.values += 1
-  if (reader.values > max_values) throw badRequest('/body', `must not hold more than ${max_values} values`)
+  if (reader.values > max_values) throw badRequest('/body', `must have at most ${max_values} values`)
   switch (nextCharacter(reader)) {
     case '{':
       return readObject(reader, amounts)
@@ -61,7 +61,7 @@ function readObject(reader: Reader, amounts: AmountPlaces | undefined): Record<s
     const name = readString(reader)
     if (!isNext(reader, ':')) throw notJson(reader)
     reader.trail.push(redactName(name))
-    if (Object.hasOwn(object, name)) throw badRequest(placeOf(reader), 'must not be given twice')
+    if (Object.hasOwn(object, name)) throw badRequest(placeOf(reader), 'is a duplicate key; each key must occur once')
     const value = readValue(reader, amounts?.properties.get(name))
     // An assignment to __proto__ would set the prototype.
     if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true })
@@ -85,13 +85,13 @@ function readArray(reader: Reader, amounts: AmountPlaces | undefined): unknown[]
   return array
 }
 
-/** Past the bracket that begins an object or an array. */
+/** Skips the opening bracket of an object or an array. */
 function enter(reader: Reader): void {
-  if (reader.trail.length >= max_depth) throw badRequest('/body', `must not be nested more than ${max_depth} deep`)
+  if (reader.trail.length >= max_depth) throw badRequest('/body', `must be nested at most ${max_depth} levels deep`)
   reader.at += 1
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a string has none that is not escaped (RFC 8259, section 7).
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must be escaped in a string (RFC 8259, section 7).
 const plainString = /"[^"\\\u0000-\u001f]*"/y
 
 function readString(reader: Reader): string {
@@ -112,7 +112,7 @@ function readString(reader: Reader): string {
   return value
 }
 
-/** Past the quote that ends it: the first that no backslash precedes, where a backslash takes the character behind it along. */
+/** The position behind the closing quote: the first quote that is not escaped by a backslash. */
 function endOfString({ text, at, ...reader }: Reader): number {
   for (let end = at + 1; end < text.length; end += 1) {
     const code = text.charCodeAt(end)
@@ -135,19 +135,22 @@ function readNumber(reader: Reader, isAmount: boolean): number | string {
     if (/^\d+$/.test(source)) return source
     throw badRequest(
       placeOf(reader),
-      'must be a decimal string or an integer of digits alone, for example "1000000000"',
+      'must be a decimal string or an integer of digits only, for example "1000000000000000"',
     )
   }
   const value = Number(source)
   if (isExact(source, value)) return value
-  throw badRequest(placeOf(reader), 'cannot be read exactly; it must be a number that a double-precision value holds')
+  throw badRequest(
+    placeOf(reader),
+    'must be a number that double precision represents exactly, for example 9007199254740992',
+  )
 }
 
-/** An integer of 15 digits always is; most others are written as JavaScript writes them. */
+/** The first two checks are fast: an integer of 15 digits is always exact, and most numbers are spelled as JavaScript spells them. */
 const isExact = (source: string, value: number): boolean =>
   /^-?\d{1,15}$/.test(source) || source === String(value) || decimalOf(source) === decimalOf(String(value))
 
-/** One text for each decimal number: its digits without zeros at either end, and the exponent of ten behind them. */
+/** A canonical text of a decimal number: its digits without leading and trailing zeros, and its exponent of ten. */
 function decimalOf(source: string): string | undefined {
   const [, sign = '', whole, fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source) ?? []
@@ -167,7 +170,7 @@ function readWord<T>(reader: Reader, word: string, value: T): T {
 
 const space = /[ \t\n\r]*/y
 
-/** The first that is no space, which is not passed; undefined at the end. */
+/** Skips white space and returns the next character without consuming it; undefined at the end. */
 function nextCharacter(reader: Reader): string | undefined {
   const { text } = reader
   const code = text.charCodeAt(reader.at)
@@ -179,7 +182,7 @@ function nextCharacter(reader: Reader): string | undefined {
   return text[reader.at]
 }
 
-/** Passes the character when it is the next one. */
+/** Consumes the character if it is the next one. */
 function isNext(reader: Reader, character: string): boolean {
   if (nextCharacter(reader) !== character) return false
   reader.at += 1
@@ -189,4 +192,7 @@ function isNext(reader: Reader, character: string): boolean {
 const placeOf = ({ trail }: Reader): string => ['/body', ...trail].join('/').slice(0, 1_000)
 
 const notJson = ({ text, at }: Reader) =>
-  badRequest('/body', `must be JSON; ${at < text.length ? 'an unexpected character is' : 'it ends'} at position ${at}`)
+  badRequest(
+    '/body',
+    `must be valid JSON; ${at < text.length ? 'unexpected character' : 'unexpected end'} at position ${at}`,
+  )

@@ -3,10 +3,10 @@ import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import type { Held, Shares } from './shares.ts'
 
-/** Counts a connection for the API key that used it last, whether a request is in flight on it or not. Throws ApiError (429). */
+/** Counts a connection for the API key that used it last, even while it is idle. Throws ApiError (429). */
 export type CountConnection = (socket: Socket, caller: Caller) => void
 
-/** `shares`: of the connections. One that is refused is closed after its answer. */
+/** `shares`: of the connections. A refused connection is closed after the response. */
 export function createKeyConnections(shares: Shares): CountConnection {
   const users = new WeakMap<Socket, { id: string; held: Held }>()
 

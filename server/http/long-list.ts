@@ -5,18 +5,18 @@ interface List {
 }
 
 const rows_a_step = 100
-/** What a row in a row costs beside its texts. */
+/** The cost of a nested row besides its texts. */
 const inner_characters = 200
-/** Of what is checked and encoded in one turn of the event loop: some milliseconds. */
+/** The amount validated and encoded in one turn of the event loop; it takes some milliseconds. */
 const step_characters = 500_000
 
-/** Whether a page is worth steps: a thousand transactions with a megabyte of data each would stop all others for seconds. */
+/** Whether a page needs steps. A thousand transactions with a megabyte of data each would block the event loop for seconds. */
 export const isLongList = (body: unknown): body is List => {
   const { data } = body as Partial<List>
   return Array.isArray(data) && stepOf(data) < data.length
 }
 
-/** How many of the rows are one step's. */
+/** The number of rows in the first step. */
 function stepOf(data: unknown[]): number {
   let characters = 0
   let rows = 0
@@ -27,7 +27,7 @@ function stepOf(data: unknown[]): number {
   return rows
 }
 
-/** The texts of a row, and of rows in it (the attempts of a delivery, each with an answer). */
+/** The characters of a row and of its nested rows (a delivery's attempts, each with a response). */
 function widthOf(row: unknown): number {
   let characters = 0
   if (typeof row !== 'object') return characters
@@ -39,7 +39,7 @@ function widthOf(row: unknown): number {
   return characters
 }
 
-/** Checks and encodes a page in steps between which others have their turn. The rows are let go as they are encoded. */
+/** Validates and encodes a page in steps and yields to the event loop in between. Encoded rows are released. */
 export async function encodeList(body: List, check: (part: List) => Promise<void>): Promise<Buffer[]> {
   const { data } = body
   const pieces: Buffer[] = []

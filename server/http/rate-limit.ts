@@ -2,24 +2,24 @@ import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 
 /**
- * A generic cell rate algorithm (as in ATM and redis-cell): one number a caller, the time at which its bucket is empty
- * again. Exact, without timers, and a caller who waits `Retry-After` is let through.
+ * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact and
+ * needs no timers. A caller that waits for `Retry-After` is admitted.
  */
 export interface RateLimit {
-  /** Takes one request of the caller's, and returns the headers that tell it how it stands. Throws ApiError (429). */
+  /** Counts one request of the caller and returns the rate limit headers. Throws ApiError (429). */
   take(caller: Pick<Caller, 'id' | 'rate_limit'>): Record<string, string>
 }
 
 export interface Limit {
-  /** Requests a second over time. */
+  /** Sustained requests per second. */
   per_second: number
-  /** How many may come at once. */
+  /** Requests that may arrive at once. */
   burst: number
 }
 
 const max_callers = 10_000
 
-/** `usual`: for callers without a limit of their own. `processes`: each lets its share through. `now` in milliseconds. */
+/** `usual`: the limit of callers without their own. `processes`: each admits its share of the limit. `now`: milliseconds. */
 export function createRateLimit(usual: Limit, processes: number, now: () => number): RateLimit {
   const usualBucket = bucketOf(usual, processes)
   const buckets = new WeakMap<Limit, Bucket>()
@@ -38,7 +38,7 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
     take({ id, rate_limit }) {
       const { interval_ms, tolerance_ms, rounding_ms, policy } = bucketFor(rate_limit)
       const time = now()
-      // Never fuller than full: the limit may have been a larger one until now.
+      // A bucket is at most full; its limit may have been larger before.
       const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms)
       const empty = Math.max(before, time) + interval_ms
       const room_ms = time + tolerance_ms - empty
@@ -50,7 +50,7 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
           'RateLimit-Policy': policy,
         })
       }
-      // A caller that is not in the map has an empty bucket, so forgetting the idle ones changes nothing for them.
+      // A caller that is not in the map has an empty bucket, so idle callers can be removed.
       if (emptyAt.size >= max_callers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
       emptyAt.set(id, empty)
       const remaining = Math.max(0, Math.floor((room_ms + rounding_ms) / interval_ms))
@@ -71,7 +71,7 @@ function bucketOf(limit: Limit, processes: number) {
   return {
     interval_ms,
     tolerance_ms,
-    // Sums of fractions of a millisecond: without room for their rounding a burst is one request short now and then.
+    // Tolerance for rounding in sums of fractions: without it a burst is sometimes one request short.
     rounding_ms: interval_ms / 1_000,
     policy: `"default";q=${burst};w=${Math.ceil(tolerance_ms / 1_000)}`,
   }

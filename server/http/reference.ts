@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Request, Response } from 'express'
 import { securityHeaders } from './security-headers.ts'
 
-/** The published documents: the API reference and the contract itself. Open to all, read once, served from memory. */
+/** The published documents: the API reference and the contract. They need no token and are served from memory. */
 export type Reference = { path: string; serve(request: Request, response: Response): void }[]
 
 const root = join(import.meta.dirname, '..', '..')
@@ -30,8 +30,8 @@ function read(file: string): Buffer | undefined {
 }
 
 /**
- * The page runs its own scripts, named by their hashes, and asks nobody for anything. Redoc's search would compile itself
- * a worker; it asks first whether it may, and does without.
+ * The page may run only its own scripts, listed by hash, and may load nothing. Redoc's search works without the worker that this
+ * policy forbids.
  */
 function pagePolicy(html: string): string {
   const hashes = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)]
@@ -60,9 +60,9 @@ function document(path: string, type: string, content: Buffer, policy?: string) 
     'Content-Length': content.length,
     ...securityHeaders,
     ...(policy !== undefined && { 'Content-Security-Policy': policy }),
-    // The same for all, and no secret.
+    // The document is public, and a browser may keep it if it revalidates.
     'Cache-Control': 'no-cache',
-    // Anybody may ask for these: one a connection, or a few bytes would have the system's send buffers filled with them.
+    // No token is needed: one document per connection, so that pipelined requests cannot fill the system's send buffers.
     Connection: 'close',
   }
   return {

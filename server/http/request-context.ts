@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller, OperationId } from '../operation.ts'
 
-/** A request and its answer, as they are logged and counted. Of what a caller wrote there is only an id whose shape was checked. */
+/** A request and its response, for the log and metrics. The only text from the caller is an id of a checked form. */
 export interface RequestContext {
-  /** The caller's X-Request-Id, or one made here. */
+  /** The caller's X-Request-Id, or a generated one. */
   request_id: string
   method: string
-  /** Undefined when it came to none: refused before, or no path of the contract's. */
+  /** Undefined when the request was refused before routing, or its path is not in the contract. */
   operation: OperationId | undefined
-  /** Undefined before the token was checked. */
+  /** Undefined before authentication. */
   caller: Caller | undefined
   remote_address: string
-  /** Of the answer; 0 when none was begun. */
+  /** The response's status; 0 without a response. */
   status: number
-  /** The answer was not taken to its end. */
+  /** The client did not read the whole response. */
   aborted: boolean
   duration_ms: number
 }
@@ -22,7 +22,7 @@ export type Ended = (context: RequestContext) => void
 
 const request_id = /^[A-Za-z0-9._-]{1,64}$/
 
-/** A header that came twice arrives joined with a comma, and so is none. */
+/** Node joins duplicate headers with a comma, which the pattern of an id refuses. */
 export function newRequestContext(request: IncomingMessage | undefined, makeId: () => string): RequestContext {
   const given = request?.headers['x-request-id'] as string | undefined
   return {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Ended } from './request-context.ts'
 
-/** One line a request. No path, query, header or body is in it: any of those may hold a secret. */
+/** One line per request, without path, query, headers and body, because these may contain secrets. */
 export const createRequestLog =
   (logger: Logger): Ended =>
   ({ request_id, method, operation = null, status, duration_ms, caller, remote_address, aborted }) =>

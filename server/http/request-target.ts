@@ -1,9 +1,9 @@
-/** A request's target may name the scheme and the host too (RFC 9112, 3.2.2). */
+/** The scheme and host of a target in absolute form (RFC 9112, 3.2.2). */
 const origin = /^https?:\/\/[^/?]*/i
-/** Characters that mean the same whether they are percent-encoded or not (RFC 3986, 2.3). */
+/** Percent-encoded unreserved characters, which are equivalent to the characters (RFC 3986, 2.3). */
 const unreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/gi
 
-/** A target as the routes know it: origin form, and no character percent-encoded for nothing (RFC 3986, 6.2.2.2). */
+/** The target in origin form, with unreserved characters decoded (RFC 3986, 6.2.2.2), as the routes expect it. */
 export function normalizeTarget(target: string): string {
   const local = target.startsWith('/') ? target : target.replace(origin, '').replace(/^(?!\/)/, '/')
   if (!local.includes('%')) return local

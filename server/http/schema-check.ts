@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats'
 import type { ContractDocument } from './document.ts'
 import { isTime } from './time-format.ts'
 
-/** A check against a schema of the contract: answers with a description of the violations, undefined when there are none. */
+/** Returns a check against a schema of the contract. The check returns a description of the violations, or undefined. */
 export function schemaCheck(document: ContractDocument, name: string): (value: unknown) => string | undefined {
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv, { mode: 'full' })

@@ -1,6 +1,6 @@
 /**
- * What every answer carries, Node's own refusals too: a browser that is led to an answer keeps nothing of it, takes it for nothing
- * but what it says it is, runs nothing in it, frames it nowhere, and gives it to no other origin's page.
+ * The headers of every response, including refusals by Node's parser: a browser does not store, sniff, execute or frame a response,
+ * sends no referrer, and does not give the response to other origins.
  */
 export const securityHeaders = {
   'Cache-Control': 'no-store',
@@ -10,7 +10,7 @@ export const securityHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
 
-/** The same as lines, for an answer that is written by hand. */
+/** The same headers as lines, for responses that are written to a raw socket. */
 export const securityLines = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')

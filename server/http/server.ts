@@ -14,32 +14,32 @@ import { isDoubled } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
 import { securityHeaders, securityLines } from './security-headers.ts'
 
-/** Milliseconds. Node's own defaults let a slow client hold a socket for minutes. */
+/** Milliseconds. Node's defaults let a slow client hold a socket for minutes. */
 export interface HttpTimes {
   /** From the connection, or a request's first byte, to the end of its headers. */
   headers: number
   /** To the end of its body. */
   request: number
-  /** For the client to take an answer. */
+  /** For the client to read a response. */
   answer: number
-  /** Between two requests. */
+  /** Between two requests of a connection. */
   idle: number
-  /** How often it is looked whether one of these is over. */
+  /** The interval of the checks of these limits. */
   check: number
 }
 
 const usual: HttpTimes = { headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000, check: 1_000 }
 const max_header_bytes = 16_384
 const max_connections = 10_000
-/** How long a client that was refused has to hear it and close. Node would wait for its end of the connection for ever. */
+/** How long a refused client may take to read the response and close. Node would wait forever. */
 const linger_ms = 1_000
 const grace_ms = 8_000
-/** How long a connection on which no request has begun is kept when the service ends. */
+/** The grace period of connections without a request when the service stops. */
 const quiet_ms = 1_000
 
 export interface HttpServer {
   port: number
-  /** Takes no new request, ends those under way, and after 8 s whatever is left. */
+  /** Accepts no new request, finishes requests in flight, and closes all connections after a grace period of 8 s. */
   close(): Promise<void>
 }
 
@@ -48,21 +48,21 @@ export interface ServerDependencies {
   host: string
   port: number
   makeId(): string
-  /** Milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   elapsed(): number
-  /** Told of every answer when it has gone, or will not go. */
+  /** Called for every response when it is complete or has failed. */
   ended: Ended
-  /** In the place of the usual ones. */
+  /** Overrides of the default limits. */
   times?: Partial<HttpTimes> | undefined
 }
 
-/** Listens; the listener finds the request's context in `response.locals`. Throws when the address cannot be had. */
+/** Starts the server. The listener finds the request context in `response.locals`. Throws when the address is not available. */
 export async function listen(dependencies: ServerDependencies): Promise<HttpServer> {
   const { listener, host, port, makeId, elapsed, ended } = dependencies
   const times = { ...usual, ...dependencies.times }
   let closing = false
   const connections = createConnections(times.answer, elapsed)
-  /** Answers after which the connection is closed, because bytes that do not parse followed their requests. */
+  /** Responses after which the connection is closed, because malformed bytes followed their requests. */
   const last = new WeakSet<ServerResponse>()
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const started = elapsed()
@@ -98,12 +98,12 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     serve,
   )
   server.maxConnections = max_connections
-  // A client that ends its side after its request is still answered. Node's types leave the setting out.
+  // A client that half-closes after its request still gets its response. Node's types omit the setting.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', connections.opened)
   const checking = setInterval(connections.cutStalled, times.check).unref()
   server.once('close', () => clearInterval(checking))
-  /** For what never becomes a request. */
+  /** Responds to bytes that are not a request. */
   const answerRaw = (socket: Socket, code: ErrorCode) => {
     const context = newRequestContext(undefined, makeId)
     context.remote_address = socket.remoteAddress ?? ''
@@ -126,7 +126,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     refuse(response, 'expectation_failed')
   })
   server.on('checkContinue', (request, response) => {
-    // The body is asked for when somebody begins to read it, which is after the token was checked.
+    // The 100 Continue is sent when the body is first read, which is after authentication.
     request.once('resume', () => response.headersSent || response.writeContinue())
     serve(request, response)
   })
@@ -148,9 +148,9 @@ function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeIdleConnections()
-    // A kept-alive socket goes on being served until it is idle once; a half-open one never is.
+    // A keep-alive connection can be closed only while it is idle; a half-open one is never idle.
     const idle = setInterval(() => server.closeIdleConnections(), 100)
-    // Node counts a connection on which nothing was asked, or not all of it, as one that is being served.
+    // Node treats a connection without a complete request as active.
     const cut = setTimeout(() => quiet().forEach((socket) => void socket.destroy()), quiet_ms)
     const end = setTimeout(() => server.closeAllConnections(), grace_ms)
     server.once('close', () => {
@@ -163,21 +163,24 @@ function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
 
 const authority = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]{0,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{0,5})?$/
 
-/** A request that Node passes on although HTTP does not allow it (RFC 9112, 3.2 and 6.1); undefined when nothing is wrong. */
+/** The fault of a request that Node accepts although HTTP forbids it (RFC 9112, 3.2 and 6.1); undefined for a valid one. */
 function faultOf(request: IncomingMessage): Detail | undefined {
   const { headers, httpVersion, url = '' } = request
   const { host, 'transfer-encoding': transfer } = headers
   if (host === undefined ? httpVersion !== '1.0' : isDoubled(request, 'host') || !authority.test(host)) {
-    return { path: '/headers/host', message: 'must be given once, as a host name or an address with an optional port' }
+    return {
+      path: '/headers/host',
+      message: 'must be given exactly once, as a host name or an IP address with an optional port',
+    }
   }
-  if (/[#\\]/.test(url)) return { path: '/path', message: 'must not have # or \\' }
+  if (/[#\\]/.test(url)) return { path: '/path', message: 'must not contain # or \\' }
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    return { path: '/headers/transfer-encoding', message: 'must be chunked' }
+    return { path: '/headers/transfer-encoding', message: 'must be "chunked"; no other transfer coding is accepted' }
   }
   return undefined
 }
 
-/** Answers and closes the connection. An answer that waits for others on its connection is written after them. */
+/** Sends a failure and closes the connection. Earlier pipelined requests on the connection get their responses first. */
 function refuse(response: ServerResponse & { locals?: RequestContext }, code: ErrorCode, detail?: Detail) {
   response.writeHead(statusOf[code], {
     'Content-Type': 'application/json; charset=utf-8',
@@ -194,7 +197,7 @@ function failureBody(code: ErrorCode, detail?: Detail): string {
   return JSON.stringify(body)
 }
 
-/** The rest of its body is waited for; without it the request is not carried out. */
+/** Whether the handler is still waiting for the rest of the body; without it the request is not executed. */
 const isReading = (request: IncomingMessage): boolean => !request.complete && request.readableFlowing === true
 
 function endSocket(socket: Socket, last = '') {
@@ -206,7 +209,7 @@ interface ParseError extends NodeJS.ErrnoException {
   rawPacket?: Buffer
 }
 
-/** A request line with a method that Node's parser does not know: a token (RFC 9110, 5.6.2). Anything else is no HTTP. */
+/** A request line whose method is a token (RFC 9110, 5.6.2) that Node's parser does not know. */
 const requestLine = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100} \S{1,16000} HTTP\/1\.[01]\r?\n/
 
 function codeOf({ code, rawPacket }: ParseError): ErrorCode {
@@ -224,7 +227,7 @@ function codeOf({ code, rawPacket }: ParseError): ErrorCode {
   }
 }
 
-/** What Node cannot parse never becomes a request; it is answered in the same shape as everything else. */
+/** Bytes that Node cannot parse get a failure of the same form as any other. */
 function writeFailure(socket: Socket, code: ErrorCode, { request_id }: RequestContext) {
   const status = statusOf[code]
   const body = failureBody(code)

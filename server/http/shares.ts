@@ -1,21 +1,21 @@
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 
-/** Something that all callers hold together (event streams, bytes of bodies), and of which each process has a limited number. */
+/** A resource that each process has a limited amount of and that callers share (event streams, bytes of bodies). */
 export interface Shares {
-  /** Throws ApiError: 429 when the caller's key holds its share already, 503 when all of them are held. */
+  /** Throws ApiError: 429 when the caller's key exceeds its share, 503 when nothing is left. */
   hold(caller: Pick<Caller, 'id' | 'roles'>, amount: number): Held
 }
 
-/** One caller's part of it. */
+/** The part that one caller holds. */
 export interface Held {
-  /** Adds to the part. Throws as `hold` does, and then adds nothing. */
+  /** Adds to the part. Throws as `hold` does and then adds nothing. */
   add(amount: number): void
-  /** Gives the whole part back; a second call does nothing. */
+  /** Returns the whole part; a second call does nothing. */
   release(): void
 }
 
-/** Of what the path in `details` names. `limit`: for all callers together. `each`: for one API key. */
+/** `name`: the path in `details`. `limit`: for all callers together. `each`: for one API key. */
 export interface ShareLimits {
   name: string
   limit: number
@@ -24,7 +24,7 @@ export interface ShareLimits {
 
 const retry_after_s = 1
 
-/** A key that may manage API keys has no share of its own: it could revoke all others anyway. */
+/** A key that may manage API keys is not limited to a share: it could revoke all other keys anyway. */
 export function createShares({ name, limit, each }: ShareLimits): Shares {
   const heldBy = new Map<string, number>()
   let heldByAll = 0
@@ -42,7 +42,7 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
               'rate_limited',
               'Too Many Requests',
               name,
-              `one API key holds at most ${each} at once; try again when others end`,
+              `one API key may hold at most ${each} at once; try again when its other requests end`,
             )
           }
           if (heldByAll + amount > limit) {
@@ -50,7 +50,7 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
               'unavailable',
               'Service Unavailable',
               name,
-              `the service holds at most ${limit} at once; try again later`,
+              `the service holds at most ${limit} at once for all callers; try again later`,
             )
           }
           own += amount

@@ -1,6 +1,6 @@
 import { ApiError, type Detail } from '../errors.ts'
 
-/** A request that breaks the contract, as express-openapi-validator throws it. */
+/** A request that violates the contract, as express-openapi-validator throws it. */
 export interface Violation {
   status: number
   message: string
@@ -15,12 +15,12 @@ export const isViolation = (error: unknown): error is Violation =>
   (error as Partial<Violation>).status === 400 &&
   Array.isArray((error as Partial<Violation>).errors)
 
-/** The answer to it (400): every place that breaks the contract, and how. `names`: those that the contract gives. */
+/** The failure (400) with every violation. `names`: those of the contract's properties and parameters. */
 export function requestViolation({ errors }: Violation, names: ReadonlySet<string>): ApiError {
   const details = new Map<string, Detail>()
-  for (const { path, message = 'is wrong' } of errors) {
+  for (const { path, message = 'is invalid' } of errors) {
     const shown = shownPath(path, names).slice(0, max_characters)
-    // Of several that are wrong with one value the first is told.
+    // One violation per value, the first, is reported.
     if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, max_characters) })
     if (details.size >= max_details) break
   }
@@ -30,12 +30,12 @@ export function requestViolation({ errors }: Violation, names: ReadonlySet<strin
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
 
 /**
- * A name that the contract does not know is shown when it is a word, as a typing error is. A key or a token that was put in the place
- * of a name stays out of the answer and of everything that keeps answers.
+ * An unknown name is shown when it is a word, which helps with a misspelling. A key or token in the place of a name is redacted, so that
+ * it does not reach the response and its logs.
  */
 export const redactName = (name: string): string => (word.test(name) ? name : '*')
 
-/** Names of the caller's may stand anywhere in a path, and hold slashes themselves. */
+/** The caller's names may be anywhere in a path and may contain slashes. */
 function shownPath(path: string, names: ReadonlySet<string>): string {
   const [, root = '', ...segments] = path.split('/')
   const shown = segments.map((name) => (names.has(name) || /^\d{1,6}$/.test(name) ? name : redactName(name)))
