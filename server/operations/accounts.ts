@@ -10,7 +10,7 @@ export interface AccountDependencies {
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   networkClient(relayer: RelayerRow): Promise<
     | {
-        /** For what callers ask, apart from the sender's. */
+        /** Serves callers' requests on connections apart from the sender's. */
         callers: {
           rpc(method: string, params: unknown[]): Promise<unknown>
           balance(address: string): Promise<bigint>
@@ -21,11 +21,11 @@ export interface AccountDependencies {
     | undefined
   >
   nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
-  /** Looks at the chain and mends what can be mended, now, whether or not there is anything to send. */
+  /** Reconciles the nonces with the chain now, even when there is nothing to send. */
   heal(relayer: RelayerRow): Promise<void>
-  /** Takes over a test chain that began anew. Throws ApiError (409) where it did not, or is no test chain. */
+  /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
   restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
-  /** The error that a node answered with; undefined when no node answered or it is no node's error. */
+  /** The error in a node's response; undefined for any other error. */
   rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
   isUnreachable(error: unknown): boolean
   /** Completes "The node's answer ..."; undefined for any other error. */
@@ -36,7 +36,7 @@ export interface AccountDependencies {
 
 type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
 
-/** What a relayer's account is on chain, and what the service thinks of it. */
+/** The state of a relayer's account on the chain and in the store. */
 export function accounts(dependencies: AccountDependencies): Accounts {
   const { store, rpcErrorOf, isUnreachable, tooLarge } = dependencies
 
@@ -44,11 +44,11 @@ export function accounts(dependencies: AccountDependencies): Accounts {
     const held = await dependencies.findSigner(relayer_id)
     if (!held) throw relayerNotFound(relayer_id)
     const networkClient = await dependencies.networkClient(held.relayer)
-    if (!networkClient) throw unavailable('The network of the relayer is gone')
+    if (!networkClient) throw unavailable('the network of the relayer does not exist any more')
     return { relayer: held.relayer, chain: networkClient.callers }
   }
 
-  /** 503 for a chain that does not answer, or answers with an error of its own. */
+  /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */
   async function ask<T>(question: Promise<T>): Promise<T> {
     try {
       return await question
@@ -127,7 +127,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       const { relayer: current } = await find(path.relayer_id)
       await ask(dependencies.heal(current))
       const { relayer: healed } = await find(path.relayer_id)
-      if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'The relayer is disabled')
+      if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
       return nonceState(path.relayer_id)
     },
   }

@@ -11,7 +11,7 @@ import { readTime } from './values.ts'
 export interface ApiKeyDependencies {
   store: Store
   makeId(): string
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number
 }
 
@@ -44,7 +44,7 @@ export function apiKeys({ store, makeId, now }: ApiKeyDependencies): ApiKeys {
       }
       auditEntry.subject = id
       const created = await store.withAudit(auditEntry, () => store.createApiKey(row))
-      if (created === 'too_many') throw conflict('/body', 'There are as many API keys as there may be')
+      if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
       if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
       return single({ api_key: show(created), token })
     },
@@ -84,14 +84,14 @@ const former_valid_s = 86_400
 
 const missing = () => notFound('API key not found')
 
-const unknownRelayer = (index: number) => badRequest(`/body/relayer_ids/${index}`, 'There is no relayer of this ID')
+const unknownRelayer = (index: number) => badRequest(`/body/relayer_ids/${index}`, 'no relayer has this ID')
 
 function found(api_key: ApiKeyRow | undefined): ApiKeyRow {
   if (!api_key) throw missing()
   return api_key
 }
 
-/** What is given, in the form in which it is kept. Throws ApiError (400). */
+/** The given members in stored form. Throws ApiError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {
   const { expires_at } = body
   body.allowed_cidrs?.forEach(checkCidr)
@@ -101,8 +101,12 @@ function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<A
 function checkCidr(cidr: string, index: number) {
   const [address = '', prefix] = cidr.split('/')
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  if (Number(prefix) > bits) throw badRequest(`/body/allowed_cidrs/${index}`, 'must be an address and a prefix length')
+  if (Number(prefix) > bits)
+    throw badRequest(
+      `/body/allowed_cidrs/${index}`,
+      'must be an IP address with an optional prefix length, for example 10.0.0.0/8',
+    )
 }
 
-/** What may be told of a key. */
+/** The public part of a key. */
 const show = ({ secret_hash: _, former_hash: __, ...api_key }: ApiKeyRow): ApiKey => api_key

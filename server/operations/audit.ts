@@ -9,7 +9,7 @@ export interface AuditDependencies {
   store: Store
 }
 
-/** The audit trail: what http/audit.ts and the store have recorded. */
+/** The audit trail that http/audit.ts and the store record. */
 export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit'> {
   return {
     async listAudit({ query }) {

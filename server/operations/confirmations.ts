@@ -1,4 +1,4 @@
-/** A chain that one process makes for itself: nothing replaces its blocks. */
+/** A development chain has one node, and nothing replaces its blocks. */
 const development_confirmations = 1
 /**
  * For a chain that is not in the table. Twelve blocks are the customary figure for Ethereum: since the Merge no reorganization of
@@ -6,7 +6,7 @@ const development_confirmations = 1
  */
 const default_confirmations = 12
 
-/** How deep a transaction must be to be confirmed where the operator names no number, by chain id; its own block is counted. */
+/** The default depth of a confirmed transaction by chain id; its own block counts. */
 const confirmations: Record<number, number> = {
   1337: development_confirmations,
   31337: development_confirmations,

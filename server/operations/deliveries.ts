@@ -9,7 +9,7 @@ export interface DeliveryDependencies {
   store: Store
   sendTest(notification_key: number): Promise<DeliveryAttempt>
   findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
-  /** The events of a relayer from the one after a sequence number, or from now on. */
+  /** The events of a relayer after a sequence number, or from now on. */
   follow(relayer_key: number, last_event_id: number | undefined): AsyncIterable<string>
   /** Holds a share of the open event streams. Throws ApiError (429, 503). */
   holdStream(caller: Caller): { release(): void }
@@ -22,7 +22,7 @@ type Deliveries = Pick<
   'getNotificationHealth' | 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'testNotification' | 'streamEvents'
 >
 
-/** What became of a notification's deliveries, and doing them again. */
+/** The state of a notification's deliveries, redelivery, and event streams. */
 export function deliveries(dependencies: DeliveryDependencies): Deliveries {
   const { store, sendTest, findSigner, follow, wakeDeliverer } = dependencies
 
@@ -32,7 +32,7 @@ export function deliveries(dependencies: DeliveryDependencies): Deliveries {
     return key
   }
   const disabled = () =>
-    conflict('/path/notification_id', 'The notification is disabled: update its url or signing key')
+    conflict('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
 
   return {
     async getNotificationHealth({ path, caller }) {

@@ -2,7 +2,7 @@ import { ApiError, type Detail } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 
 export interface HealthDependencies {
-  /** What is not ready; empty when the process takes work. */
+  /** The reasons why the process is not ready; empty when it is. */
   unready(): Detail[]
 }
 

@@ -23,7 +23,7 @@ export type OperationDependencies = AccountDependencies &
   SigningDependencies &
   TransactionDependencies
 
-/** Every operation of the contract: one that is missing here does not compile. */
+/** All operations of the contract. A missing one does not compile. */
 export const createOperations = (dependencies: OperationDependencies): Handlers => ({
   ...signing(dependencies),
   ...transactions(dependencies),

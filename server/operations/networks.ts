@@ -39,7 +39,7 @@ export function networks({
       }
       auditEntry.subject = network.id
       const isNew = await store.withAudit(auditEntry, () => store.createNetwork(network))
-      if (!isNew) throw conflict('/body/name', 'A network with this name already exists')
+      if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
       return single(show(network))
     },
 
@@ -68,13 +68,14 @@ export function networks({
     async deleteNetwork({ path, auditEntry }) {
       const outcome = await store.withAudit(auditEntry, () => store.deleteNetwork(path.network_id))
       if (outcome === 'missing') throw notFound('Not Found')
-      if (outcome === 'in_use') throw conflict('/path/network_id', 'A relayer uses this network')
+      if (outcome === 'in_use')
+        throw conflict('/path/network_id', 'a relayer uses this network; delete its relayers first')
       return single('Network deleted successfully')
     },
   }
 }
 
-/** RFC 7396: null removes, which for a network means its default. */
+/** RFC 7396: null removes a member, which restores its default. */
 function mergePatch(patch: Omit<UpdateNetworkRequest, 'rpc_urls'>, chain_id: number): Partial<Network> {
   const its: Partial<Network> = defaultsOf(chain_id)
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? its[name as keyof Network]]))

@@ -7,14 +7,14 @@ import { page } from './page.ts'
 export interface NotificationDependencies {
   store: Store
   makeId(): string
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number
   seal(secret: Uint8Array, row: string): Uint8Array
 }
 
-/** Of an API key that is limited to relayers. */
+/** The limit of an API key that is limited to relayers. */
 const max_of_limited_key = 100
-/** How long a key that was replaced goes on signing beside the new one. */
+/** How long a replaced signing key keeps signing beside the new one. */
 const former_key_ms = 24 * 3_600_000
 
 type Notifications = Pick<
@@ -23,7 +23,7 @@ type Notifications = Pick<
 >
 
 export function notifications({ store, makeId, now, seal }: NotificationDependencies): Notifications {
-  /** The empty text is no key. */
+  /** Empty text means no key. */
   const sealed = (id: string, key: string) =>
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
@@ -37,7 +37,10 @@ export function notifications({ store, makeId, now, seal }: NotificationDependen
       const outcome = await store.withAudit(auditEntry, () => store.createNotification(notification, max_of_creator))
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
-        throw conflict('/body', `this API key has ${max_of_limited_key} notifications, which is its limit`)
+        throw conflict(
+          '/body',
+          `this API key has reached its limit of ${max_of_limited_key} notifications; delete one first`,
+        )
       }
       return single({ id, type, url, has_signing_key: signing_key !== '' })
     },
@@ -70,7 +73,11 @@ export function notifications({ store, makeId, now, seal }: NotificationDependen
         store.deleteNotification(path.notification_id, creatorSeenBy(caller)),
       )
       if (outcome === 'missing') throw notificationNotFound()
-      if (outcome === 'in_use') throw conflict('/path/notification_id', 'A relayer reports to this notification')
+      if (outcome === 'in_use')
+        throw conflict(
+          '/path/notification_id',
+          'a relayer reports to this notification; remove its notification_id first',
+        )
       return single('Notification deleted successfully')
     },
   }
@@ -81,9 +88,9 @@ function found<T>(notification: T | undefined): T {
   return notification
 }
 
-/** The shape alone: whether the address may be called is decided when it is called. */
+/** Checks only the form. Whether the address may be called is checked at each delivery. */
 function checkUrl(text: string) {
   const url = URL.parse(text)
-  if (!url) throw badRequest('/body/url', 'must be a URL')
-  if (url.username || url.password) throw badRequest('/body/url', 'must not hold a user name or password')
+  if (!url) throw badRequest('/body/url', 'must be an absolute URL, for example https://example.com/hook')
+  if (url.username || url.password) throw badRequest('/body/url', 'must not contain a user name or password')
 }

@@ -5,8 +5,8 @@ import type { Listing, Slice } from '../store/rows.ts'
 const max_per_page = 1_000
 
 /**
- * Answers a page of what `read` lists. Page 0 is page 1; more than 1,000 a page is 1,000; past the end the list is empty
- * and the total true.
+ * Returns one page of a list. Page 0 is page 1. A `per_page` above 1,000 is 1,000. A page past the end is empty and has the true
+ * total.
  */
 export async function page<Row, T>(
   query: { page: number; per_page: number },
@@ -15,7 +15,7 @@ export async function page<Row, T>(
 ) {
   const current_page = Math.max(query.page, 1)
   const per_page = Math.min(query.per_page, max_per_page)
-  // Past 2^53 the product is no longer exact, but it is then past the end of every list as well.
+  // Above 2^53 the product is inexact, but then it is past the end of every list.
   const offset = Math.min((current_page - 1) * per_page, Number.MAX_SAFE_INTEGER)
   const { items, total_items } = await read({ offset, limit: per_page })
   const pagination: Pagination = { current_page, per_page, total_items }

@@ -12,7 +12,7 @@ const amounts = [
   'max_value_per_day',
 ] as const
 
-/** Reads policies into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
+/** Normalizes policies. Throws ApiError (400) for faults that the contract's schema cannot express. */
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
   const {
     min_balance,
@@ -75,16 +75,16 @@ function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']
   return limits
 }
 
-/** Of two entries for one address it would not be clear which holds. */
+/** With two entries for one address it would be ambiguous which one applies. */
 function checkOnce<T>(items: T[], keyOf: (item: T) => string, placeOf: (index: number) => string): void {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
-    if (seen.has(keyOf(item))) throw badRequest(placeOf(index), 'is there twice')
+    if (seen.has(keyOf(item))) throw badRequest(placeOf(index), 'is listed twice; each address may have one entry')
     seen.add(keyOf(item))
   }
 }
 
-/** RFC 7396, key by key: null removes; null for the whole removes all. */
+/** RFC 7396 per key: null removes a policy; null for the whole removes all. */
 export function mergePolicies(current: RelayerPolicies, patch: RelayerPoliciesPatch | null): RelayerPolicies {
   if (patch === null) return {}
   const removed = new Set(

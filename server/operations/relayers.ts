@@ -12,7 +12,7 @@ export interface RelayerDependencies {
   store: Store
   makeId(): string
   checkTarget(url: URL): string | undefined
-  /** Called after every change, for those who wait for one. */
+  /** Called after every change, to wake waiting requests. */
   changed(): void
 }
 
@@ -21,7 +21,7 @@ type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' |
 export function relayers({ store, makeId, checkTarget, changed }: RelayerDependencies): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
-  /** With what its address has to do with other relayers. */
+  /** Adds warnings about other relayers on the same address. */
   async function showOne(relayer: RelayerRow, caller: Caller): Promise<Relayer> {
     const warnings = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
     return warnings.length === 0 ? show(relayer) : { ...show(relayer), warnings }
@@ -74,7 +74,11 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
     async deleteRelayer({ path, auditEntry }) {
       const outcome = await store.withAudit(auditEntry, () => store.deleteRelayer(path.relayer_id))
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
-      if (outcome === 'in_use') throw conflict('/path/relayer_id', 'The relayer has transactions that are not finished')
+      if (outcome === 'in_use')
+        throw conflict(
+          '/path/relayer_id',
+          'the relayer has unfinished transactions; cancel them or wait until they end',
+        )
       return single('Relayer deleted successfully')
     },
   }
@@ -83,19 +87,22 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
 function refusal(obstacle: RelayerObstacle) {
   switch (obstacle) {
     case 'id_taken':
-      return conflict('/body/id', 'A relayer with this ID already exists')
+      return conflict('/body/id', 'a relayer with this ID already exists')
     case 'address_taken':
-      return badRequest('/body/signer_id', "Another relayer uses the signer's address on this chain id")
+      return badRequest(
+        '/body/signer_id',
+        "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
+      )
     case 'unknown_network':
-      return badRequest('/body/network', 'There is no network of this name')
+      return badRequest('/body/network', 'no network has this name')
     case 'unknown_signer':
-      return badRequest('/body/signer_id', 'There is no signer of this ID')
+      return badRequest('/body/signer_id', 'no signer has this ID')
     case 'unknown_notification':
-      return badRequest('/body/notification_id', 'There is no notification of this ID')
+      return badRequest('/body/notification_id', 'no notification has this ID')
   }
 }
 
-/** What the contract shows of a row. */
+/** The row as the contract shows it. */
 export function show({ key: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
   return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

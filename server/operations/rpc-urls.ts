@@ -4,7 +4,7 @@ import { badRequest } from '../errors.ts'
 const default_weight = 100
 const mask = '***'
 
-/** Reads the URLs of nodes; `check` says why one may not be called. Refusals name the place under `path`. */
+/** Reads RPC URLs. `check` returns the reason why a URL may not be called. `path`: prefix of the paths in refusals. */
 export function readRpcUrls(
   inputs: readonly RpcUrlInput[],
   path: string,
@@ -14,15 +14,15 @@ export function readRpcUrls(
     const { url: text, weight = default_weight } = typeof input === 'string' ? { url: input } : input
     const at = typeof input === 'string' ? `${path}/${index}` : `${path}/${index}/url`
     const url = URL.parse(text)
-    if (!url) throw badRequest(at, 'must be a URL')
-    if (text.includes(mask)) throw badRequest(at, 'is masked; give the whole URL')
+    if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
+    if (text.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')
     const refused = check(url)
     if (refused) throw badRequest(at, refused)
     return { url: text, weight }
   })
 }
 
-/** As callers see them: providers put their keys into paths and queries, so only the host is shown. */
+/** Masks RPC URLs for responses. Providers put API keys into paths and queries, so only the host is shown. */
 export const showRpcUrls = (rpcUrls: readonly RpcUrl[]): RpcUrl[] =>
   rpcUrls.map(({ url, weight }) => {
     const { origin, pathname, search, hash } = new URL(url)

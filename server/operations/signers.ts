@@ -31,10 +31,14 @@ export function signers(
       const key = await keyOf(body, dependencies)
       const signer = enclose(id, key)
       key.fill(0)
-      if (!signer) throw badRequest('/body/config', 'the key is not a private key of secp256k1')
+      if (!signer)
+        throw badRequest(
+          '/body/config',
+          'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
+        )
       auditEntry.subject = id
       const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
-      if (!isNew) throw conflict('/body/id', 'A signer with this ID already exists')
+      if (!isNew) throw conflict('/body/id', 'a signer with this ID already exists')
       return single({ id, type: signer.type, address: signer.address })
     },
 
@@ -49,20 +53,24 @@ export function signers(
     async deleteSigner({ path, auditEntry }) {
       const outcome = await store.withAudit(auditEntry, () => store.deleteSigner(path.signer_id))
       if (outcome === 'missing') throw notFound('Not Found')
-      if (outcome === 'in_use') throw conflict('/path/signer_id', 'A relayer uses this signer')
+      if (outcome === 'in_use')
+        throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return single('Signer deleted successfully')
     },
   }
 }
 
 const refusals = {
-  malformed: badRequest('/body/config/keystore', 'is not a keystore of version 3 that this service understands'),
-  wrong_passphrase: badRequest('/body/config/passphrase', 'does not open the keystore'),
+  malformed: badRequest(
+    '/body/config/keystore',
+    'must be a V3 JSON keystore (Web3 Secret Storage, "version": 3) with scrypt or pbkdf2',
+  ),
+  wrong_passphrase: badRequest('/body/config/passphrase', 'must be the passphrase of the keystore; decryption failed'),
   busy: new ApiError('unavailable', 'Service Unavailable', [
-    { path: '/body/config/keystore', message: 'Too many keystores are being opened; try again in a few seconds' },
+    { path: '/body/config/keystore', message: 'too many keystores are being decrypted; try again in a few seconds' },
   ]),
   timed_out: new ApiError('unavailable', 'Service Unavailable', [
-    { path: '/body/config/keystore', message: 'The key derivation was stopped at its time limit; try again later' },
+    { path: '/body/config/keystore', message: 'the key derivation reached its time limit; try again later' },
   ]),
 }
 

@@ -23,7 +23,7 @@ interface Held extends OnAddress {
   signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
 }
 
-/** What the relayer's policies look at. */
+/** The members of a transaction that policies check. */
 interface Judged {
   to: string | null
   value: string
@@ -38,13 +38,13 @@ export interface SigningDependencies {
   findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
-  /** Throws ApiError (400) with the place that is wrong. */
+  /** Throws ApiError (400) with the path of the fault. */
   hashTypedData(document: TypedData): {
     domain_separator: Uint8Array
     struct_hash: Uint8Array
     chain_id: bigint | undefined
   }
-  /** Throws when the bytes are no unsigned transaction. */
+  /** Throws when the bytes are not an unsigned transaction. */
   parseUnsigned(hex: string): {
     chain_id: bigint
     to: string | null
@@ -55,11 +55,11 @@ export interface SigningDependencies {
     digest: Uint8Array
     finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
   }
-  /** What the relayer's policies say of a transaction. Throws ApiError (403). */
+  /** Checks a transaction against the relayer's policies. Throws ApiError (403). */
   checkPolicies(relayer: RelayerRow, transaction: Judged): void
-  /** What its policies say of the highest possible fee, in wei. Throws ApiError (403). */
+  /** Checks the highest possible fee, in wei, against the policies. Throws ApiError (403). */
   checkFee(relayer: RelayerRow, fee: bigint): void
-  /** What limits per day count of it. */
+  /** The amounts that count against daily limits. */
   spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
 }
@@ -102,9 +102,12 @@ export function signing(dependencies: SigningDependencies): Signing {
       checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
       const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
-        // Whoever manages the relayer may have meant just this domain.
+        // A policy that allows exactly this domain takes precedence over its chain id.
         if (!isAllowedDomain(relayer.policies, domain_separator)) {
-          throw badRequest('/body/domain/chainId', `is ${chain_id} and not ${relayer.chain_id}`)
+          throw badRequest(
+            '/body/domain/chainId',
+            `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
+          )
         }
       }
       return single(signatureResult(await sign(signer, digest, 'typed_data')))
@@ -115,7 +118,10 @@ export function signing(dependencies: SigningDependencies): Signing {
       checkSignTransaction(relayer.policies)
       const transaction = parse(body.unsigned_transaction)
       if (transaction.chain_id !== BigInt(relayer.chain_id)) {
-        throw badRequest(place, `is for chain id ${transaction.chain_id} and not for ${relayer.chain_id}`)
+        throw badRequest(
+          place,
+          `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
+        )
       }
       auditEntry.subject = toHex(transaction.digest)
       await judge(relayer, transaction, auditEntry)
@@ -130,7 +136,7 @@ export function signing(dependencies: SigningDependencies): Signing {
     return signature
   }
 
-  /** What limits per day count is counted, on the disk, before there is a signature. */
+  /** Checks the policies, and stores the amounts that count against daily limits before the transaction is signed. */
   async function judge(
     relayer: RelayerRow,
     { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
@@ -152,19 +158,19 @@ export function signing(dependencies: SigningDependencies): Signing {
     try {
       return parseUnsigned(hex)
     } catch {
-      throw badRequest(place, 'is no unsigned transaction of a type that is signed here (legacy, EIP-2930, EIP-1559)')
+      throw badRequest(place, 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP')
     }
   }
 }
 
 const place = '/body/unsigned_transaction'
 
-/** 32 bytes from 64 hex digits with or without 0x. */
+/** 32 bytes from 64 hex digits, with or without 0x. */
 function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint8Array {
   const text = body[name]
   const bytes = Buffer.from(text.startsWith('0x') ? text.slice(2) : text, 'hex')
-  // The contract's pattern has 64 digits; this holds should it ever change.
-  if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes of hex')
+  // The contract's pattern requires 64 digits; this guards against a change of the pattern.
+  if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes: 64 hex digits, with or without 0x')
   return bytes
 }
 

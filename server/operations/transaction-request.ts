@@ -2,14 +2,15 @@ import type { AmountInput, SendTransactionRequest } from '../../generated/openap
 import { badRequest } from '../errors.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
-/** Reads a request into the one form of each value. Throws ApiError (400) for what the contract cannot say. */
+/** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */
 export function readTransactionRequest(body: SendTransactionRequest) {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   const to = body.to == null ? null : readAddress(body.to, '/body/to')
   const data = readBytes(body.data)
-  if (to === null && data === null) throw badRequest('/body/to', 'must be given where there is no data')
+  if (to === null && data === null)
+    throw badRequest('/body/to', 'must be given when there is no data; only a contract creation has no receiver')
   if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {
-    throw badRequest('/body/gas_price', 'cannot stand beside max_fee_per_gas and max_priority_fee_per_gas')
+    throw badRequest('/body/gas_price', 'must not be combined with max_fee_per_gas or max_priority_fee_per_gas')
   }
   const prices = {
     gas_price: readPrice(gas_price, 'gas_price'),
@@ -18,7 +19,7 @@ export function readTransactionRequest(body: SendTransactionRequest) {
   }
   const { max_fee_per_gas: most, max_priority_fee_per_gas: tip } = prices
   if (most !== null && tip !== null && BigInt(tip) > BigInt(most)) {
-    throw badRequest('/body/max_priority_fee_per_gas', 'must be at most max_fee_per_gas')
+    throw badRequest('/body/max_priority_fee_per_gas', `must be at most max_fee_per_gas (${most})`)
   }
   return {
     to,
@@ -34,7 +35,7 @@ export function readTransactionRequest(body: SendTransactionRequest) {
 const readPrice = (input: AmountInput | null | undefined, name: string): string | null =>
   input == null ? null : readAmount(input, `/body/${name}`)
 
-/** Lower case with 0x; null for none. */
+/** Lower case with 0x; null when empty. */
 function readBytes(input: string | null | undefined): string | null {
   const digits = (input ?? '').replace(/^0x/, '').toLowerCase()
   return digits === '' ? null : `0x${digits}`

@@ -32,19 +32,19 @@ export interface TransactionDependencies {
     ): Promise<WholeTransactionRow>
   }
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
-  /** In words that fit "The transaction is …". */
+  /** The state as the end of the sentence "The transaction is …". */
   stateOf(row: TransactionRow): string
   waitUntil(
     read: () => Promise<Transaction>,
     state: 'submitted' | 'mined' | 'confirmed',
     wait_ms: number,
   ): Promise<void>
-  /** There is work for the relayer, and it is urgent. */
+  /** Wakes the relayer's sender at once. */
   hurry(relayer_key: number): void
 }
 
 const max_canceled_at_once = 10_000
-/** In one database transaction: about 10 ms. */
+/** Per database transaction, which takes about 10 ms. */
 const canceled_per_lot = 50
 
 type Transactions = Pick<
@@ -79,7 +79,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry)
-      // A repetition is about the transaction that it repeats.
+      // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
       if (query.wait === 'none') return single(accepted.transaction)
       const { key: relayer_key } = await find(path.relayer_id)
@@ -150,7 +150,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         queued.push(...withdrawn)
         failed.push(...refused)
         below_nonce = next_below
-        // Between two lots the other requests have their turn.
+        // Other requests run between two lots.
         await turn()
       }
       hurry(key)
@@ -163,7 +163,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
   }
 }
 
-/** The text of a key, whether it came as a structured field's string (in quotes) or bare. */
+/** The text of a key, which is a structured field's string (in quotes) or bare. */
 function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const key = header.startsWith('"') ? header.slice(1, -1) : header
@@ -171,7 +171,7 @@ function readIdempotencyKey(header: string | undefined): string | undefined {
   return key
 }
 
-/** What the contract shows of a row. */
+/** The row as the contract shows it. */
 const show = (row: WholeTransactionRow): Transaction => ({
   id: row.id,
   relayer_id: row.relayer_id,

@@ -4,32 +4,34 @@ import { badRequest } from '../errors.ts'
 
 const max_amount = 2n ** 256n - 1n
 
-/** A decimal string without leading zeros. A number that was written as 1e30 has lost digits already: it is refused. */
+/** A decimal string without leading zeros. A number above 2^53 is refused, because it may have lost digits. */
 export function readAmount(input: AmountInput, path: string): string {
-  if (typeof input === 'number' && !Number.isSafeInteger(input)) throw badRequest(path, 'must be written in digits')
+  if (typeof input === 'number' && !Number.isSafeInteger(input))
+    throw badRequest(path, 'must be a whole number as a decimal string, for example "1000000000000000"')
   const amount = BigInt(input)
-  if (amount > max_amount) throw badRequest(path, 'must be at most 2^256 - 1')
+  if (amount > max_amount) throw badRequest(path, 'must be at most 2^256 - 1 (a uint256)')
   return amount.toString()
 }
 
 /** Lower case; a mixed-case address must carry its checksum (EIP-55). */
 export function readAddress(input: string, path: string): string {
-  // In one case there is none, and working one out takes 7 us.
+  // An address in lower case has no checksum; computing one takes 7 us.
   if (/^0x[0-9a-f]{40}$/.test(input)) return input
   try {
     return getAddress(input).toLowerCase()
   } catch {
-    throw badRequest(path, 'has a wrong checksum (EIP-55)')
+    throw badRequest(path, 'must have a correct EIP-55 checksum, or be in lower case')
   }
 }
 
-/** RFC 3339 has four digits for the year, and a zone can lead out of them. */
+/** RFC 3339 has four-digit years; an offset can move a time outside of them. */
 const first_ms = Date.parse('0000-01-01T00:00:00.000Z')
 const last_ms = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** RFC 3339 in UTC with milliseconds. RFC 3339 has `t` and `z` too. */
+/** RFC 3339 in UTC with milliseconds. Date.parse does not accept `t` and `z` in lower case. */
 export function readTime(input: string, path: string): string {
   const ms = Date.parse(input.toUpperCase())
-  if (!(ms >= first_ms && ms <= last_ms)) throw badRequest(path, 'is no time that this service can tell')
+  if (!(ms >= first_ms && ms <= last_ms))
+    throw badRequest(path, 'must be an RFC 3339 time in the years 0000 to 9999 UTC, for example 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }
