@@ -12,7 +12,7 @@ export class RelayerError extends Error {
   /** A word of the contract's error catalogue, such as `insufficient_funds`; undefined when a proxy answered. */
   readonly code: string | undefined
   readonly details: Detail[]
-  /** Seconds, where the answer had a Retry-After. */
+  /** The Retry-After header in seconds; undefined without one. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -30,7 +30,7 @@ export class RelayerError extends Error {
     this.retryAfter = retryAfter
   }
 
-  /** `body`: whatever came with the failure; a proxy's page is as good as none. */
+  /** `body`: the parsed body of the failure. A body that is not the contract's, such as a proxy's page, is ignored. */
   static from(response: Response, body: unknown): RelayerError {
     const { code, message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
@@ -39,12 +39,12 @@ export class RelayerError extends Error {
   }
 }
 
-/** The seconds of a Retry-After header, given as such or as a date (RFC 9110, section 10.2.3). */
+/** The seconds of a Retry-After header, which is a number or a date (RFC 9110, section 10.2.3). */
 export function retryAfter_s(response: Response): number | undefined {
   const value = response.headers.get('Retry-After')
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value)
-  // Date.parse reads "-1" as a date as well.
+  // The pattern is needed because Date.parse accepts "-1" as a date.
   const date = /^[A-Z][a-z]{2}, \d{2} /.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1_000))
 }

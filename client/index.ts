@@ -7,19 +7,19 @@ export type * from '../generated/openapi.ts'
 export { type Detail, RelayerError } from './error.ts'
 
 export interface RelayerClientOptions {
-  /** Where the service is, without /api/v1: `http://127.0.0.1:8080`. */
+  /** The service's URL without /api/v1, for example `http://127.0.0.1:8080`. */
   baseUrl: string
   /** The API key. */
   token: string
-  /** In the place of the global fetch, e.g. one with a proxy or a pool of its own. */
+  /** Replaces the global fetch, for example to use a proxy or another connection pool. */
   fetch?: (request: Request) => Promise<Response>
-  /** How often a request that is answered 429 is sent again after its Retry-After. Default 3. */
+  /** The number of retries of a request that gets a 429, each after its Retry-After. Default 3. */
   maxRetries?: number
 }
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** The paths of the contract that have the method. */
+/** The contract's paths that have the method. */
 type PathOf<M extends Method> = {
   [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never
 }[keyof paths]
@@ -44,7 +44,7 @@ type OptionalBody<R> = [R] extends [never]
     ? B | undefined
     : undefined
 
-/** A key that may be left out when nothing of it is required. */
+/** A member that is optional when none of its own members is required. */
 type Part<Name extends string, T> = [T] extends [undefined]
   ? unknown
   : Record<string, never> extends T
@@ -60,7 +60,7 @@ type Input<P extends keyof paths, M extends Method> = Part<'path', Parameter<P, 
 
 type Arguments<T> = Record<string, never> extends T ? [input?: T] : [input: T]
 
-/** The body of the success: `{success, data, error, pagination}`. */
+/** The body of a success: `{success, data, error, pagination}`. */
 type Answer<P extends keyof paths, M extends Method> = paths[P][M] extends { responses: infer R }
   ? {
       [S in keyof R]: S extends 200 | 201
@@ -80,8 +80,8 @@ type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ?
 type Call<M extends Method> = <P extends PathOf<M>>(path: P, ...input: Arguments<Input<P, M>>) => Promise<Answer<P, M>>
 
 /**
- * Every operation of the contract by its method and path. A failure throws a RelayerError with its status, message and
- * details; a request that never got an answer throws what fetch throws.
+ * Every operation of the contract by its method and path. A failure throws a RelayerError with its status, code, message and
+ * details. A request without a response throws the error of fetch.
  */
 export interface RelayerClient {
   get: Call<'get'>
@@ -90,8 +90,8 @@ export interface RelayerClient {
   patch: Call<'patch'>
   delete: Call<'delete'>
   /**
-   * All items of a list, page after page; an item that moved onto a later page meanwhile comes once. (Where items are deleted
-   * meanwhile, later ones move forward and may be passed over.)
+   * All items of a list, page by page. An item that moves to a later page during the iteration is returned once. An item that moves
+   * to an earlier page, because others were deleted, may be skipped.
    */
   all<P extends ListPath>(path: P, ...input: Arguments<Input<P, 'get'>>): AsyncGenerator<Item<P>, void, undefined>
 }
@@ -104,7 +104,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
     baseUrl,
     headers: { Authorization: `Bearer ${token}` },
     fetch: obeyRetryAfter(fetch ?? globalThis.fetch, maxRetries),
-    // A redirect would carry the token, or a mutation, to a place that nobody named.
+    // A redirect would send the token, or a mutation, to another server.
     redirect: 'error',
   })
 
@@ -158,7 +158,7 @@ interface Page {
   pagination: { current_page: number; per_page: number; total_items: number }
 }
 
-/** Repeats are the rows that were seen last, so the oldest memory may go. */
+/** Repeats are among the most recent ids, so the oldest id can be removed. */
 function remember(seen: Set<string>, id: string) {
   seen.add(id)
   if (seen.size > max_remembered) for (const oldest of seen) return void seen.delete(oldest)

@@ -2,7 +2,7 @@ import type { Event } from '../generated/openapi.ts'
 
 export type { Event } from '../generated/openapi.ts'
 
-/** Why a delivery is not to be believed. */
+/** The reason why a delivery is not authentic. */
 export class WebhookError extends Error {
   constructor(message: string) {
     super(message)
@@ -11,13 +11,13 @@ export class WebhookError extends Error {
 }
 
 export interface VerifyOptions {
-  /** How far `webhook-timestamp` may be from now, in seconds. Default 300. */
+  /** The accepted difference between `webhook-timestamp` and now, in seconds. Default 300. */
   tolerance_s?: number
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now?: number
 }
 
-/** Bytes in memory of their own, which is what WebCrypto takes. */
+/** Bytes in an unshared buffer, which WebCrypto requires. */
 type Bytes = Uint8Array<ArrayBuffer>
 
 type HeaderSource = Headers | Record<string, string | string[] | undefined>
@@ -27,9 +27,9 @@ const default_tolerance_s = 300
 const max_signatures = 20
 
 /**
- * Verifies a delivery by its Standard Webhooks 1.0.0 signature and gives its event. `body`: the bytes as they came, before any
- * parsing. `signingKey`: the text that was given as `signing_key`. Throws WebhookError. An event can come more than once: keep its
- * `id`, and use `sequence` to order and to see holes.
+ * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any parsing.
+ * `signingKey`: the text of `signing_key`. Throws WebhookError. An event can arrive more than once: deduplicate by `id`, and use
+ * `sequence` to order events and to detect gaps.
  */
 export async function verifyWebhook(
   signingKey: string,
@@ -40,19 +40,19 @@ export async function verifyWebhook(
   const id = headerOf(headers, 'webhook-id')
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, max_signatures)
-  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp is no time')
+  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp must be a Unix time in seconds')
   if (Math.abs(now / 1_000 - Number(timestamp)) > tolerance_s)
-    throw new WebhookError('webhook-timestamp is too far from now')
+    throw new WebhookError(`webhook-timestamp must be within ${tolerance_s} s of now`)
 
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes)
   for (const key of candidateKeys(signingKey)) {
     for (const signature of signatures) if (await isSignature(key, signature, signed)) return parse(bytes)
   }
-  throw new WebhookError('webhook-signature is not right')
+  throw new WebhookError('webhook-signature does not match the body and the signing key')
 }
 
-/** The headers that the service puts on a delivery, for tests of a receiver. `timestamp`: seconds of the epoch. */
+/** The headers of a delivery, for tests of a receiver. `timestamp`: seconds since the epoch. */
 export async function signWebhook(
   signingKey: string,
   id: string,
@@ -79,7 +79,7 @@ function headerOf(headers: HeaderSource, name: string): string {
   return found
 }
 
-/** The ways to read a signing key, as the service has them. */
+/** The ways to decode a signing key, the same as in the service. */
 function candidateKeys(key: string): Bytes[] {
   const isPrefixed = key.startsWith(prefix)
   const text = isPrefixed ? key.slice(prefix.length) : key

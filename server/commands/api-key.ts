@@ -14,8 +14,8 @@ import { openSqliteStore } from '../store/sqlite.ts'
 import { requireDatabase } from './command.ts'
 
 /*
- * Manages API keys on the store of a service that has started once, also while no service runs. Running services see every change
- * at once. A token goes to the standard output, alone; all else to the standard error.
+ * Manages API keys in the database of a service that has started once. The service may run or not; a running one applies every change
+ * at once. Only the token goes to standard output; all other text goes to standard error.
  */
 const usage = `Usage:
   npm run api-key -- create --name NAME --scope SCOPE [--scope SCOPE ...]
@@ -41,7 +41,7 @@ type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values
 
 class UsageError extends Error {}
 
-// The database is its user's alone, whoever makes it.
+// Only this user may read the database, even if this command creates it.
 process.umask(0o077)
 try {
   await run()
@@ -61,7 +61,7 @@ async function run(): Promise<void> {
   const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
   openVault(store, secrets, ({ table, id, reason }) => {
-    process.stderr.write(`Warning: a row of ${table} is refused (${id ?? 'unknown'}: ${reason}).\n`)
+    process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   })
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
   const handlers = apiKeys({ store, makeId, now: Date.now })
@@ -100,7 +100,10 @@ async function run(): Promise<void> {
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { data } = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
-      show(data.token, `API key ${id}: the token before is accepted until ${data.api_key.former_valid_until ?? 'now'}.`)
+      show(
+        data.token,
+        `API key ${id}: the previous token is accepted until ${data.api_key.former_valid_until ?? 'now'}.`,
+      )
     } else if (command === 'revoke' && id) {
       await handlers.deleteApiKey({ ...request('deleteApiKey'), path, body: undefined })
       process.stderr.write(`API key ${id} is revoked.\n`)
@@ -137,7 +140,8 @@ function readKey(values: Options): CreateApiKeyRequest {
 }
 
 function readNumber(text: string | undefined, option: string): number {
-  if (text === undefined || !/^[0-9]{1,9}$/.test(text)) throw new UsageError(`${option} must be a number`)
+  if (text === undefined || !/^[0-9]{1,9}$/.test(text))
+    throw new UsageError(`${option} must be a whole number, for example 10`)
   return Number(text)
 }
 

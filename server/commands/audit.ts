@@ -7,10 +7,10 @@ import { checkAudit } from '../store/sqlite/audit-check.ts'
 import { CommandError, pickSettings, requireDatabase } from './command.ts'
 
 /*
- * Verifies the audit trail: exit code 0 when it is as it was written, 1 when it is not. The service may run meanwhile.
+ * Verifies the audit trail. Exit code 0: unchanged. 1: changed. The service may keep running.
  */
 const usage = `Usage: npm run audit -- verify [--log FILE]
-  --log FILE  the service's log, or its lines "audit head": shows too whether anything is missing at the end
+  --log FILE  the service's log, or its lines "audit head": also detects a missing end of the trail
 `
 
 try {
@@ -36,8 +36,8 @@ function run(): number {
   db.close()
   if (fault !== undefined) return refuse(`${fault}.\n`)
   const hash = Buffer.from(head.hash).toString('hex')
-  process.stdout.write(`${head.up_to} entries are as they were written. Head: ${hash}\n`)
-  if (log !== undefined) process.stdout.write(`All ${told.length} heads of the log are in the trail.\n`)
+  process.stdout.write(`${head.up_to} entries are unchanged. Head: ${hash}\n`)
+  if (log !== undefined) process.stdout.write(`All ${told.length} heads in the log are in the trail.\n`)
   return 0
 }
 

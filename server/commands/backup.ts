@@ -6,9 +6,9 @@ import { createFile } from '../secrets/durable-file.ts'
 import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 
 /**
- * Copies the database, as it is at one moment, into a new file; a service that runs on it goes on meanwhile. By VACUUM INTO, which
- * reads one snapshot: SQLite's step-by-step copy begins anew with every commit of another process, and under load never ends.
- * The copy appears under its name when it is whole, checked and on the disk. Throws CommandError.
+ * Copies a snapshot of the database into a new file while the service may run. It uses VACUUM INTO, because SQLite's backup API
+ * restarts at every commit of another process and never ends under load. The file appears under its name after it is complete,
+ * verified and on the disk. Throws CommandError.
  */
 export function backup(database_file: string, file: string): void {
   requireDatabase({ database_file })
@@ -26,7 +26,7 @@ export function backup(database_file: string, file: string): void {
   }
 }
 
-const taken = (file: string) => new CommandError(`${file} is there already: a backup never overwrites`)
+const taken = (file: string) => new CommandError(`${file} exists already; a backup never overwrites a file`)
 
 function copy(from: string, to: string): void {
   const db = new Database(from, { readonly: true, fileMustExist: true })
@@ -41,8 +41,9 @@ function check(file: string): void {
   const db = new Database(file, { readonly: true })
   try {
     const found = db.pragma('integrity_check', { simple: true })
-    if (found !== 'ok') throw new CommandError(`The copy is not sound (${found}): look at the database`)
-    if ((db.pragma('foreign_key_check') as unknown[]).length > 0) throw new CommandError('The copy misses rows')
+    if (found !== 'ok') throw new CommandError(`The copy failed its integrity check (${found}); check the database`)
+    if ((db.pragma('foreign_key_check') as unknown[]).length > 0)
+      throw new CommandError('The copy failed its foreign key check; check the database')
   } finally {
     db.close()
   }
@@ -51,12 +52,12 @@ function check(file: string): void {
 if (import.meta.main) {
   runCommand(() => {
     const [name, ...more] = process.argv.slice(2)
-    if (name === undefined || more.length > 0) throw new CommandError('Say where to: npm run backup -- FILE')
+    if (name === undefined || more.length > 0) throw new CommandError('Usage: npm run backup -- FILE')
     const { INIT_CWD = process.cwd() } = process.env
-    // Needs no key: what is secret in the database is sealed, and stays so.
+    // No key is needed, because secrets in the database stay encrypted.
     const { database_file } = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
     const file = resolve(INIT_CWD, name)
     backup(database_file, file)
-    return `${file} is a whole copy of ${database_file}. Keep the master key apart from it: without it the copy is worthless.`
+    return `${file} is a verified copy of ${database_file}. Keep the master key in another place; the copy is useless without it.`
   })
 }

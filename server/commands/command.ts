@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError } from '../config.ts'
 
-/** What the one who called must put right; told without a stack. */
+/** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}
 
 /** These settings of the environment, each also as NAME_FILE; the others are left out, whether they are right or not. */
@@ -16,15 +16,15 @@ export function requireDatabase({ database_file }: Pick<Config, 'database_file'>
   throw new CommandError(`There is no database ${database_file}: check DATA_DIR and DATABASE_URL`)
 }
 
-/** Runs a command of an operator's: says what it has done, or why not, and ends with 0 or 1. */
+/** Runs an operator's command, prints its result or its error, and sets the exit code 0 or 1. */
 export function runCommand(command: () => string): void {
-  // As of the service: what it writes is its user's alone.
+  // Files that the command writes are private to the user, as with the service.
   process.umask(0o077)
   try {
     process.stdout.write(`${command()}\n`)
   } catch (error) {
     const isTold = error instanceof CommandError || error instanceof ConfigError
-    process.stderr.write(`Nothing was done.\n${isTold ? error.message : (error as Error).stack}\n`)
+    process.stderr.write(`The command changed nothing.\n${isTold ? error.message : (error as Error).stack}\n`)
     process.exitCode = 1
   }
 }

@@ -5,10 +5,10 @@ import { CommandError, pickSettings, requireDatabase, runCommand } from './comma
 import { open } from './rotate-master-key.ts'
 
 const usage = `Usage, with every service on the database stopped:
-  npm run rights -- verify   names the API keys, relayers, networks, notifications and signers that another program has changed
-  npm run rights -- accept   takes all of them as they are; the service trusts them from then on`
+  npm run rights -- verify   lists the API keys, relayers, networks, notifications and signers that another program changed
+  npm run rights -- accept   accepts the present content of all rows; the service trusts it from then on`
 
-/** Checks the rows that grant rights, or takes them as they are. Answers with what was found or done; throws CommandError. */
+/** Verifies the rows that grant rights, or accepts their present content. Returns the report; throws CommandError. */
 export function rights(config: Pick<Config, 'database_file' | 'data_dir' | 'master_key'>, verb: string): string {
   requireDatabase(config)
   const connection = open(config.database_file)
@@ -17,20 +17,21 @@ export function rights(config: Pick<Config, 'database_file' | 'data_dir' | 'mast
     const sealed = proof()
     const file = config.master_key === undefined ? masterKeyFile(config.data_dir) : undefined
     const unlocked = sealed && vaultOf([config.master_key ?? file?.read()], sealed)
-    if (!unlocked) throw new CommandError('The database is encrypted under another master key')
-    if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet: start the service once')
+    if (!unlocked)
+      throw new CommandError('The database is encrypted under another master key; set MASTER_KEY to the right one')
+    if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')
     if (verb === 'accept') {
       const entry = { operation: 'acceptRights', relayer_id: null, subject: null, result: 200, request_id: null }
       const count = acceptRights(unlocked.vault, { ...entry, at: Date.now(), caller: 'command line' })
-      return `${count} rows that grant rights are accepted as they are.`
+      return `${count} rows that grant rights are accepted with their present content.`
     }
     const found = faults(unlocked.vault)
-    if (found.length === 0) return 'All rows that grant rights are as the service wrote them.'
+    if (found.length === 0) return 'All rows that grant rights are unchanged.'
     const lines = found.map(
       ({ table, id, reason }) => `  ${table}${id === null ? '' : ` ${JSON.stringify(id)}`}: ${reason}`,
     )
     throw new CommandError(
-      `Another program has changed rows that grant rights:\n${lines.join('\n')}\nPut a backup back, or correct the rows and accept them.`,
+      `Another program changed rows that grant rights:\n${lines.join('\n')}\nRestore a backup, or correct the rows and accept them.`,
     )
   } finally {
     connection.close()

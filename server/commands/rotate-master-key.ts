@@ -7,16 +7,16 @@ import { type Connection, connect, StoreError } from '../store/sqlite/connection
 import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
 import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 
-/** Keys come from settings and files only: a command line is seen by everybody on the machine. */
+/** Keys come only from settings and files, because every user of the machine can see command lines. */
 export interface Rotation {
   config: Pick<Config, 'database_file' | 'data_dir' | 'master_key' | 'production'>
   new_key: Buffer | undefined
 }
 
 /**
- * Seals everything that is sealed under the master key under another one, in one database transaction, while nobody else has the
- * database. Cut short anywhere, it leaves a database that the old key opens or the new one; a key file follows by itself, and
- * to run it again ends it. Answers with what was done; throws CommandError.
+ * Encrypts all secrets under another master key, in one database transaction with exclusive access. If it is interrupted, the database
+ * opens with either the old or the new key, the key file is completed at the next start, and another run completes the rotation.
+ * Returns the report; throws CommandError.
  */
 export function rotateMasterKey({ config, new_key }: Rotation): string {
   requireDatabase(config)
@@ -25,7 +25,7 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
   try {
     const { proof, reseal } = secrets(connection)
     const sealed = proof()
-    if (!sealed) throw new CommandError('Nothing is encrypted yet')
+    if (!sealed) throw new CommandError('The database has no encrypted secrets yet; start the service once')
     const given = new_key && vaultOf([new_key], sealed)
     const current = vaultOf([config.master_key ?? file?.read()], sealed)
     if (!current) return endUnfinished(file, sealed, given !== undefined)
@@ -42,33 +42,31 @@ export function rotateMasterKey({ config, new_key }: Rotation): string {
     const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
     const count = reseal(change, sealProof(vault), rights, { ...entry, at: Date.now(), caller: 'command line' })
     file?.adopt()
-    const rest = sweepOut(connection)
-      ? ''
-      : ' What was sealed under the old one could not all be swept out of the file.'
-    const where = file ? `${file.path} holds it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
-    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old one.${rest}`
+    const rest = sweepOut(connection) ? '' : ' Old ciphertexts could not all be erased from the file.'
+    const where = file ? `${file.path} contains it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
+    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old key.${rest}`
   } catch (error) {
     if (!(error instanceof UntrustedRows)) throw error
     const [{ table, id }] = error.faults as [RightsFault]
     const first = `${table}${id === null ? '' : `:${id}`}`
-    throw new CommandError(`${error.message} (${first}): look at them with \`npm run rights -- verify\` first`)
+    throw new CommandError(`${error.message} (${first}): list them with \`npm run rights -- verify\` first`)
   } finally {
     connection.close()
   }
 }
 
-/** The database is not under the present key: an earlier run has come as far as its commit, or the key is the wrong one. */
+/** The current key does not open the database: an earlier run was interrupted after its commit, or the key is wrong. */
 function endUnfinished(file: MasterKeyFile | undefined, sealed: Uint8Array, isGivenRight: boolean): string {
   if (file && vaultOf([file.next()], sealed)) {
     file.adopt()
-    return `The change that was cut short is ended. ${file.path} holds the new master key.`
+    return `The interrupted rotation is complete. ${file.path} contains the new master key.`
   }
   if (isGivenRight)
     return 'Everything is encrypted under NEW_MASTER_KEY already: start the service with it as MASTER_KEY.'
   throw new CommandError(`The database is encrypted under another master key than ${file ? file.path : 'MASTER_KEY'}`)
 }
 
-/** What was deleted, or sealed before, stands in free space and in the log until it is written over: whoever had the old key could read it. */
+/** Deleted rows and old ciphertexts stay in free pages and in the WAL, where the old key could open them. */
 function sweepOut({ db }: Connection): boolean {
   try {
     db.exec('VACUUM')
@@ -83,18 +81,18 @@ function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
   try {
     return vault.open(sealed, row)
   } catch {
-    throw new CommandError(`The secret of ${row} does not open: remove it, or put its row back from a backup`)
+    throw new CommandError(`The secret of ${row} cannot be decrypted; delete the row or restore it from a backup`)
   }
 }
 
-/** The database, with nobody else on it until it is closed. Throws CommandError. */
+/** Opens the database with exclusive access. Throws CommandError. */
 export function open(database_file: string): Connection {
   try {
     return connect(database_file, {}, true)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const inUse = /locked|busy/.test(error.message)
-    throw new CommandError(inUse ? 'The database is in use: stop every service on it first' : error.message)
+    throw new CommandError(inUse ? 'The database is in use; stop every service on it first' : error.message)
   }
 }
 
@@ -108,11 +106,11 @@ function readNewKey(text: string | undefined): Buffer | undefined {
 if (import.meta.main) {
   runCommand(() => {
     if (process.argv.length > 2)
-      throw new CommandError('It takes no words: a key on a command line is seen by everybody')
+      throw new CommandError('The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY')
     const { NEW_MASTER_KEY } = { ...process.env, ...readSecretFiles(process.env, ['NEW_MASTER_KEY']) }
     const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'))
     const production = process.env.NODE_ENV === 'production'
-    if (production && config.master_key === undefined) throw new CommandError('MASTER_KEY must be set')
+    if (production && config.master_key === undefined) throw new CommandError('MASTER_KEY must be set when NODE_ENV is production')
     return rotateMasterKey({ config: { ...config, production }, new_key: readNewKey(NEW_MASTER_KEY) })
   })
 }

@@ -16,11 +16,11 @@ export interface HeldRelayer {
 
 export interface Keyring {
   /**
-   * A relayer with its key, from memory: no row is read while the store's generation stands, and what has changed in any
-   * process holds from the next call on. Undefined when there is no such relayer.
+   * A relayer with its key, cached while the store's generation is unchanged. A change by any process applies from the next call on.
+   * Undefined when the relayer does not exist.
    */
   find(relayer_id: string): Promise<HeldRelayer | undefined>
-  /** A key as the store keeps it: sealed, with its address. Undefined when the bytes are no key of the curve. */
+  /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
   enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
 }
 
@@ -50,7 +50,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       const cached = cache.get(relayer_id)
       if (cached) return cached
       const loaded = await load(relayer_id)
-      // What was read while the generation moved may be of either; it serves this call and is not kept.
+      // A row that was read while the generation changed may be outdated: it is used once and not cached.
       if (loaded && store.generation() === generation && cachedGeneration === generation) {
         if (cache.size >= max_cached) {
           cache.clear()
@@ -69,7 +69,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
   }
 }
 
-/** 32 random bytes that are a key of the curve. */
+/** 32 random bytes that are a valid secp256k1 private key. */
 export function generateKey(): Uint8Array {
   for (;;) {
     const key = randomBytes(32)

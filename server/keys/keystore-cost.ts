@@ -6,27 +6,31 @@ const max_scrypt_parallelism = 16
 /** 0.7 s (SHA-256) to 2 s (SHA-512) on a slow core. */
 const max_pbkdf2_rounds = 5_000_000
 
-/** Why a scrypt derivation (RFC 7914) costs more than the service spends on one keystore; undefined when it does not. */
+/** Describes the parameter of a scrypt derivation (RFC 7914) that exceeds the limits; undefined when none does. */
 export function scryptFault(n: number, r: number, p: number): string | undefined {
-  if (p > max_scrypt_parallelism) return `scrypt with p = ${p}: at most ${max_scrypt_parallelism} is accepted`
+  if (p > max_scrypt_parallelism)
+    return `scrypt with p = ${p} is too costly: p must be at most ${max_scrypt_parallelism}`
   if (128 * n * r > max_scrypt_bytes) {
-    return `scrypt takes 128*n*r = ${128 * n * r} bytes of memory: at most ${max_scrypt_bytes} are accepted`
+    return `scrypt with 128*n*r = ${128 * n * r} bytes of memory is too costly: 128*n*r must be at most ${max_scrypt_bytes}`
   }
   if (128 * r * p > max_scrypt_block_bytes) {
-    return `scrypt takes 128*r*p = ${128 * r * p} bytes of memory: at most ${max_scrypt_block_bytes} are accepted`
+    return `scrypt with 128*r*p = ${128 * r * p} bytes of memory is too costly: 128*r*p must be at most ${max_scrypt_block_bytes}`
   }
-  if (n * r * p > max_scrypt_work) return `scrypt with n*r*p = ${n * r * p}: at most ${max_scrypt_work} is accepted`
+  if (n * r * p > max_scrypt_work)
+    return `scrypt with n*r*p = ${n * r * p} is too costly: n*r*p must be at most ${max_scrypt_work}`
   return undefined
 }
 
-/** As `scryptFault`, of PBKDF2 (RFC 8018). */
+/** The same as `scryptFault` for PBKDF2 (RFC 8018). */
 export function pbkdf2Fault(rounds: number): string | undefined {
-  return rounds > max_pbkdf2_rounds ? `pbkdf2 with c = ${rounds}: at most ${max_pbkdf2_rounds} is accepted` : undefined
+  return rounds > max_pbkdf2_rounds
+    ? `pbkdf2 with c = ${rounds} is too costly: c must be at most ${max_pbkdf2_rounds}`
+    : undefined
 }
 
 /**
- * The fault of a Web3 Secret Storage document, before any work. Names are read in any case, and integers as text too, as ethers
- * reads them; the worker checks again the numbers that it derives with.
+ * Checks the cost of a Web3 Secret Storage document before any work. Names in any case and integers as text are accepted, as ethers
+ * does. The worker checks the parameters again before it derives the key.
  */
 export function keystoreFault(document: object): string | undefined {
   const crypto = field(document, 'crypto')

@@ -13,8 +13,8 @@ function refuse(fault: string | undefined): void {
   if (fault !== undefined) throw new TooCostly(fault)
 }
 
-// Many times as fast as the library's own derivations, and the cost is checked before the work. (Node's scrypt refuses
-// n = 262144 with r = 1, which many wallets write.)
+// Many times faster than the derivations of ethers, and with a check of the cost before the work. (Node's scrypt refuses
+// n = 262144 with r = 1, which many wallets use.)
 ethersScrypt.register(async (password, salt, costFactor, blockSize, parallelism, hashLength) => {
   refuse(scryptFault(costFactor, blockSize, parallelism))
   const key = await scrypt({ password, salt, costFactor, blockSize, parallelism, hashLength, outputType: 'binary' })
@@ -28,7 +28,7 @@ pbkdf2.register((password, salt, rounds, length, algorithm) => {
 const { json, passphrase } = workerData as { json: string; passphrase: string }
 parentPort?.postMessage(await open())
 
-/** Errors stay here: their messages may quote the document or the passphrase. */
+/** Errors are not passed on, because their messages may contain the document or the passphrase. */
 async function open(): Promise<KeystoreOutcome> {
   try {
     return { key: getBytes((await decryptKeystoreJson(json, passphrase)).privateKey) }

@@ -3,21 +3,21 @@ import { keystoreFault } from './keystore-cost.ts'
 
 const max_json_characters = 65_536
 const max_waiting = 8
-/** The costliest document that is accepted takes 2 s on a slow core. */
+/** The most expensive accepted document takes 2 s on a slow core. */
 const max_time_ms = 20_000
 
 export type KeystoreOutcome =
   | { key: Uint8Array }
   | { refused: 'malformed' | 'wrong_passphrase' | 'busy' | 'timed_out' }
-  /** `reason`: which parameter, and its limit. */
+  /** `reason`: the parameter and its limit. */
   | { refused: 'too_costly'; reason: string }
 
 let waiting = 0
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Decrypts a Web3 Secret Storage document, version 3, in a worker thread, so that its key derivation delays no other request; one
- * at a time, so that the memory is that of one derivation. A document that costs too much is refused before any work. The thread
+ * Decrypts a Web3 Secret Storage document, version 3, in a worker thread, so that its key derivation delays no other request. Only one
+ * document is decrypted at a time, which limits the memory. A document that is too costly is refused before any work. The thread
  * is terminated after `time_ms`.
  */
 export async function openKeystore(
@@ -42,7 +42,7 @@ export async function openKeystore(
   }
 }
 
-/** Settles when the thread has ended and its memory is free. */
+/** Settles after the thread has ended and its memory is released. */
 const decrypt = (json: string, passphrase: string, time_ms: number) =>
   new Promise<KeystoreOutcome>((resolve, reject) => {
     const worker = new Worker(new URL('./keystore-worker.ts', import.meta.url), { workerData: { json, passphrase } })
@@ -58,6 +58,6 @@ const decrypt = (json: string, passphrase: string, time_ms: number) =>
     worker.once('exit', () => {
       clearTimeout(timer)
       if (outcome) resolve(outcome)
-      else reject(new Error('The keystore thread ended without an answer'))
+      else reject(new Error('The keystore thread ended without a result'))
     })
   })

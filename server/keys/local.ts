@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { keccak256, SigningKey } from 'ethers/crypto'
 import type { RawSignature, Signer } from './signer.ts'
 
-/** What a curve does for us. Both implementations give the same bytes; a test holds them to it. */
+/** The operations on secp256k1. Both implementations return the same bytes; a test compares them. */
 export interface Curve {
   /** True when 0 < key < n. */
   isKey(key: Uint8Array): boolean
@@ -11,17 +11,17 @@ export interface Curve {
   sign(digest: Uint8Array, key: Uint8Array): RawSignature
 }
 
-/** libsecp256k1, the library that Ethereum's and Bitcoin's nodes use; undefined where its binding does not load. */
+/** libsecp256k1, which Ethereum and Bitcoin nodes use; undefined where its native binding does not load. */
 export const nativeCurve = loadNativeCurve()
 
-/** Ten times slower, and everywhere. */
+/** Portable fallback, ten times slower. */
 export const ethersCurve: Curve = {
   isKey(key) {
     try {
-      // The key is looked at when it is used, and not before.
+      // The constructor does not check the key; its first use does.
       return new SigningKey(key).publicKey !== ''
     } catch {
-      // The error's message holds the key: it goes no further.
+      // The error's message contains the key and must not be passed on.
       return false
     }
   },
@@ -44,7 +44,7 @@ export function localSigner(key: Uint8Array): Signer {
 
 function loadNativeCurve(): Curve | undefined {
   try {
-    // The binding itself: the package's own main file falls back to a JavaScript curve with known faults.
+    // The native binding directly, because the package's main file falls back to a JavaScript curve with known faults.
     const native = createRequire(import.meta.url)('secp256k1/bindings')
     return {
       isKey: (key) => native.privateKeyVerify(key),

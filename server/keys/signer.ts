@@ -4,7 +4,7 @@ export interface RawSignature {
   recovery: number
 }
 
-/** A key that signs. A local one answers at once; one in a key service will answer later. */
+/** A private key that signs: a local one synchronously, one in a key service asynchronously. */
 export interface Signer {
   /** 20 bytes, lower case, with 0x. */
   address: string

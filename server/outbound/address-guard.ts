@@ -2,8 +2,8 @@ import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Which addresses the service may call, for webhooks and RPC URLs alike. Private means: not meant for the public internet
- * (IANA's special-purpose registries, RFC 6890), the metadata services of clouds (link-local) among them.
+ * Returns the reason why the service may not call a URL, for webhooks and RPC URLs. Private addresses are those of IANA's
+ * special-purpose registries (RFC 6890), which include the metadata services of clouds (link-local).
  */
 export type TargetCheck = (url: URL) => string | undefined
 
@@ -13,7 +13,7 @@ for (const [network, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Link-local, with the metadata services of most clouds; Azure has its own.
+  // Link-local, with the metadata services of most clouds; the next address is Azure's.
   ['169.254.0.0', 16],
   ['168.63.129.16', 32],
   ['172.16.0.0', 12],
@@ -29,7 +29,7 @@ for (const [network, prefix] of [
   privateRanges.addSubnet(network, prefix, 'ipv4')
 }
 
-// Only 2000::/3 is public in IPv6, less what carries an IPv4 address inside (6to4, Teredo) or is for documentation.
+// Only 2000::/3 is public in IPv6, except ranges that embed an IPv4 address (6to4, Teredo) or are for documentation.
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet('2000::', 3, 'ipv6')
 for (const [network, prefix] of [
@@ -41,7 +41,7 @@ for (const [network, prefix] of [
   privateRanges.addSubnet(network, prefix, 'ipv6')
 }
 
-/** `address`: an IP address in text, without brackets. */
+/** `address`: an IP address as text, without brackets. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 0) return true
@@ -49,25 +49,24 @@ export function isPrivateAddress(address: string): boolean {
   return !publicIpv6.check(address, 'ipv6') || privateRanges.check(address, 'ipv6')
 }
 
-/** Names that mean something inside a network only, those without a dot among them. */
+/** Names that resolve only inside a network, including those without a dot. */
 const privateNames = /^[^.]*\.?$|(?:^|\.)(?:localhost|local|internal|home\.arpa|metadata\.goog)\.?$/i
 
-/** Undefined when the URL may be called, as far as its text tells; else why not. Names are looked up when they are called. */
+/** Checks the text of a URL. Undefined: the URL may be called. Names are resolved and checked at each call. */
 export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
   return (url) => {
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be http or https'
-    if (url.username || url.password) return 'must not hold a user name or password'
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be an http or https URL'
+    if (url.username || url.password) return 'must not contain a user name or password'
     if (allowPrivateTargets) return undefined
     const host = url.hostname.replace(/^\[|\]$/g, '')
     const forbidden = isIP(host) ? isPrivateAddress(host) : privateNames.test(host)
-    return forbidden ? 'must be a public address (ALLOW_PRIVATE_TARGETS permits others)' : undefined
+    return forbidden ? 'must have a public address (ALLOW_PRIVATE_TARGETS=true allows private ones)' : undefined
   }
 }
 
 /**
- * Looks names up for outgoing connections, and answers only with addresses that may be called: the connection is then made to
- * the very address that was checked. Undefined where any address may be. (A literal address is never looked up: it is checked
- * by its text.)
+ * Resolves names for outgoing connections, and returns only addresses that may be called, so that the connection goes to the checked
+ * address. Undefined when any address may be called. (A literal IP address is not resolved; the check of the text covers it.)
  */
 export function createLookup(allowPrivateTargets: boolean, resolve: Resolve = lookup): LookupFunction | undefined {
   if (allowPrivateTargets) return undefined
@@ -81,17 +80,17 @@ export function createLookup(allowPrivateTargets: boolean, resolve: Resolve = lo
   }
 }
 
-/** As node:dns has it. */
+/** The signature of `lookup` in node:dns. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** One private address among several is enough to refuse the name: a retry might reach it. */
+/** One private address among several refuses the name, because a retry could reach it. */
 function forbiddenAmong(addresses: LookupAddress[]): Error | null {
-  if (addresses.length === 0) return new Error('The name has no address')
+  if (addresses.length === 0) return new Error('The host name has no address')
   return addresses.some(({ address }) => isPrivateAddress(address))
-    ? new Error('The name means a private address')
+    ? new Error('The host name resolves to a private address')
     : null
 }

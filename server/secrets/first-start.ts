@@ -11,19 +11,19 @@ import { createVault, type Vault } from './vault.ts'
 
 export interface Secrets {
   api_key: string
-  /** Where the API key was read from, when it is not a setting. */
+  /** The file of the API key; undefined when it is a setting. */
   api_key_file: string | undefined
   master_key: Buffer
-  /** Absent when the master key is a setting. */
+  /** Undefined when the master key is a setting. */
   master_key_file: MasterKeyFile | undefined
-  /** Which files and folders other users can read or write, outside production. */
+  /** The files and folders that other users can read or write; outside production only. */
   warnings: string[]
 }
 
 /**
  * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
- * makes. A master key is never made for a database that stands: it was sealed under another. In production files that other
- * users can read, and folders that they can write to, are refused. Throws ConfigError.
+ * creates. No master key is generated for an existing database, which is encrypted under another key. In production, files that other
+ * users can read and folders that they can write to are refused. Throws ConfigError.
  */
 export function readSecrets(config: Config): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
@@ -63,7 +63,7 @@ function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, ...keys }
   const api_key_file = join(config.data_dir, 'api-key')
   const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
-  if (api_key.length < 32) throw new ConfigError(`${api_key_file} does not hold an API key`)
+  if (api_key.length < 32) throw new ConfigError(`${api_key_file} must contain an API key of at least 32 characters`)
   return { api_key, api_key_file, ...keys }
 }
 
@@ -71,8 +71,8 @@ const masterKeyMissing = ({ database_file }: Config, { path }: MasterKeyFile) =>
   new ConfigError(`The database ${database_file} is encrypted under a master key: set MASTER_KEY, or put ${path} back`)
 
 /**
- * Unlocks the database, and has its rows that grant rights checked from here on. A change of the master key that was cut short
- * after its commit is ended here. `first_sealed`: how many rows have got their first MAC. Throws ConfigError.
+ * Unlocks the database and starts the checks of its rows that grant rights. Completes a rotation of the master key that was interrupted
+ * after its commit. `first_sealed`: the number of rows that got their first MAC. Throws ConfigError.
  */
 export function openVault(
   store: Store,
@@ -84,7 +84,9 @@ export function openVault(
     const ours = { vault: createVault(master_key), key: master_key, is_protected: false }
     unlocked = sealed === undefined ? ours : vaultOf([master_key, master_key_file?.next()], sealed)
     if (!unlocked) {
-      throw new ConfigError('The database is encrypted under another master key than the one given (MASTER_KEY)')
+      throw new ConfigError(
+        'The database is encrypted under another master key: set MASTER_KEY to the key that the database was created with',
+      )
     }
     const { vault, is_protected } = unlocked
     return { guard: vault, is_protected, sealed: sealProof(vault) }
@@ -94,7 +96,7 @@ export function openVault(
   return { vault, first_sealed }
 }
 
-/** The durable content of the file. It appears whole or not at all, and two processes that start together end with one. */
+/** The content of the file, which is created if absent. Two processes that start together read the same content. */
 function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
     try {
@@ -106,7 +108,7 @@ function readOrMake(file: string, make: () => string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** What a newcomer signs with: a relayer `demo`, its key fresh, on a development chain on this machine. */
+/** Creates the relayer `demo` with a new key on a local development chain, so that a first start can sign. */
 export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
   if (!(await isUntouched(store))) return
   await store.createNetwork({
@@ -124,7 +126,7 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
     tags: [],
   })
   const signer = enclose()
-  if (!signer) throw new Error('A fresh key is no key')
+  if (!signer) throw new Error('A generated key is not a valid private key')
   await store.createSigner(signer)
   await store.createRelayer({
     id: 'demo',
@@ -141,7 +143,7 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
   })
 }
 
-/** Nothing is there but what `createDemo` makes: a start that was cut short is taken up again. */
+/** Whether the store contains at most the rows of `createDemo`, so that an interrupted first start is resumed. */
 async function isUntouched(store: Store): Promise<boolean> {
   const few = { offset: 0, limit: 2 }
   const [networks, signers, relayers] = [

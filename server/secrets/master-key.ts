@@ -5,19 +5,19 @@ import { createFile, lineOf, sync } from './durable-file.ts'
 import { createVault, type Vault } from './vault.ts'
 
 /**
- * The file of a master key that is no setting, and beside it, while the key is being changed, the one that is to come. The next
- * key is on the disk before anything is sealed under it, and takes the file's place after that; whoever finds the database
- * under the next key does the last step. So a change that is cut short anywhere leaves a key in the folder that opens it.
+ * The file of a generated master key and, during a rotation, the file of the next key. The next key is on the disk before anything is
+ * encrypted under it, and replaces the current file after that. A process that finds the database under the next key completes the
+ * last step. So the folder contains the right key wherever a rotation is interrupted.
  */
 export interface MasterKeyFile {
   path: string
   exists(): boolean
-  /** Undefined when there is none. Throws ConfigError when it holds no key. */
+  /** Undefined without a file. Throws ConfigError when the file contains no key. */
   read(): Buffer | undefined
   next(): Buffer | undefined
-  /** Puts the next key beside the present one, durably. */
+  /** Stores the next key beside the current one, durably. */
   announce(key: Buffer): void
-  /** The next key takes the place of the present one. */
+  /** Replaces the current key with the next one. */
   adopt(): void
 }
 
@@ -44,15 +44,16 @@ export function masterKeyFile(data_dir: string): MasterKeyFile {
 function readKey(path: string): Buffer | undefined {
   if (!existsSync(path)) return undefined
   const key = keyBytes(readFileSync(path, 'utf8').trim())
-  if (key === undefined) throw new ConfigError(`${path} does not hold a master key`)
+  if (key === undefined)
+    throw new ConfigError(`${path} must contain a master key: 32 bytes as 64 hex digits or as base64`)
   return key
 }
 
 const proof = 'vault_check'
-/** A database whose rows that grant rights carry no MAC has another word in its proof. */
+/** The proof of an older database, whose rows carry no MAC, contains another word. */
 const protected_word = 'relayer, rights protected'
 
-/** What the database keeps to know its master key by. */
+/** The proof in the database by which a master key is recognized. */
 export const sealProof = (vault: Vault): Uint8Array => vault.seal(Buffer.from(protected_word), proof)
 
 export interface Unlocked {
@@ -62,7 +63,7 @@ export interface Unlocked {
   is_protected: boolean
 }
 
-/** The vault of the first of the keys that has sealed the proof; undefined when none has. */
+/** The vault of the first key that opens the proof; undefined when none does. */
 export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): Unlocked | undefined {
   for (const key of keys) {
     if (key === undefined) continue
@@ -71,7 +72,7 @@ export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): Unloc
       const word = vault.open(sealed, proof).toString()
       return { vault, key, is_protected: word === protected_word }
     } catch {
-      // Not this one.
+      // Another key sealed the proof.
     }
   }
   return undefined

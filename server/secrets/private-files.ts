@@ -1,27 +1,28 @@
 import { chmodSync, closeSync, constants, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What matters of a file's owner and mode. */
+/** The owner and mode of a file. */
 export type Ownership = Pick<Stats, 'uid' | 'mode'>
 
-/** Why others than this user can change what the folder holds; undefined when they cannot. `uid`: this process's user. */
+/** The reason why other users can change the folder's content; undefined when they cannot. `uid`: this process's user. */
 export function folderFault({ uid: owner, mode }: Ownership, uid: number): string | undefined {
   // root can write everywhere anyway.
-  if (owner !== uid && owner !== 0) return `belongs to the user ${owner}, and not to ${uid}, who runs the service`
-  if ((mode & 0o022) !== 0) return `may be written by other users (mode ${octal(mode)}): run chmod go-w on it`
+  if (owner !== uid && owner !== 0)
+    return `belongs to user ${owner}; it must belong to user ${uid}, who runs the service`
+  if ((mode & 0o022) !== 0) return `is writable by other users (mode ${octal(mode)}): run chmod go-w on it`
   return undefined
 }
 
-/** Why others than this user can read or change the file; undefined when they cannot. */
+/** The reason why other users can read or change the file; undefined when they cannot. */
 export function fileFault({ uid: owner, mode }: Ownership, uid: number): string | undefined {
-  if (owner !== uid) return `belongs to the user ${owner}, and not to ${uid}, who runs the service`
-  if ((mode & 0o077) !== 0) return `may be read or written by other users (mode ${octal(mode)}): run chmod 600 on it`
+  if (owner !== uid) return `belongs to user ${owner}; it must belong to user ${uid}, who runs the service`
+  if ((mode & 0o077) !== 0) return `is readable or writable by other users (mode ${octal(mode)}): run chmod 600 on it`
   return undefined
 }
 
 /**
- * Every fault of the files and of the folders that hold them, a sentence each; files that do not exist have none. `mend`: takes the
- * rights of others from files that belong to this user.
+ * The faults of existing files and of their folders, one sentence each. `mend`: removes other users' permissions from files of this
+ * user.
  */
 export function privacyFaults(files: string[], mend: boolean): string[] {
   const uid = process.getuid?.()
@@ -35,17 +36,17 @@ export function privacyFaults(files: string[], mend: boolean): string[] {
       const faults = told(`The file ${file}`, stats, (its) => fileFault(its, uid))
       if (!mend || stats?.uid !== uid || faults.length === 0) return faults
       chmodSync(file, 0o600)
-      return faults.map((fault) => `${fault}. Its mode is 600 now; its content may be known or changed already`)
+      return faults.map((fault) => `${fault}. Its mode is now 600, but other users may have read or changed it`)
     }),
   ]
 }
 
-/** An empty file of mode 0600, whatever the umask is, if there is none. SQLite gives its mode to the files beside it. */
+/** Creates an empty file of mode 0600, whatever the umask is, if absent. SQLite creates its -wal and -shm files with the same mode. */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600))
   } catch (error) {
-    // Without the folder the database is not opened either, and that error is the better one.
+    // Without the folder, opening the database fails too, with a better error.
     if (!['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }

@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. What is sealed is bound to the
- * row it belongs to, so a sealed key that is copied into another row does not open.
+ * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. A sealed secret is bound to its row, so that it
+ * cannot be copied into another row.
  */
 export interface Vault {
   /** `row`: the table and id that the secret belongs to. */
   seal(secret: Uint8Array, row: string): Uint8Array
-  /** Throws when the master key or the row is another, or a byte was changed. */
+  /** Throws for another master key, another row or a changed byte. */
   open(sealed: Uint8Array, row: string): Buffer
-  /** HMAC-SHA256 under a key of its own, also derived from the master key. */
+  /** HMAC-SHA256 under a separate key that is derived from the master key. */
   mac(text: string): Buffer
 }
 

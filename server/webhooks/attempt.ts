@@ -9,12 +9,12 @@ const max_answer_bytes = 16 * 1_024
 const shown_characters = 1_000
 
 export interface AttemptResult {
-  /** The HTTP status; null when there was no answer. */
+  /** The HTTP status; null without a response. */
   status: number | null
   error: string | null
-  /** The start of the answer's body. */
+  /** The start of the response's body. */
   answer: string | null
-  /** Of a Retry-After, in seconds. */
+  /** The Retry-After header in seconds. */
   retry_after_s: number | undefined
 }
 
@@ -23,13 +23,13 @@ export interface AttemptDependencies {
   /** Undefined where any address may be called. */
   lookup: LookupFunction | undefined
   publicOnly: boolean
-  /** Milliseconds of the epoch: what a date in Retry-After is measured by. */
+  /** Milliseconds since the epoch, for a date in Retry-After. */
   now(): number
-  /** How long the whole may take; absent: 15 s. */
+  /** The timeout of the whole attempt. Default 15 s. */
   attempt_ms?: number
 }
 
-/** One POST to a webhook: no redirect is followed, nothing is inflated, and it ends within 15 s whatever the target does. */
+/** One POST to a webhook. It follows no redirect, does not decompress the response, and always ends within the timeout. */
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
 export function createSendAttempt(dependencies: AttemptDependencies): SendAttempt {
@@ -55,7 +55,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
         outgoing.destroy()
         resolve(result)
       }
-      const whole = setTimeout(() => end(failure(`No answer within ${attempt_ms / 1_000} s`)), attempt_ms)
+      const whole = setTimeout(() => end(failure(`No response within ${attempt_ms / 1_000} s`)), attempt_ms)
       let connecting: NodeJS.Timeout | undefined
 
       outgoing.once('error', (error) => end(failure(error.message)))
@@ -63,9 +63,9 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
         const check = () => {
           clearTimeout(connecting)
           const { remoteAddress = '' } = socket
-          // The last word: whatever was looked up, this is where it went.
+          // The final check, on the address of the actual connection.
           if (publicOnly && isIP(remoteAddress) && isPrivateAddress(remoteAddress))
-            end(failure('The url must be a public address'))
+            end(failure('The url must have a public address'))
           else outgoing.end(body)
         }
         if (!socket.connecting) return check()
@@ -82,12 +82,16 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
           const isEncoded = answered['content-encoding'] !== undefined
           const result = {
             status,
-            error: redirected ? 'A redirect is not followed' : status >= 200 && status < 300 ? null : `HTTP ${status}`,
+            error: redirected
+              ? 'Redirects are not followed; the url must be the final one'
+              : status >= 200 && status < 300
+                ? null
+                : `HTTP ${status}`,
             answer: isEncoded ? null : bytes.toString('utf8').slice(0, shown_characters).toWellFormed(),
             retry_after_s: retryAfter_s(answered['retry-after'], now()),
           }
           clearTimeout(whole)
-          // A socket whose answer was read to its end serves the next attempt; any other is cut.
+          // A socket is reused only if its response was read completely.
           if (length > max_answer_bytes) end(result)
           else resolve(result)
         }
@@ -110,7 +114,7 @@ const failure = (error: string): AttemptResult => ({
   retry_after_s: undefined,
 })
 
-/** Seconds, or a date (RFC 9110, section 10.2.3). */
+/** Parses seconds or a date (RFC 9110, section 10.2.3). */
 function retryAfter_s(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header)

@@ -18,25 +18,25 @@ export interface DelivererDependencies {
   /** Opens a sealed signing key of a notification. */
   open(sealed: Uint8Array, row: string): Uint8Array
   makeId(): string
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number
-  /** How long a second of the schedule is. 1, but shorter in tests. */
+  /** The multiplier of the schedule: 1, less in tests. */
   scale: number
-  /** There is work for the target. */
+  /** Wakes the worker of the target. */
   wake(notification_key: number): void
   logger: Logger
 }
 
 export interface Deliverer {
-  /** Begins what is due for a target, and says when to come back. */
+  /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
   work(notification_key: number): Promise<number | undefined>
-  /** Sends a test event, once and now. */
+  /** Sends a test event once, immediately. */
   test(notification_key: number): Promise<DeliveryAttempt>
-  /** Begins nothing more, and waits for what is under way, but not for long: it would be delivered again. */
+  /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
   stop(): Promise<void>
 }
 
-/** Empties the outbox: at most ten at once for each target, and per subject one after the other. */
+/** Delivers the outbox: at most ten deliveries at once per target, and one at a time per transaction. */
 export function createDeliverer(dependencies: DelivererDependencies): Deliverer {
   const { store, send, now, makeId, scale, wake, logger, observer } = dependencies
   const underWay = new Map<number, Map<number, Promise<void>>>()
@@ -62,7 +62,7 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
       underWay.delete(key)
       return undefined
     }
-    // What ends wakes the lane; what is due already waits for that.
+    // A finished delivery wakes this worker, so deliveries that are already due need no timer.
     const wait_ms = (next ?? Number.POSITIVE_INFINITY) - now()
     return wait_ms > 0 ? Math.min(wait_ms, max_sleep_ms) : max_sleep_ms
   }
@@ -75,13 +75,13 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
       const { failing_since, url } = (await store.getTarget(target.key)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
       const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
-      // That the old address wants no more does not speak for a new one: it is asked at once.
+      // The URL was changed during the attempt: a 410 of the old URL does not disable the new one, which is tried at once.
       const isOld = verdict.disable !== undefined && url !== target.url
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
       await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...outcome })
       observer.delivered?.(outcome.status, attempt.duration_ms)
     } catch (error) {
-      logger.error({ err: error, delivery: delivery.key }, 'a delivery could not be settled')
+      logger.error({ err: error, delivery: delivery.key }, 'delivery outcome not stored')
     }
   }
 
@@ -114,7 +114,7 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     work,
     async test(key) {
       const target = await store.getTarget(key)
-      if (!target) throw new Error('The notification is gone')
+      if (!target) throw new Error('The notification does not exist any more')
       const id = makeId()
       const payload = { payload_type: 'test', notification_id: target.id }
       const body = JSON.stringify({ id, event: 'test', payload, timestamp: new Date(now()).toISOString(), sequence: 0 })

@@ -5,20 +5,20 @@ import type { Store } from '../store/store.ts'
 const max_batch = 100
 const comment_ms = 15_000
 const look_ms = 500
-/** Events of transactions with much data: a stream that reads the past has at most about 25 MB of them a second. */
+/** The pace for events of transactions with much data: a stream reads at most about 25 MB of past events a second. */
 const large_characters = 250_000
 const large_rest_ms = 20
 
 export interface EventStreamDependencies {
   store: Pick<Store, 'events' | 'lastEvent'>
-  /** Resolves when something may have changed, or the time is up. */
+  /** Resolves when something may have changed, or after the time. */
   nextChange(ms: number): Promise<void>
   isStopping(): boolean
 }
 
 /**
- * A relayer's events as server-sent ones (WHATWG HTML, section 9.2), from the one after `last_event_id`, or from now on. A comment
- * now and then keeps proxies from closing the connection; the empty text, in between, lets whoever reads give up.
+ * A relayer's events as server-sent events (WHATWG HTML, section 9.2), after `last_event_id` or from now on. Regular comments keep
+ * proxies from closing an idle connection. The empty text in between lets the reader stop.
  */
 export async function* eventStream(
   { store, nextChange, isStopping }: EventStreamDependencies,
@@ -49,5 +49,5 @@ export async function* eventStream(
   }
 }
 
-/** The body is one line: JSON has no raw line breaks. */
+/** The body is one line, because JSON.stringify escapes line breaks. */
 const encode = ({ sequence, event, body }: EventRow): string => `id: ${sequence}\nevent: ${event}\ndata: ${body}\n\n`

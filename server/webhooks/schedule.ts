@@ -4,7 +4,7 @@ const seconds = 1_000
 const minutes = 60 * seconds
 const hours = 60 * minutes
 
-/** The waits after the first attempt and each one that follows; then the delivery is given up. */
+/** The retry backoff after each failed attempt. After the last one the delivery has failed. */
 const waits_ms = [
   5 * seconds,
   5 * minutes,
@@ -29,8 +29,8 @@ export interface Verdict {
 }
 
 /**
- * What follows from an attempt. Pure: `failures` of the schedule so far, since when the target only fails, the time in
- * milliseconds of the epoch, chance from 0 to 1, and the length of a second (1, but shorter in tests).
+ * Decides what follows from an attempt. Pure. `failures`: failed attempts so far. `failing_since`: the start of the target's unbroken
+ * failures. `now`: milliseconds since the epoch. `random`: from 0 to 1. `scale`: the multiplier of the schedule (1, less in tests).
  */
 export function judge(
   { status, error, retry_after_s }: AttemptResult,
@@ -43,10 +43,15 @@ export function judge(
   if (status !== null && status >= 200 && status < 300) return { status: 'delivered', failures, next_at: now }
   const failed = failures + 1
   if (status === 410) {
-    return { status: 'failed', failures: failed, next_at: now, disable: 'The target answered 410: it wants no more' }
+    return {
+      status: 'failed',
+      failures: failed,
+      next_at: now,
+      disable: 'The target responded 410 Gone; update the url or signing_key to enable the notification',
+    }
   }
   if (failing_since !== undefined && now - failing_since >= disable_after_ms * scale) {
-    const disable = `The target has only failed for ${disable_after_ms / hours} hours; the last failure was: ${error}`
+    const disable = `Every attempt has failed for ${disable_after_ms / hours} hours; the last failure: ${error}`
     return { status: 'failed', failures: failed, next_at: now, disable: disable.slice(0, 1_000) }
   }
   const wait_ms = waits_ms[failures]

@@ -2,16 +2,16 @@ import { createHmac } from 'node:crypto'
 
 const prefix = 'whsec_'
 
-/** What is put on one attempt of a delivery. Neither is sent where there is no key. */
+/** The signature headers of one attempt; none without a signing key. */
 export interface SignatureHeaders {
   'X-Signature'?: string
   'webhook-signature'?: string
 }
 
 /**
- * Signs for both kinds of receiver. `X-Signature`: base64(HMAC-SHA256(key's text, body)). `webhook-signature` (Standard Webhooks
- * 1.0.0): `v1,` and base64(HMAC-SHA256(key, id.timestamp.body)), once for each way to read a key, since receivers differ.
- * `former`: the key before, which goes on signing for a day. `timestamp`: seconds of the epoch.
+ * Signs for both kinds of receivers. `X-Signature`: base64(HMAC-SHA256(key's text, body)). `webhook-signature` (Standard Webhooks
+ * 1.0.0): `v1,` and base64(HMAC-SHA256(key, id.timestamp.body)), once for each way to decode a key, because receivers differ.
+ * `former`: the replaced key, which keeps signing for a day. `timestamp`: seconds since the epoch.
  */
 export function signatureHeaders(
   key: string | undefined,
@@ -30,7 +30,7 @@ export function signatureHeaders(
   }
 }
 
-/** The base64 decoding (less `whsec_`) where the text is valid base64, and the text's own bytes where it has no `whsec_`. */
+/** The decoded base64 (without `whsec_`) if the text is valid base64, and the text's bytes if it has no `whsec_`. */
 export function candidateKeys(key: string): Buffer[] {
   const text = key.startsWith(prefix) ? key.slice(prefix.length) : key
   const decoded = isBase64(text) ? [Buffer.from(text, 'base64')] : []
