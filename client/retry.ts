@@ -3,8 +3,8 @@ import { retryAfter_s } from './error.ts'
 const max_wait_s = 60
 
 /**
- * A fetch that retries a request after a 429 with a Retry-After of at most a minute. A 429 means that nothing was done, so a retry is
- * safe. The request's signal ends the wait.
+ * A fetch that retries a request after a 429 with a Retry-After of at most a minute. A 429 means that nothing was done, so a retry
+ * is safe. The request's signal ends the wait.
  */
 export function obeyRetryAfter(
   fetch: (request: Request) => Promise<Response>,

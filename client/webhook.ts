@@ -27,7 +27,8 @@ const default_tolerance_s = 300
 const max_signatures = 20
 
 /**
- * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any parsing.
+ * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any
+ * parsing.
  * `signingKey`: the text of `signing_key`. Throws WebhookError. An event can arrive more than once: deduplicate by `id`, and use
  * `sequence` to order events and to detect gaps.
  */

@@ -14,9 +14,9 @@ export interface Rotation {
 }
 
 /**
- * Encrypts all secrets under another master key, in one database transaction with exclusive access. If it is interrupted, the database
- * opens with either the old or the new key, the key file is completed at the next start, and another run completes the rotation.
- * Returns the report; throws CommandError.
+ * Encrypts all secrets under another master key, in one database transaction with exclusive access. If it is interrupted, the
+ * database opens with either the old or the new key, the key file is completed at the next start, and another run completes the
+ * rotation. Returns the report; throws CommandError.
  */
 export function rotateMasterKey({ config, new_key }: Rotation): string {
   requireDatabase(config)

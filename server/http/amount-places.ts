@@ -17,7 +17,9 @@ interface Schema {
 const max_depth = 30
 const amount = 'AmountInput'
 
-/** `bodies`: the schemas of an operation's body; `schemas`: those of the contract, by name. Throws when a schema contains itself. */
+/**
+ * `bodies`: the schemas of an operation's body; `schemas`: those of the contract, by name. Throws when a schema contains itself.
+ */
 export function amountPlaces(bodies: Schema[], schemas: Record<string, Schema>): AmountPlaces {
   const places = noPlaces()
   for (const body of bodies) collect(body, schemas, places, 0)

@@ -28,7 +28,9 @@ async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
   await pipeline(Readable.from(pieces), response).catch(unlessGone)
 }
 
-/** Writes events until the source ends, the client disconnects, or the caller loses the right to follow (its API key was revoked). */
+/**
+ * Writes events until the source ends, the client disconnects, or the caller loses the right to follow (its API key was revoked).
+ */
 export async function streamEvents(
   response: Response,
   events: AsyncIterable<string>,

@@ -18,13 +18,17 @@ export interface Audit {
 }
 
 interface Recorder {
-  /** Creates the entry before the operation runs. Throws ApiError (503) for a recorded operation while the trail cannot be written. */
+  /**
+   * Creates the entry before the operation runs. Throws ApiError (503) for a recorded operation while the trail cannot be written.
+   */
   begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
   /** Completes the entry. A change of the store has recorded it in its own commit; any other entry goes into the next batch. */
   end(auditEntry: PendingAuditEntry, result: number): void
 }
 
-/** A signature's entry is written this long after its response, or before the next work after that. A kill -9 in between loses it. */
+/**
+ * A signature's entry is written this long after its response, or before the next work after that. A kill -9 in between loses it.
+ */
 const flush_ms = 50
 const max_waiting = 10_000
 const retry_ms = 1_000

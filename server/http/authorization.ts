@@ -21,8 +21,8 @@ const reasons: Record<string, string> = {
 }
 
 /**
- * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so that
- * the response does not reveal it.
+ * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so
+ * that the response does not reveal it.
  */
 export function checkRelayer({ relayer_ids }: Caller, { id }: Operation, relayer_id: string | undefined): void {
   if (!relayer_ids || relayer_id === undefined || relayer_ids.has(relayer_id)) return

@@ -67,8 +67,8 @@ function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
 }
 
 /**
- * Reads a body of at most 1 MiB. `bytes`: the share of it that the caller holds, which grows before a body does; a declared length counts
- * as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
+ * Reads a body of at most 1 MiB. `bytes`: the share of it that the caller holds, which grows before a body does; a declared length
+ * counts as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
  */
 async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
@@ -97,7 +97,9 @@ async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer>
   })
 }
 
-/** Copies chunks into one buffer, because a list of a million one-byte chunks would take 200 MB. A body in one chunk is not copied. */
+/**
+ * Copies chunks into one buffer, because a list of a million one-byte chunks would take 200 MB. A body in one chunk is not copied.
+ */
 function createCollector(declared: number) {
   let gathered: Buffer = Buffer.alloc(0)
   let length = 0

@@ -26,7 +26,10 @@ export interface Operation extends OperationFacts {
 export interface Contract {
   document: ContractDocument
   operations: Operation[]
-  /** Compiles the checks of the operations one by one and yields to the event loop in between. Otherwise first requests compile them. */
+  /**
+   * Compiles the checks of the operations one by one and yields to the event loop in between. Otherwise first requests compile
+   * them.
+   */
   warmUp(): Promise<void>
 }
 
@@ -45,10 +48,10 @@ const known_steps = [
 export const readContract = (): ContractDocument => JSON.parse(readFileSync(contractFile, 'utf8'))
 
 /**
- * Mounts the contract on express-openapi-validator, through its public entry. As a whole, its middleware searches all paths for every
- * request, which takes twice the time of everything else. The middleware is an array of named steps. The metadata step, which finds the
- * operation, runs here once per operation, and its result is kept. A request runs only the request and response steps of its
- * operation. If a later version returns other steps, the middleware is mounted as a whole: slower, never wrong.
+ * Mounts the contract on express-openapi-validator, through its public entry. As a whole, its middleware searches all paths for
+ * every request, which takes twice the time of everything else. The middleware is an array of named steps. The metadata step, which
+ * finds the operation, runs here once per operation, and its result is kept. A request runs only the request and response steps of
+ * its operation. If a later version returns other steps, the middleware is mounted as a whole: slower, never wrong.
  */
 export async function mountContract(document: ContractDocument, logger: Pick<Logger, 'warn'>): Promise<Contract> {
   const steps = middleware({

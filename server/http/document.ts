@@ -68,8 +68,8 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
 }
 
 /**
- * A copy of the document for the validator, which compiles each check with the whole document. The copy omits prose and examples, and
- * keeps only `default` of the failures, because all failures have one schema.
+ * A copy of the document for the validator, which compiles each check with the whole document. The copy omits prose and examples,
+ * and keeps only `default` of the failures, because all failures have one schema.
  */
 export function validatorDocument(document: ContractDocument): ContractDocument {
   const { webhooks: _, ...copy } = withoutProse(document) as ContractDocument & { webhooks?: unknown }

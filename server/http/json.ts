@@ -146,7 +146,9 @@ function readNumber(reader: Reader, isAmount: boolean): number | string {
   )
 }
 
-/** The first two checks are fast: an integer of 15 digits is always exact, and most numbers are spelled as JavaScript spells them. */
+/**
+ * The first two checks are fast: an integer of 15 digits is always exact, and most numbers are spelled as JavaScript spells them.
+ */
 const isExact = (source: string, value: number): boolean =>
   /^-?\d{1,15}$/.test(source) || source === String(value) || decimalOf(source) === decimalOf(String(value))
 

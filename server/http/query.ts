@@ -21,8 +21,8 @@ export function headerReader(parameters: Parameter[]) {
 }
 
 /**
- * Stricter than the validator, which accepts 1e2 and 0x10 as integers: an integer has decimal digits only, a name is in the contract, a
- * value is not empty, and only a list may be given more than once.
+ * Stricter than the validator, which accepts 1e2 and 0x10 as integers: an integer has decimal digits only, a name is in the
+ * contract, a value is not empty, and only a list may be given more than once.
  */
 export function queryReader(parameters: Parameter[]): QueryReader {
   const kinds = new Map(

@@ -2,8 +2,8 @@ import { ApiError } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 
 /**
- * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact and
- * needs no timers. A caller that waits for `Retry-After` is admitted.
+ * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact
+ * and needs no timers. A caller that waits for `Retry-After` is admitted.
  */
 export interface RateLimit {
   /** Counts one request of the caller and returns the rate limit headers. Throws ApiError (429). */

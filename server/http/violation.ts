@@ -30,8 +30,8 @@ export function requestViolation({ errors }: Violation, names: ReadonlySet<strin
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
 
 /**
- * An unknown name is shown when it is a word, which helps with a misspelling. A key or token in the place of a name is redacted, so that
- * it does not reach the response and its logs.
+ * An unknown name is shown when it is a word, which helps with a misspelling. A key or token in the place of a name is redacted, so
+ * that it does not reach the response and its logs.
  */
 export const redactName = (name: string): string => (word.test(name) ? name : '*')
 

@@ -16,8 +16,8 @@ export interface HeldRelayer {
 
 export interface Keyring {
   /**
-   * A relayer with its key, cached while the store's generation is unchanged. A change by any process applies from the next call on.
-   * Undefined when the relayer does not exist.
+   * A relayer with its key, cached while the store's generation is unchanged. A change by any process applies from the next call
+   * on. Undefined when the relayer does not exist.
    */
   find(relayer_id: string): Promise<HeldRelayer | undefined>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */

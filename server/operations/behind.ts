@@ -5,8 +5,8 @@ const inNoBlock: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 's
 const max_reason_length = 1_000
 
 /**
- * Adds to a waiting transaction without its own reason the reason of the relayer's first waiting transaction. It is added when the row
- * is read, because thousands of rows would have to be written each time the first one changes.
+ * Adds to a waiting transaction without its own reason the reason of the relayer's first waiting transaction. It is added when the
+ * row is read, because thousands of rows would have to be written each time the first one changes.
  */
 export function behind(transaction: Transaction, first: TransactionRow | undefined): Transaction {
   const { id, status, status_reason, nonce } = transaction

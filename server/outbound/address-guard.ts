@@ -65,8 +65,9 @@ export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
 }
 
 /**
- * Resolves names for outgoing connections, and returns only addresses that may be called, so that the connection goes to the checked
- * address. Undefined when any address may be called. (A literal IP address is not resolved; the check of the text covers it.)
+ * Resolves names for outgoing connections, and returns only addresses that may be called, so that the connection goes to the
+ * checked address. Undefined when any address may be called. (A literal IP address is not resolved; the check of the text covers
+ * it.)
  */
 export function createLookup(allowPrivateTargets: boolean, resolve: Resolve = lookup): LookupFunction | undefined {
   if (allowPrivateTargets) return undefined

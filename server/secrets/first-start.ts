@@ -22,8 +22,8 @@ export interface Secrets {
 
 /**
  * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
- * creates. No master key is generated for an existing database, which is encrypted under another key. In production, files that other
- * users can read and folders that they can write to are refused. Throws ConfigError.
+ * creates. No master key is generated for an existing database, which is encrypted under another key. In production, files that
+ * other users can read and folders that they can write to are refused. Throws ConfigError.
  */
 export function readSecrets(config: Config): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
@@ -71,8 +71,8 @@ const masterKeyMissing = ({ database_file }: Config, { path }: MasterKeyFile) =>
   new ConfigError(`The database ${database_file} is encrypted under a master key: set MASTER_KEY, or put ${path} back`)
 
 /**
- * Unlocks the database and starts the checks of its rows that grant rights. Completes a rotation of the master key that was interrupted
- * after its commit. `first_sealed`: the number of rows that got their first MAC. Throws ConfigError.
+ * Unlocks the database and starts the checks of its rows that grant rights. Completes a rotation of the master key that was
+ * interrupted after its commit. `first_sealed`: the number of rows that got their first MAC. Throws ConfigError.
  */
 export function openVault(
   store: Store,

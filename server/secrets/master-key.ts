@@ -5,9 +5,9 @@ import { createFile, lineOf, sync } from './durable-file.ts'
 import { createVault, type Vault } from './vault.ts'
 
 /**
- * The file of a generated master key and, during a rotation, the file of the next key. The next key is on the disk before anything is
- * encrypted under it, and replaces the current file after that. A process that finds the database under the next key completes the
- * last step. So the folder contains the right key wherever a rotation is interrupted.
+ * The file of a generated master key and, during a rotation, the file of the next key. The next key is on the disk before anything
+ * is encrypted under it, and replaces the current file after that. A process that finds the database under the next key completes
+ * the last step. So the folder contains the right key wherever a rotation is interrupted.
  */
 export interface MasterKeyFile {
   path: string

@@ -41,7 +41,9 @@ export function privacyFaults(files: string[], mend: boolean): string[] {
   ]
 }
 
-/** Creates an empty file of mode 0600, whatever the umask is, if absent. SQLite creates its -wal and -shm files with the same mode. */
+/**
+ * Creates an empty file of mode 0600, whatever the umask is, if absent. SQLite creates its -wal and -shm files with the same mode.
+ */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600))

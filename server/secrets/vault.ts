@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. A sealed secret is bound to its row, so that it
- * cannot be copied into another row.
+ * Encryption at rest: AES-256-GCM under a key derived (HKDF-SHA256) from the master key. A sealed secret is bound to its row, so
+ * that it cannot be copied into another row.
  */
 export interface Vault {
   /** `row`: the table and id that the secret belongs to. */

@@ -29,8 +29,9 @@ export interface Verdict {
 }
 
 /**
- * Decides what follows from an attempt. Pure. `failures`: failed attempts so far. `failing_since`: the start of the target's unbroken
- * failures. `now`: milliseconds since the epoch. `random`: from 0 to 1. `scale`: the multiplier of the schedule (1, less in tests).
+ * Decides what follows from an attempt. Pure. `failures`: failed attempts so far. `failing_since`: the start of the target's
+ * unbroken failures. `now`: milliseconds since the epoch. `random`: from 0 to 1. `scale`: the multiplier of the schedule (1, less
+ * in tests).
  */
 export function judge(
   { status, error, retry_after_s }: AttemptResult,

@@ -217,7 +217,7 @@ describe('what is recorded', () => {
     await sign(service)
     await expect
       .poll(() => sign(service).then(String, ({ details }) => details))
-      .toEqual([{ path: 'audit', message: 'The audit trail cannot be written' }])
+      .toEqual([{ path: 'audit', message: 'the audit trail cannot be written; try again later' }])
     db.exec('ALTER TABLE elsewhere RENAME TO audit')
     db.close()
     await expect.poll(() => sign(service).then(() => 'signed', String)).toBe('signed')
@@ -343,8 +343,8 @@ describe('the chain', () => {
     const environment = { PATH: process.env.PATH, DATA_DIR: service.data_dir }
     const verify = (...args: string[]) =>
       promisify(execFile)(process.execPath, ['server/commands/audit.ts', ...args], { env: environment })
-    expect((await verify('verify')).stdout).toMatch(/^84 entries are as they were written\. Head: [0-9a-f]{64}\n$/)
-    expect((await verify('verify', '--log', log)).stdout).toMatch(/All 1 heads of the log are in the trail\.\n$/)
+    expect((await verify('verify')).stdout).toMatch(/^84 entries are unchanged\. Head: [0-9a-f]{64}\n$/)
+    expect((await verify('verify', '--log', log)).stdout).toMatch(/All 1 heads in the log are in the trail\.\n$/)
     const { up_to } = db.prepare('SELECT up_to FROM audit ORDER BY up_to DESC LIMIT 1 OFFSET 1').get() as {
       up_to: number
     }

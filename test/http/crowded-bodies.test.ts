@@ -18,7 +18,7 @@ test('a body of more values than any operation has a use for is refused, and com
     const answer = await sign(body)
     expect(answer.status).toBe(400)
     expect(await answer.json()).toMatchObject({
-      details: [{ path: '/body', message: 'must not hold more than 10000 values' }],
+      details: [{ path: '/body', message: 'must have at most 10000 values' }],
     })
   }
   const { details } = (await (await sign({ message: values(9_990) })).json()) as { details: { path: string }[] }

@@ -34,7 +34,7 @@ test('all JSON is read as JSON.parse reads it', () => {
 
 const notJson = {
   path: '/body',
-  message: expect.stringMatching(/^must be JSON; (an unexpected character is|it ends) at position \d+$/),
+  message: expect.stringMatching(/^must be valid JSON; unexpected (character|end) at position \d+$/),
 }
 
 test('what is no JSON is refused where JSON.parse refuses it, with its position', () => {
@@ -78,8 +78,8 @@ test('what is no JSON is refused where JSON.parse refuses it, with its position'
     expect(() => JSON.parse(text), text).toThrow()
     expect(read(text), text).toEqual(notJson)
   }
-  expect(read('{"a":x}')).toEqual({ path: '/body', message: 'must be JSON; an unexpected character is at position 5' })
-  expect(read('{"a":')).toEqual({ path: '/body', message: 'must be JSON; it ends at position 5' })
+  expect(read('{"a":x}')).toEqual({ path: '/body', message: 'must be valid JSON; unexpected character at position 5' })
+  expect(read('{"a":')).toEqual({ path: '/body', message: 'must be valid JSON; unexpected end at position 5' })
 })
 
 test('one text with one character changed is refused, or read as JSON.parse reads it', () => {
@@ -94,19 +94,18 @@ test('one text with one character changed is refused, or read as JSON.parse read
       } catch {}
       const found = read(changed)
       // A name may come twice now, or a number not fit.
-      if (JSON.stringify(found)?.includes('"message":"must not be') || JSON.stringify(found)?.includes('exactly'))
-        continue
+      if (JSON.stringify(found)?.includes('duplicate key') || JSON.stringify(found)?.includes('exactly')) continue
       expect(found, changed).toEqual(wanted)
     }
   }
 })
 
 test('a name comes once in an object', () => {
-  const twice = (path: string) => ({ path, message: 'must not be given twice' })
+  const twice = (path: string) => ({ path, message: 'is a duplicate key; each key must occur once' })
   expect(read('{"a":1,"a":1}')).toEqual(twice('/body/a'))
   expect(read('{"a":[{"b":1},{"b":1,"c":2,"\\u0062":1}]}')).toEqual(twice('/body/a/1/b'))
   expect(read('{"__proto__":1,"__proto__":2}')).toEqual(twice('/body/__proto__'))
-  expect(read('{"":1,"":1}')).toMatchObject({ message: 'must not be given twice' })
+  expect(read('{"":1,"":1}')).toMatchObject({ message: 'is a duplicate key; each key must occur once' })
   expect(Object.keys(read('{"__proto__":{"a":1},"toString":1,"constructor":2}') as object)).toEqual([
     '__proto__',
     'toString',
@@ -143,7 +142,7 @@ test('a number is exactly the one that is written, or refused', () => {
   for (const text of inexact) {
     expect(read(`{"other":[${text}]}`), text).toEqual({
       path: '/body/other/0',
-      message: expect.stringContaining('read exactly'),
+      message: expect.stringContaining('represents exactly'),
     })
   }
   fc.assert(
@@ -162,7 +161,7 @@ test('an amount is written in digits alone, and read without loss; the same name
     other: { value: 7 },
   })
   for (const text of ['1.0', '1e15', '1e16', '-1', '-0', '1.5', '1e400']) {
-    const refused = { message: expect.stringContaining('digits alone') }
+    const refused = { message: expect.stringContaining('digits only') }
     expect(read(`{"value":${text}}`), text).toEqual({ ...refused, path: '/body/value' })
     // Digits elsewhere in the body change nothing.
     expect(read(`{"other":"1234567890123456","limits":[{"max":${text}}]}`), text).toEqual({

@@ -183,7 +183,7 @@ test('a network is deleted when no relayer uses it, and its name is free for ano
   const { client } = await startTestService()
   await expect(client.delete(onePath, { path: { network_id: 'evm:local' } })).rejects.toMatchObject({
     status: 409,
-    details: [{ path: '/path/network_id', message: 'A relayer uses this network' }],
+    details: [{ path: '/path/network_id', message: 'a relayer uses this network; delete its relayers first' }],
   })
   const path = { network_id: 'evm:sepolia' }
   await client.post(listPath, { body: { ...sepolia, chain_id: 5 } })

@@ -112,9 +112,9 @@ test('no address that is private is called, in a URL or as the meaning of a name
   const { send, update } = await startGuarded(lookup)
   for (const [index, address] of addresses.entries()) {
     await update(`http://${address.includes(':') ? `[${address}]` : address}:${canary.port}/`)
-    expect.soft((await send()).error, address).toMatch(/must be a public address/)
+    expect.soft((await send()).error, address).toMatch(/must have a public address/)
     await update(`http://name-${index}.example.com:${canary.port}/`)
-    expect.soft((await send()).error, address).toMatch(/means a private address/)
+    expect.soft((await send()).error, address).toMatch(/resolves to a private address/)
   }
   expect([canary.connections, counts.passed, counts.lookups]).toEqual([0, 0, addresses.length])
 })
@@ -136,7 +136,7 @@ test('a name that means another address each time is looked up once for a delive
   for (let count = 0; count < tries; count += at_once) {
     errors.push(...(await Promise.all(Array.from({ length: at_once }, async () => (await send()).error))))
   }
-  const privates = errors.filter((error) => error === 'The name means a private address')
+  const privates = errors.filter((error) => error === 'The host name resolves to a private address')
   const publics = errors.filter((error) => error === 'public: no test calls it')
   expect([privates.length, publics.length]).toEqual([(tries * 4) / 5, tries / 5])
   expect(counts).toEqual({ lookups: tries, passed: tries / 5 })
@@ -151,7 +151,7 @@ test('should a name lead here all the same, nothing is sent over the connection'
       options.all ? answer(null, [{ address, family }]) : answer(null, address, family),
     )
     await update(`http://hooks.example.com:${canary.port}/`)
-    expect(await send()).toMatchObject({ status: null, error: 'The url must be a public address' })
+    expect(await send()).toMatchObject({ status: null, error: 'The url must have a public address' })
   }
   expect(canary).toMatchObject({ connections: 2, requests: 0 })
 })

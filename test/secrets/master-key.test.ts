@@ -137,12 +137,12 @@ test('folders that others can write to and files that others can read are refuse
   for (const mode of [0o770, 0o702, 0o1777]) {
     chmodSync(settings.DATA_DIR, mode)
     expect(await refusal(settings)).toBe(
-      `The folder ${settings.DATA_DIR} may be written by other users (mode ${mode.toString(8)}): run chmod go-w on it`,
+      `The folder ${settings.DATA_DIR} is writable by other users (mode ${mode.toString(8)}): run chmod go-w on it`,
     )
   }
   chmodSync(settings.DATA_DIR, 0o755)
   chmodSync(database, 0o640)
-  expect(await refusal(settings)).toMatch(/relayer.sqlite may be read or written by other users \(mode 640\)/)
+  expect(await refusal(settings)).toMatch(/relayer.sqlite is readable or writable by other users \(mode 640\)/)
   expect(modeOf(database)).toBe('640')
   chmodSync(database, 0o600)
   await startTestService(settings)
@@ -175,7 +175,7 @@ test('a folder or a file of another user is a fault; root may own the folder', (
     fileFault({ uid: own, mode: 0o604 }, own),
   ]
   expect(faults.map((fault) => fault?.slice(0, 14))).toEqual([
-    ...[undefined, undefined, 'belongs to the', 'belongs to the'],
-    ...[undefined, undefined, 'belongs to the', 'may be read or'],
+    ...[undefined, undefined, 'belongs to use', 'belongs to use'],
+    ...[undefined, undefined, 'belongs to use', 'is readable or'],
   ])
 })

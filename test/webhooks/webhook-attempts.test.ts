@@ -92,7 +92,7 @@ test('an answer that comes byte by byte ends when its time is up', async () => {
     })
   })
   const { result, grown_bytes } = await weigh(port, hurried)
-  expect(result).toMatchObject({ status: null, error: 'No answer within 2 s' })
+  expect(result).toMatchObject({ status: null, error: 'No response within 2 s' })
   expect(grown_bytes).toBeLessThan(max_memory_bytes)
   await cut.promise
 })
@@ -106,7 +106,7 @@ test('a redirect is a failure, and nobody goes where it points', async () => {
   const port = await listen((_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${canary}/` }).end())
   expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({
     status: 307,
-    error: 'A redirect is not followed',
+    error: 'Redirects are not followed; the url must be the final one',
   })
   expect(touched).toBe(0)
 })

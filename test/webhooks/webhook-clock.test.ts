@@ -183,7 +183,7 @@ test('120 hours of nothing but failures disable and say so; a success in between
   expect(await attempted(3)).toMatchObject({ status: 'failed' })
   expect(await health()).toMatchObject({
     status: 'disabled',
-    disabled_reason: 'The target has only failed for 120 hours; the last failure was: HTTP 500',
+    disabled_reason: 'Every attempt has failed for 120 hours; the last failure: HTTP 500',
     pending: 0,
   })
 

@@ -119,7 +119,10 @@ test('a failure is tried again with the same id and bytes, and nothing of the sa
   await expect.poll(async () => (await read()).data.map(({ status }) => status)).toEqual(['delivered', 'delivered'])
   const attempts = (await read()).data[1]?.attempts ?? []
   expect(attempts.map(({ status }) => status)).toEqual([500, 302, 500, 302, 204])
-  expect(attempts[1]).toMatchObject({ error: 'A redirect is not followed', answer: 'no' })
+  expect(attempts[1]).toMatchObject({
+    error: 'Redirects are not followed; the url must be the final one',
+    answer: 'no',
+  })
 })
 
 test('410 disables; an update of the url enables, and what failed is delivered again', async () => {
