@@ -238,8 +238,8 @@ export function keyBytes(text: string): Buffer | undefined {
 }
 
 /**
- * By OpenTelemetry's OTLP exporter configuration: the traces endpoint is used unchanged; `/v1/traces` is appended to the endpoint of
- * all signals.
+ * By OpenTelemetry's OTLP exporter configuration: the traces endpoint is used unchanged; `/v1/traces` is appended to the endpoint
+ * of all signals.
  */
 function tracesUrl(values: {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined

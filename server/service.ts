@@ -95,7 +95,9 @@ export interface World {
   http_times?: Partial<HttpTimes>
 }
 
-/** Connects all modules; the only file that imports from every folder. Throws ConfigError when settings and stored data disagree. */
+/**
+ * Connects all modules; the only file that imports from every folder. Throws ConfigError when settings and stored data disagree.
+ */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
   const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
   const secrets = readSecrets(config)

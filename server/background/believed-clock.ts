@@ -28,9 +28,9 @@ const max_absence_ms = day_ms
 const doubt_ms = day_ms
 
 /**
- * The wall clock for work that deletes by age. A clock that is ahead would delete young rows, so after a jump forward, or a start far
- * ahead of the stored time, the clock is trusted only after a day of monotonic time. A clock that is behind is trusted, because it
- * deletes less.
+ * The wall clock for work that deletes by age. A clock that is ahead would delete young rows, so after a jump forward, or a start
+ * far ahead of the stored time, the clock is trusted only after a day of monotonic time. A clock that is behind is trusted, because
+ * it deletes less.
  */
 export function createBelievedClock({ store, now, elapsed, logger }: BelievedClockDependencies): BelievedClock {
   let last: { wall_ms: number; elapsed_ms: number } | undefined

@@ -3,8 +3,8 @@ import { hostname } from 'node:os'
 import type { Store } from '../store/store.ts'
 
 /**
- * The right of one process to do a kind of background work, when several processes share a store. Losing the lease during the work is
- * safe, because every change is compare-and-set.
+ * The right of one process to do a kind of background work, when several processes share a store. Losing the lease during the work
+ * is safe, because every change is compare-and-set.
  */
 export interface Lease {
   /** Whether this process holds the lease; takes or renews it when necessary. */

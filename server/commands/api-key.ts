@@ -14,8 +14,8 @@ import { openSqliteStore } from '../store/sqlite.ts'
 import { requireDatabase } from './command.ts'
 
 /*
- * Manages API keys in the database of a service that has started once. The service may run or not; a running one applies every change
- * at once. Only the token goes to standard output; all other text goes to standard error.
+ * Manages API keys in the database of a service that has started once. The service may run or not; a running one applies every
+ * change at once. Only the token goes to standard output; all other text goes to standard error.
  */
 const usage = `Usage:
   npm run api-key -- create --name NAME --scope SCOPE [--scope SCOPE ...]

@@ -106,11 +106,14 @@ function readNewKey(text: string | undefined): Buffer | undefined {
 if (import.meta.main) {
   runCommand(() => {
     if (process.argv.length > 2)
-      throw new CommandError('The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY')
+      throw new CommandError(
+        'The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY',
+      )
     const { NEW_MASTER_KEY } = { ...process.env, ...readSecretFiles(process.env, ['NEW_MASTER_KEY']) }
     const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'))
     const production = process.env.NODE_ENV === 'production'
-    if (production && config.master_key === undefined) throw new CommandError('MASTER_KEY must be set when NODE_ENV is production')
+    if (production && config.master_key === undefined)
+      throw new CommandError('MASTER_KEY must be set when NODE_ENV is production')
     return rotateMasterKey({ config: { ...config, production }, new_key: readNewKey(NEW_MASTER_KEY) })
   })
 }

@@ -51,8 +51,8 @@ export function checkPause({ paused }: RelayerRow): void {
 }
 
 /**
- * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the floor
- * for its data (EIP-7623). Some nodes accept such a transaction and drop it when they build a block.
+ * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the
+ * floor for its data (EIP-7623). Some nodes accept such a transaction and drop it when they build a block.
  */
 function checkGas({ to, data, gas_limit }: TransactionRequest) {
   if (gas_limit === null) return

@@ -155,9 +155,9 @@ function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: 
 }
 
 /**
- * Handles "replacement underpriced": the node has another transaction with this nonce. The hashes of all attempts show whether it is
- * one of ours. If it is, the transaction is signed again at once for at least 10 % more. If it is unknown, it is not outbid, because
- * nothing proves that it exists.
+ * Handles "replacement underpriced": the node has another transaction with this nonce. The hashes of all attempts show whether it
+ * is one of ours. If it is, the transaction is signed again at once for at least 10 % more. If it is unknown, it is not outbid,
+ * because nothing proves that it exists.
  */
 async function contestedMoves(
   dependencies: BroadcastDependencies,

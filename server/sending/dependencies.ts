@@ -65,8 +65,8 @@ export const priceColumns = (prices: Prices) => ({
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
 
 /**
- * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no node
- * has accepted any: then any price is possible.
+ * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no
+ * node has accepted any: then any price is possible.
  */
 export function highestTaken(
   attempts: Pick<AttemptRow, 'nonce' | 'taken_at' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>[],

@@ -11,15 +11,18 @@ export interface Funds {
 }
 
 export interface FundsReader {
-  /** The funds from a balance that is cached for a second. `remembered`: the result of `NetworkClient.funds`. `before`: `released` before it. */
+  /**
+   * The funds from a balance that is cached for a second. `remembered`: the result of `NetworkClient.funds`. `before`: `released`
+   * before it.
+   */
   byMemory(relayer: RelayerRow, remembered: { balance: bigint }, before: Account): Promise<Funds>
   /** The funds from the current balance. */
   byChain(relayer: RelayerRow, chain: NetworkClient['chain']): Promise<Funds>
 }
 
 /**
- * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt is
- * seen. In between it must not count twice, and a cached balance must not include amounts that were spent since.
+ * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
+ * is seen. In between it must not count twice, and a cached balance must not include amounts that were spent since.
  */
 export function createFundsReader(store: SendingDependencies['store']): FundsReader {
   /** The account's `released` sum from before a cached balance was read. */

@@ -150,8 +150,8 @@ function widen(laneState: LaneState): void {
 }
 
 /**
- * At a new block, counts the blocks that left out a transaction which a node has: those in which it was the account's next one, or in
- * which its price was below the base fee.
+ * At a new block, counts the blocks that left out a transaction which a node has: those in which it was the account's next one, or
+ * in which its price was below the base fee.
  */
 export function countLeftOut(
   laneState: LaneState,

@@ -22,10 +22,10 @@ type Rival = NonNullable<Awaited<ReturnType<OneNode['findByNonce']>>>
 
 export interface Evidence {
   /**
-   * The account's transaction count on chain that may be used, when a node reports more than the nonce counter. The counter is raised
-   * by a signed transaction at the preceding nonce; by a majority of at least two endpoints over 3 blocks, by at most 64; or by a
-   * majority on request. Undefined: the count is uncertain, and nothing may be signed. A larger count without such evidence for 3
-   * blocks disables the relayer.
+   * The account's transaction count on chain that may be used, when a node reports more than the nonce counter. The counter is
+   * raised by a signed transaction at the preceding nonce; by a majority of at least two endpoints over 3 blocks, by at most 64; or
+   * by a majority on request. Undefined: the count is uncertain, and nothing may be signed. A larger count without such evidence
+   * for 3 blocks disables the relayer.
    */
   believe(
     relayer: RelayerRow,

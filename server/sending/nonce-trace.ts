@@ -12,7 +12,10 @@ const give_up_ms = 3_600_000
 const max_at_once = 4
 const max_remembered = 10_000
 const max_renumbered = 2_000
-/** For how many blocks a majority of at least two endpoints must report a nonce as used before an unsigned transaction gets a new one. */
+/**
+ * For how many blocks a majority of at least two endpoints must report a nonce as used before an unsigned transaction gets a new
+ * one.
+ */
 const unsigned_blocks = 3
 
 type Surveyed = Pick<NetworkClient, 'each' | 'network'>
@@ -38,8 +41,8 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * - the rival's signed bytes prove that this account signed them for this nonce,
  * - a majority of all endpoints has the rival in a block with enough confirmations, and none has a receipt of one of our attempts,
  * - and the transaction was accepted after this process started: one from a restored backup may have been sent already.
- * A rival with the same content was sent by another copy of this service, and its result is taken over. Without proof the transaction
- * waits; it fails after an hour in which every survey reported the nonce as used.
+ * A rival with the same content was sent by another copy of this service, and its result is taken over. Without proof the
+ * transaction waits; it fails after an hour in which every survey reported the nonce as used.
  */
 export function createTracing({ store, now, elapsed, findRival }: TracingDependencies) {
   const cases = new Map<number, Case>()

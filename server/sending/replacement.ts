@@ -5,8 +5,8 @@ import type { TransactionRequest } from './admission.ts'
 import type { Fees, Market, Prices, Tier } from './dependencies.ts'
 
 /**
- * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are
- * checked, absent ones are raised. Throws ApiError (400).
+ * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices
+ * are checked, absent ones are raised. Throws ApiError (400).
  */
 export function atLeast(
   fees: Fees,

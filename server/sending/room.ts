@@ -6,7 +6,9 @@ const default_max_unfinished_bytes = 64 * 1024 * 1024
 /** About the block time, after which some transactions may have ended. */
 const retry_after_s = 5
 
-/** The most unfinished transactions of a relayer, and the most bytes of data in them, so that one caller cannot fill the service. */
+/**
+ * The most unfinished transactions of a relayer, and the most bytes of data in them, so that one caller cannot fill the service.
+ */
 export const roomOf = ({ policies }: Pick<RelayerRow, 'policies'>): Room => ({
   max_unfinished: policies.max_unfinished ?? default_max_unfinished,
   max_unfinished_bytes: policies.max_unfinished_bytes ?? default_max_unfinished_bytes,

@@ -48,7 +48,9 @@ export interface SenderDependencies extends SendingDependencies {
 }
 
 export interface Sender {
-  /** Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left. */
+  /**
+   * Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left.
+   */
   work(relayer_key: number): Promise<number | undefined>
   /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
   hurry(relayer_key: number, resend: boolean): void

@@ -32,10 +32,10 @@ type SigningDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'seal' |
 /**
  * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price.
  *
- * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price or
- * the requested price is used, even if it is lower than before. Repricing is limited by the policies `gas_price_cap` and
- * `max_fee_multiple`; at the limit the transaction waits with the reason. Nothing is signed when the price would be nearly the same.
- * Undefined: nothing changes.
+ * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price
+ * or the requested price is used, even if it is lower than before. Repricing is limited by the policies `gas_price_cap` and
+ * `max_fee_multiple`; at the limit the transaction waits with the reason. Nothing is signed when the price would be nearly the
+ * same. Undefined: nothing changes.
  */
 export function createSigning({ store, fees, seal, now, observer }: SigningDependencies) {
   return async function sign(

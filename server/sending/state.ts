@@ -12,13 +12,14 @@ import type { Tier } from './dependencies.ts'
  * - `pending`: stored with its nonce. Nothing is signed.
  * - `sent`: the signed bytes are stored. No node is known to have them; sending them again is harmless. After the tier's time it is
  *   repriced at the market price, because no attempt has to be outbid.
- * - `submitted`: a node has accepted the bytes. When the tier's time has passed and new blocks could have contained it, it is signed
+ * - `submitted`: a node has accepted the bytes. When the tier's time has passed and new blocks could have contained it, it is
+ * signed
  *   again at the same nonce for at least 10 % more. Earlier attempts stay valid, and any of them may be mined.
  * - `mined`: one of its attempts is in a block that may still be replaced by a reorganization.
  * - `confirmed`, `failed`, `canceled`, `expired`: final.
  *
- * A withdrawal (`intent` cancel, expire or fail) ends a transaction at once only when it was never signed and has the highest nonce,
- * which is then returned. Any other nonce must be used: a zero-value transfer to the account itself is signed at it, and the
+ * A withdrawal (`intent` cancel, expire or fail) ends a transaction at once only when it was never signed and has the highest
+ * nonce, which is then returned. Any other nonce must be used: a zero-value transfer to the account itself is signed at it, and the
  * transaction is canceled, expired or failed when that transfer is confirmed. If the original is mined first, the withdrawal has no
  * effect.
  *

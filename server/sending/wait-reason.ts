@@ -10,8 +10,8 @@ export interface Wait {
 const max_reason_length = 1_000
 
 /**
- * The columns of a row that waits, or (null) that does not wait. The reason of a withdrawal is kept until the end, and the reason to
- * wait is appended to it.
+ * The columns of a row that waits, or (null) that does not wait. The reason of a withdrawal is kept until the end, and the reason
+ * to wait is appended to it.
  */
 export function waitColumns(
   { intent, status_reason }: Pick<TransactionRow, 'intent' | 'status_reason'>,
@@ -41,8 +41,8 @@ export interface WaitFacts {
 const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'paused'])
 
 /**
- * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined: nothing
- * changes.
+ * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined:
+ * nothing changes.
  */
 export function laneWait(
   row: Pick<TransactionRow, 'status' | 'waiting_for'>,

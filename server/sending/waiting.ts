@@ -10,7 +10,10 @@ const max_waiting = 5_000
 export interface Waiting {
   /** Reports a change. */
   changed(): void
-  /** Resolves when the transaction has reached the status or has ended otherwise, on timeout, or at once when too many requests wait. */
+  /**
+   * Resolves when the transaction has reached the status or has ended otherwise, on timeout, or at once when too many requests
+   * wait.
+   */
   until(read: () => Promise<{ status: TransactionStatus }>, state: TransactionStatus, wait_ms: number): Promise<void>
   /** Resolves at the next change by this process, or on timeout. */
   nextChange(ms: number): Promise<void>

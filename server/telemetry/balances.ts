@@ -13,8 +13,8 @@ export interface BalancesDependencies<Relayer extends { id: string; chain_id: nu
 }
 
 /**
- * Returns the last known balances without waiting for a node. A call starts a refresh in the background, at most every 30 s: it reads
- * the first 100 relayers in sequence, and a later call returns the result.
+ * Returns the last known balances without waiting for a node. A call starts a refresh in the background, at most every 30 s: it
+ * reads the first 100 relayers in sequence, and a later call returns the result.
  */
 export function createBalances<Relayer extends { id: string; chain_id: number }>({
   relayers,

@@ -59,7 +59,7 @@ test('what is there already stays, and what cannot be is told in a line', async 
   expect(await refused([file], data_dir)).toContain('never overwrites')
   expect(readFileSync(file, 'utf8')).toBe('precious')
   expect(await refused([join(temporaryFolder(), 'nowhere', 'copy')], data_dir)).toContain('nowhere')
-  expect(await refused([join(temporaryFolder(), 'copy')], temporaryFolder())).toContain('does not exist')
+  expect(await refused([join(temporaryFolder(), 'copy')], temporaryFolder())).toContain('There is no database')
   expect(await refused([], data_dir)).toContain('npm run backup -- FILE')
 })
 
