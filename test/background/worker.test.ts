@@ -2,7 +2,7 @@ import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
 
-const patience_ms = 10_000
+const patience_ms = 60_000
 
 /** A worker that ends with the test, whose work does nothing; `begun`: the key of each piece of work. */
 function testWorker(dependencies: Partial<WorkerDependencies>) {

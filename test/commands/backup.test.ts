@@ -14,7 +14,7 @@ test('a backup under load holds everything that was acknowledged before it, and 
   const clients = Array.from({ length: 4 }, async () => {
     while (load.on) acknowledged.push((await createSigner(client)).id)
   })
-  await expect.poll(() => acknowledged.length).toBeGreaterThan(50)
+  await expect.poll(() => acknowledged.length).toBeGreaterThan(10)
 
   const before = [...acknowledged]
   const folder = temporaryFolder()
@@ -22,7 +22,7 @@ test('a backup under load holds everything that was acknowledged before it, and 
   const end = await runCommand('backup', [file], { DATA_DIR: data_dir })
   expect(end).toMatchObject({ code: 0, err: '' })
   expect(end.out).toContain(file)
-  expect(acknowledged.length, 'the service went on').toBeGreaterThan(before.length)
+  await expect.poll(() => acknowledged.length, { message: 'the service goes on' }).toBeGreaterThan(before.length)
   load.on = false
   await Promise.all(clients)
   expect((statSync(file).mode & 0o777).toString(8)).toBe('600')

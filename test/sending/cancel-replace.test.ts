@@ -7,7 +7,6 @@ import { startTestService } from '../support/service.ts'
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const all = '/api/v1/relayers/{relayer_id}/transactions'
 const [to, other] = ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', `0x${'12'.repeat(20)}`]
-const patience = { timeout: 20_000 }
 const gwei = 1_000_000_000n
 const prices = { max_fee_per_gas: `${10n * gwei}`, max_priority_fee_per_gas: `${gwei}` }
 const dearer = { max_fee_per_gas: `${11n * gwei}`, max_priority_fee_per_gas: `${(gwei * 11n) / 10n}` }
@@ -53,9 +52,9 @@ async function start(required_confirmations = 1) {
       await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
     },
     become: (transaction: { id: string }, wanted: Partial<Transaction>) =>
-      expect.poll(() => get(transaction), patience).toMatchObject(wanted),
+      expect.poll(() => get(transaction)).toMatchObject(wanted),
     /** Until the pool has these alone. */
-    hold: (wanted: Partial<ChainTransaction>[]) => expect.poll(pooled, patience).toMatchObject(wanted),
+    hold: (wanted: Partial<ChainTransaction>[]) => expect.poll(pooled).toMatchObject(wanted),
     nextNonce: async () =>
       (await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: 'demo' } })).data.next_nonce,
     onChain: (hash: string | null) => chain.rpc<ChainTransaction>('eth_getTransactionByHash', [hash]),
@@ -82,7 +81,7 @@ test('canceled before it was signed: the highest gives its nonce back at once, a
   expect(await get(second)).toMatchObject({ status: 'pending', hash: null })
 
   await proxy.setFault(undefined)
-  await expect.poll(() => chain.rpc('txpool_status'), patience).toMatchObject({ pending: '0x3' })
+  await expect.poll(() => chain.rpc('txpool_status')).toMatchObject({ pending: '0x3' })
   await chain.mine()
   await become(first, { status: 'canceled', nonce: 0, status_reason: 'Canceled by request' })
   for (const { id } of [second, fourth]) await become({ id }, { status: 'confirmed' })
@@ -115,7 +114,7 @@ test('canceled too late: the original is in a block, and goes on as if nothing h
   const sent = await send()
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
   await cancel(sent)
-  await expect.poll(async () => (await get(sent)).hash, patience).not.toBe(sent.hash)
+  await expect.poll(async () => (await get(sent)).hash).not.toBe(sent.hash)
   await chain.mine()
   await become(sent, { status: 'mined', hash: sent.hash, to, value: '1000', signature: sent.signature })
   await chain.mine(2)
@@ -194,7 +193,7 @@ test('replaced before it was signed: only what is wanted now is signed; replaced
   const late = await send({ value: '7', data: '0x1234', gas_limit: 30_000 })
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
   await replace(late, { value: '8', to: other })
-  await expect.poll(async () => (await get(late)).hash, patience).not.toBe(late.hash)
+  await expect.poll(async () => (await get(late)).hash).not.toBe(late.hash)
   await chain.mine()
   const original = { to, value: '7', data: '0x1234', gas_limit: 30_000, max_fee_per_gas: late.max_fee_per_gas }
   await become(late, { status: 'confirmed', hash: late.hash, ...original })

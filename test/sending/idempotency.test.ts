@@ -5,7 +5,6 @@ import { testChain } from '../support/chain.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-const patience = { timeout: 20_000 }
 const sending = '/api/v1/relayers/demo/transactions'
 
 async function fund({ client }: TestService, chain: Anvil) {
@@ -43,7 +42,7 @@ test('the same key and body give the first answer to the byte, though all has ch
   const path = { relayer_id: 'demo' }
   const first = await post(service, { value: '1' }, 'once')
   expect(first.status).toBe(201)
-  await expect.poll(() => list(service), patience).toMatchObject([{ status: 'confirmed' }])
+  await expect.poll(() => list(service)).toMatchObject([{ status: 'confirmed' }])
   expect(await post(service, { value: '1' }, 'once')).toEqual(first)
 
   await service.close()
@@ -104,7 +103,7 @@ test('100 requests at once with one key are one transaction, in two processes to
   )
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   expect(answers.every(({ status }) => status === 201)).toBe(true)
-  await expect.poll(() => list(first), patience).toMatchObject([{ value: '7', status: 'confirmed' }])
+  await expect.poll(() => list(first)).toMatchObject([{ value: '7', status: 'confirmed' }])
   const { data } = await first.client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: 'demo' } })
   expect(data).toMatchObject({ next_nonce: 1, chain_latest: 1, chain_pending: 1 })
 })

@@ -9,7 +9,6 @@ import { until } from '../support/until.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const path = { relayer_id: 'demo' }
-const patience = { timeout: 20_000 }
 const gwei = 10n ** 9n
 const to = `0x${'5a'.repeat(20)}`
 const warn = 40
@@ -39,8 +38,7 @@ async function start() {
       return (await client.post(`${base}/transactions`, { path, body })).data
     },
     patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) => client.patch(base, { path, body }),
-    says: (pattern: RegExp, nonce = 0) =>
-      expect.poll(async () => (await get(nonce)).status_reason, patience).toMatch(pattern),
+    says: (pattern: RegExp, nonce = 0) => expect.poll(async () => (await get(nonce)).status_reason).toMatch(pattern),
     /** The reasons that events told of, and those that the log told of. */
     told() {
       const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
@@ -76,7 +74,7 @@ test('a cap below the base fee is told, and taken back when the base fee falls',
 test('a base fee above the price is told', async () => {
   const { chain, send, says, told, get } = await start()
   await send(1)
-  await expect.poll(async () => (await get()).status, patience).toBe('submitted')
+  await expect.poll(async () => (await get()).status).toBe('submitted')
   await chain.setBaseFee(100n * gwei)
   await chain.mine()
   await says(/^Waits: the base fee \(\d+\) is above its price \(\d+\)$/)
@@ -101,7 +99,7 @@ test('each reason is told once: a node that refuses, no funds, a node that is go
   await patch({ paused: false })
   await chain.setBalance(address, 10n ** 18n)
   await proxy.setFault(undefined)
-  await expect.poll(() => get(), patience).toMatchObject({ status: 'submitted', status_reason: null })
+  await expect.poll(() => get()).toMatchObject({ status: 'submitted', status_reason: null })
   expect(told()).toEqual([
     [0, 'node'],
     [0, 'funds'],
@@ -113,7 +111,7 @@ test('each reason is told once: a node that refuses, no funds, a node that is go
 test('one event for 20 that wait: those behind name the first and its reason, and are told when they are first', async () => {
   const { chain, proxy, send, says, told, client, get } = await start()
   await send(1)
-  await expect.poll(async () => (await get()).status, patience).toBe('submitted')
+  await expect.poll(async () => (await get()).status).toBe('submitted')
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   for (let value = 2; value <= 20; value += 1) await send(value)
   await says(/^Waits: nodes refuse it: internal error$/, 19)
@@ -121,7 +119,7 @@ test('one event for 20 that wait: those behind name the first and its reason, an
   expect(told()).toEqual([])
   await chain.mine()
   await says(/^Waits: nodes refuse it/, 1)
-  await expect.poll(() => told(), patience).toEqual([[1, 'node']])
+  await expect.poll(() => told()).toEqual([[1, 'node']])
 
   // What is not signed says nothing of its own.
   await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { LookupFunction } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -6,6 +7,7 @@ import pino from 'pino'
 import { onTestFinished } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { readConfig } from '../../server/config.ts'
+import { createPost } from '../../server/evm/post.ts'
 import { type Service, startService, type World } from '../../server/service.ts'
 import { compiledContract } from './compiled-contract.ts'
 
@@ -26,6 +28,16 @@ export function temporaryFolder(parent = tmpdir()): string {
   return folder
 }
 
+/** The node of the network `local`, where a developer's chain may run. */
+const development_node = 'http://127.0.0.1:8545'
+
+/** As if nothing listened there: a test that needs a chain starts its own. */
+const refuse = async () => {
+  throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8545'), { code: 'ECONNREFUSED' })
+}
+
+const noLookup: LookupFunction = (_host, _options, answer) => answer(new Error('No name is looked up in tests'), [])
+
 /**
  * A service of the test's own: a fresh database, a free port, settings as the environment gives them (`settings`), and the
  * typed client. It ends with the test.
@@ -39,7 +51,9 @@ export async function startTestService(
   const logger = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => done(void logged.push(`${line}`)) }))
   const service = await startService(readConfig({ PORT: '0', DATA_DIR: data_dir, ...settings }), {
     // Names of the world outside stay unknown: no test calls anybody.
-    lookup: (_host, _options, answer) => answer(new Error('No name is looked up in tests'), []),
+    lookup: noLookup,
+    openPost: (url, max_bytes) =>
+      url === development_node ? refuse : createPost(url, world.lookup ?? noLookup, max_bytes),
     contract: await compiledContract(),
     ...world,
     logger,
