@@ -290,7 +290,9 @@ test('10,000 malformed tokens are all refused alike', async () => {
     })
     await Promise.all(answers)
   }
-  expect([...bodies]).toEqual(['401 Bearer {"success":false,"data":null,"message":"Unauthorized"}'])
+  expect([...bodies]).toEqual([
+    '401 Bearer {"success":false,"data":null,"code":"unauthorized","message":"Unauthorized"}',
+  ])
 })
 
 test('the command line makes the first key, lists, rotates and revokes', { timeout: 60_000 }, async () => {
