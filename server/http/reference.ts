@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Request, Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { securityHeaders } from './security-headers.ts'
 
 /** The published documents: the API reference and the contract. They need no token and are served from memory. */
-export type Reference = { path: string; serve(request: Request, response: Response): void }[]
+export type Reference = { path: string; serve: RequestHandler }[]
 
 const root = join(import.meta.dirname, '..', '..')
 
 export function readReference(): Reference {
   const page = read('generated/reference.html')
   return [
+    { path: '/', serve: redirectToDocs },
     document('/openapi.json', 'application/json; charset=utf-8', read('generated/openapi.json') as Buffer),
     document('/openapi.yaml', 'application/yaml; charset=utf-8', read('openapi.yaml') as Buffer),
     page
@@ -19,6 +20,15 @@ export function readReference(): Reference {
       : document('/docs', 'text/plain; charset=utf-8', Buffer.from('Run `npm run docs` to build the API reference.\n')),
   ]
 }
+
+/** Sends a browser that opens the service's address to the API reference. Any other client gets the usual failure. */
+function redirectToDocs(request: Request, response: Response, next: NextFunction): void {
+  if (asksForHtml(request)) response.writeHead(302, { Location: '/docs', Vary: 'Accept', 'Content-Length': 0 }).end()
+  else next()
+}
+
+/** `Accept` names text/html itself: the wildcard that curl and fetch send does not count. */
+const asksForHtml = ({ headers }: Request): boolean => /\btext\/html\b/i.test(headers.accept ?? '')
 
 function read(file: string): Buffer | undefined {
   try {

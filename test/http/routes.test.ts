@@ -35,3 +35,22 @@ test('a slash at the end belongs to the path: only the list of transactions is s
   expect(await ask('GET /api/v1/relayers/demo/')).toEqual([404, undefined])
   expect(await ask('GET /api/v1/health/')).toEqual([404, undefined])
 })
+
+test('a browser at the root is sent to the reference, with or without a token; other clients get a failure', async () => {
+  const { url, api_key } = await startTestService()
+  const ask = async (line: string, headers: string[]) => {
+    const answer = await exchange(url, rawRequest(line, headers))
+    return [answer.status, answer.headers.location, answer.text]
+  }
+  const html = 'Accept: text/html,application/xhtml+xml,*/*;q=0.8'
+  const token = `Authorization: Bearer ${api_key}`
+  expect(await ask('GET /', [html])).toEqual([302, '/docs', ''])
+  expect(await ask('GET /', [html, token])).toEqual([302, '/docs', ''])
+  expect(await ask('HEAD /', [html])).toEqual([302, '/docs', ''])
+  for (const accept of [[], ['Accept: */*'], ['Accept: application/json']]) {
+    expect((await ask('GET /', [...accept, token])).slice(0, 2)).toEqual([404, undefined])
+    expect((await ask('GET /', accept))[0]).toBe(401)
+  }
+  expect((await ask('POST /', [html, token]))[0]).toBe(404)
+  expect((await ask('GET /api', [html, token]))[0]).toBe(404)
+})
