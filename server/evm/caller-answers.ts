@@ -1,6 +1,6 @@
 import { AnswerTooLarge, type Post } from './post.ts'
 
-/** Of a node's answer to a call that a caller of the API asked for: it is read, parsed, checked and written as one piece. */
+/** The most bytes of a node's answer to a caller's own call. Such an answer is parsed, checked and written as a whole. */
 export const max_caller_answer_bytes = 4 * 1024 * 1024
 /** 100,000 values take up to 50 ms to parse and to write again; logs fill 4 MiB with fewer. */
 const max_values = 100_000

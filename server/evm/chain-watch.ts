@@ -38,7 +38,7 @@ interface Shared {
   head: Promise<Head>
 }
 
-/** Nodes behind one address are not always level: one may know a block, and the next one not yet its transactions. */
+/** Nodes behind one URL may differ: one knows a block, and another does not have its transactions yet. */
 const asks_per_head = 2
 /** A count that goes back is asked for at every look, until those who look may take it for the truth. */
 const max_lower = 6

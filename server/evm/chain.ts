@@ -16,9 +16,9 @@ export interface Receipt {
   block_number: number
   block_hash: string
   succeeded: boolean
-  /** Absent where the node does not say. */
+  /** Absent when the node does not report it. */
   gas_used?: number
-  /** Gas used at the price paid, and what a rollup adds for its data; absent where the node does not say. */
+  /** The paid fee in wei, including a rollup's data fee; absent when the node does not report it. */
   fee?: bigint
 }
 
@@ -40,7 +40,7 @@ export interface Chain {
   latestNonce(address: string): Promise<number>
   pendingNonce(address: string): Promise<number>
   market(): Promise<Market>
-  /** How much gas fits in a block; undefined where the node does not say. */
+  /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
   /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
@@ -58,7 +58,7 @@ export interface Chain {
   ): Promise<SignedRival | undefined>
 }
 
-/** No account has sent so many: a greater count is a false answer. EIP-2681 allows nonces up to 2^64 - 2. */
+/** No account has sent this many transactions, so a larger count is refused. EIP-2681 allows nonces up to 2^64 - 2. */
 const max_nonce = 2n ** 48n
 
 export function createChain(rpc: Rpc): Chain {
@@ -113,7 +113,7 @@ export function createChain(rpc: Rpc): Chain {
       ),
     async revertReason(call, block_number) {
       try {
-        // At the end of the block before: what came earlier in the same block is not seen, so this is the best guess.
+        // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
         await rpc('eth_call', [encodeCall(call), hex(Math.max(block_number - 1, 0))])
         return undefined
       } catch (error) {
@@ -161,7 +161,7 @@ const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): { fee?: bigin
     ? { fee: BigInt(gasUsed) * BigInt(effectiveGasPrice) + (isHex(l1Fee) ? BigInt(l1Fee) : 0n) }
     : {}
 
-/** What has a result, and not the one that was asked for, is as good as no answer. */
+/** A malformed result counts as no answer. */
 const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
 
 const isHex = (answer: unknown): answer is string => typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer)

@@ -13,7 +13,7 @@ import { createPost, type Post } from './post.ts'
 import { createRpc, type RpcLimits } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
-/** A network as a relayer reaches it. */
+/** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
   chain: Chain & ChainWatch
   /**
@@ -24,16 +24,16 @@ export interface NetworkClient {
   /** The network's endpoints, each asked alone. */
   each: Chain[]
   network: Network
-  /** Of the last two seconds. */
+  /** Cached for two seconds. */
   market(): Promise<Market>
-  /** The balance and the nonce of the last second. */
+  /** The balance (in wei) and the nonce, cached for one second. */
   funds(address: string): Promise<{ balance: bigint; latest: number }>
-  /** How much gas fits in a block, of the last minute; undefined where no node says. */
+  /** The block gas limit, cached for a minute; undefined when no node reports it. */
   blockGasLimit(): Promise<number | undefined>
 }
 
 export interface Chains {
-  /** Undefined when the network is gone. */
+  /** Undefined when the network was deleted. */
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
 }
 
@@ -41,9 +41,9 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const gas_limit_ms = 60_000
 const max_remembered = 10_000
-/** With three, one node that lies about prices does not set them. */
+/** With three answers, one node with false prices does not determine them. */
 const max_price_sources = 3
-/** One call in each exchange: a slow one delays no other. */
+/** One call per request, so that a slow call delays no other. */
 const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 1_000 }
 
 /**
@@ -119,7 +119,7 @@ export function createChains(
   }
 }
 
-/** Its host is told, and not its path or user, which may be secrets. */
+/** Reports the host only, because the path and the user may be secrets. */
 function watched(endpoint: Endpoint, url: string, chain_id: number, observer: Observer): Endpoint {
   const { host } = new URL(url)
   endpoint.onChange = (reason) => {

@@ -8,12 +8,12 @@ export interface RpcCall {
 
 export type RpcAnswer = { result: unknown } | { error: RpcErrorObject }
 
-/** One node, and how it has behaved. */
+/** One node and its health. */
 export interface Endpoint {
   weight: number
-  /** Milliseconds of the clock until which it is left alone. */
+  /** Until when it is not called, in milliseconds of the monotonic clock. */
   rest_until: number
-  /** It is left alone because it asked for that (429), and not because it failed. */
+  /** It is not called because of rate limiting (429), not because of a failure. */
   throttled: boolean
   /** The chain id that it answered with, when that was the wrong one. */
   wrong_chain: bigint | undefined
@@ -35,7 +35,7 @@ const wrong_chain_rest_ms = 30_000
 /** Whoever refuses batches may have meant this one: that costs one exchange a minute to find out. */
 const batches_rest_ms = 60_000
 const max_reason_length = 300
-/** What nodes say of a request, or a batch, that is too large; 413 is HTTP's. */
+/** How nodes refuse a request or a batch that is too large, apart from HTTP 413. */
 const too_large =
   /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
 
@@ -68,7 +68,7 @@ export function createEndpoint(
       isDown = false
       return answers
     } catch (error) {
-      // The question was too large, and the node is well.
+      // The request was too large; the node is healthy.
       if (error instanceof AnswerTooLarge) throw error
       verified = false
       failures += 1
@@ -150,7 +150,7 @@ export function createEndpoint(
       throw new Throttled('It answers 429')
     }
     if (status === 413) return undefined
-    // Nodes answer JSON-RPC errors with 4xx and 5xx too: what counts is whether the body is JSON-RPC.
+    // Nodes send JSON-RPC errors with status 4xx and 5xx too, so the body decides.
     let answer: unknown
     try {
       answer = JSON.parse(text)
@@ -165,7 +165,7 @@ export function createEndpoint(
   return endpoint
 }
 
-/** It asked to be left alone. */
+/** The node limits the rate of requests (429). */
 class Throttled extends Error {}
 
 class WrongChain extends Error {}

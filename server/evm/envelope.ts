@@ -4,7 +4,7 @@ import { toHex } from '../hex.ts'
 import { keccak256 } from './digest.ts'
 import type { Prices } from './fees.ts'
 
-/** What a signature is put on: a transaction with its nonce and its prices. */
+/** A complete unsigned transaction, with nonce and prices. */
 export interface Envelope {
   chain_id: number
   nonce: number
@@ -36,7 +36,7 @@ export function seal({ chain_id, nonce, to, value, data, gas_limit, prices }: En
   return sealed(2, BigInt(chain_id), [chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, ...content, []])
 }
 
-/** What signed bytes say, for the row of a transaction whose earlier bytes were mined after all. */
+/** The content of signed bytes, for the row of a transaction whose earlier attempt was mined. */
 export function readSigned(raw: Uint8Array): {
   content: { to: string | null; value: string; data: string | null; gas_limit: number }
   signature: SignedEnvelope['signature']
@@ -61,7 +61,7 @@ export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Seal
     const list = RLP.encode([...fields, ...more])
     return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])
   }
-  // EIP-155: a signature for one chain holds on no other.
+  // EIP-155: a signature for one chain is invalid on any other.
   const domain = type === 0 && chain_id > 0n ? [chain_id, 0, 0] : []
   return {
     digest: keccak256(serialize(domain)),

@@ -5,7 +5,7 @@ export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
 /** Which percentile of recent tips a tier pays. */
 export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>
 
-/** What the chain asks now: EIP-1559 where it has a base fee, one gas price where not. */
+/** The current market, in wei per unit of gas: EIP-1559 on a chain with a base fee, otherwise one gas price. */
 export type Market =
   | { kind: 'eip1559'; base_fee: bigint; tips: Record<Tier, bigint> }
   | { kind: 'legacy'; gas_price: bigint }
@@ -19,7 +19,7 @@ const base_fee_room = 2n
 // A legacy chain has no percentiles; a faster tier pays more than what the node proposes.
 const legacy_percent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
 
-/** What a transaction of the tier pays now. `legacy`: with one gas price even on a chain that has a base fee. */
+/** The current prices of a tier. `legacy`: one gas price, even on a chain with a base fee. */
 export function quote(market: Market, tier: Tier, legacy = false): Prices {
   if (market.kind === 'legacy') {
     return { kind: 'legacy', gas_price: ceilPercent(market.gas_price, legacy_percent[tier]) }
@@ -50,7 +50,7 @@ export const nextPrice = (prices: Prices, market: Market): bigint =>
     ? most(prices)
     : least(market.base_fee + prices.max_priority_fee_per_gas, prices.max_fee_per_gas)
 
-/** Whether a block with this base fee can take it at all. */
+/** Whether a block with this base fee can include it. */
 export const isPayable = (prices: Prices, market: Market): boolean =>
   market.kind === 'legacy' || most(prices) >= market.base_fee
 

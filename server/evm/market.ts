@@ -3,7 +3,7 @@ import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 
 const history_blocks = 20
 const fallback_tip = 1_000_000_000n
-/** In wei a unit of gas. No chain is near it; a price above it would exceed the contract's 256 bits once it is multiplied. */
+/** The highest accepted price, in wei per unit of gas. No chain is near it; a higher one could exceed 256 bits after multiplication. */
 const max_price = 2n ** 96n
 
 const tiers = Object.keys(percentileOf) as Tier[]

@@ -2,7 +2,7 @@ import type { Endpoint, RpcAnswer, RpcCall } from './endpoint.ts'
 import { AnswerTooLarge } from './post.ts'
 import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
-/** A node answered with an error. `kind` is what it means, `message` what it said. */
+/** A node's error answer. `kind`: its classification; `message`: the node's text. */
 export class RpcError extends Error {
   readonly kind: RpcErrorKind
   readonly error: RpcErrorObject
@@ -35,12 +35,12 @@ export interface RpcOptions {
 }
 
 export interface RpcLimits {
-  /** Calls in one exchange, and about how many bytes they may have together. */
+  /** The most calls in one request, and about how many bytes they may have together. */
   max_batch: number
   max_batch_bytes: number
-  /** Exchanges in flight. */
+  /** The most requests in flight. */
   max_at_once: number
-  /** Calls that wait for an exchange. */
+  /** The most calls that wait for a request. */
   max_waiting: number
 }
 
@@ -64,12 +64,12 @@ interface Waiting extends RpcCall {
 }
 
 /**
- * Calls go out at once while few are under way and gather into batches when many are, so that a burst costs few exchanges
- * and a lone call no delay. A node that fails is passed over for the next one; every call here may be made twice, since
- * sending the same signed bytes again changes nothing.
+ * While few requests are in flight, a call is sent at once; when many are, calls are batched. A burst costs few requests, and a single
+ * call is not delayed. When a node fails, the next one is asked. Every call may be repeated, because sending the same signed bytes
+ * again changes nothing.
  *
- * A transaction that one node refuses is handed to the other healthy ones: what one of them takes is taken. Where all refuse it
- * the most hopeful refusal is thrown, so that it is hopeless only where all of them say so.
+ * A transaction that one node refuses is sent to the other healthy nodes, and one acceptance suffices. When all refuse it, the least
+ * final refusal is thrown, so that a transaction is given up only when all nodes say that it can never be accepted.
  */
 export function createRpc(
   endpoints: Endpoint[],
@@ -123,7 +123,7 @@ export function createRpc(
         return
       }
       queue.push({ method, params, bytes: sizeOf(params), everywhere, isSettled: false, resolve, reject })
-      // What one turn of the loop asks for goes out together.
+      // Calls of one turn of the event loop are sent together.
       if (queue.length === 1) setImmediate(() => pump())
       else if (queue.length >= max_batch) pump(false)
     })
@@ -157,7 +157,7 @@ function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
   else call.reject(outcome.error)
 }
 
-/** The refusals of a transaction that no node can change its mind about. */
+/** The refusals of a transaction that are final for every node. */
 const hopeless: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'rejected'])
 /** The other refusals that say something about the transaction; what comes later says more. */
 const told: readonly RpcErrorKind[] = [
@@ -196,7 +196,7 @@ function fittingBytes(queue: Waiting[], most: number, max_bytes: number): number
 
 const envelope_bytes = 100
 
-/** About what a call has in JSON. */
+/** The approximate size of a call in JSON. */
 const sizeOf = (params: unknown[]): number =>
   params
     .flatMap((param) => (typeof param === 'object' && param !== null ? Object.values(param) : [param]))
@@ -219,7 +219,7 @@ function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, rando
   return left.filter(({ throttled }) => !throttled).sort((a, b) => a.rest_until - b.rest_until)[0]
 }
 
-/** Says something about the node and not about the call: another node may do better. */
+/** Whether the error is about the node, not about the call: another node may succeed. */
 const isNodesOwn = ({ kind }: RpcError): boolean =>
   kind === 'rate_limited' || kind === 'unavailable' || kind === 'method_not_found'
 

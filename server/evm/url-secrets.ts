@@ -1,12 +1,12 @@
 import type { RpcErrorObject } from './rpc-error.ts'
 
-/** Shorter parts are no secret, and stand in many a message. */
+/** Shorter parts are not secret, and occur in ordinary messages. */
 const min_characters = 8
 const mask = '***'
 
 /**
- * Takes the parts of a node's URL in which providers put their keys (path and query) out of an error that the node answers: some
- * nodes, and what stands before them, say how they were called, and callers and transactions are told what nodes say.
+ * Redacts a node's URL in its error messages: providers put API keys into the path and the query, some nodes and proxies repeat the
+ * URL, and callers see the message.
  */
 export function urlScrubber(url: string): (error: RpcErrorObject) => RpcErrorObject {
   const { pathname, search, searchParams } = new URL(url)

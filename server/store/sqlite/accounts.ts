@@ -2,7 +2,7 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 
-/** The leases of work that one process does. */
+/** The leases of background work. */
 export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<Store, 'takeLease' | 'dropLease'> {
   const selectLease = db.prepare<[string], { owner: string; until: number }>(
     'SELECT owner, until FROM leases WHERE name = ?',
@@ -16,13 +16,13 @@ export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<S
     takeLease: (name, owner, duration_ms, isAlive) => {
       const time = now()
       const mayTake = (lease: { owner: string; until: number } | undefined) =>
-        // A lease from far ahead was written before the clock was set back: it says nothing.
+        // A lease that expires far ahead was written before the clock was set back, and is ignored.
         !lease ||
         lease.owner === owner ||
         lease.until <= time ||
         lease.until > time + 10 * duration_ms ||
         !isAlive(lease.owner)
-      // Looked at before it is written, so that whoever only waits costs no commit.
+      // Read before the write, so that a waiting process causes no commits.
       if (!mayTake(selectLease.get(name))) return false
       return write(() => {
         if (!mayTake(selectLease.get(name))) return false

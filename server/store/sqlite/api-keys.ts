@@ -27,7 +27,7 @@ const columns = `id, name, secret_hash, former_hash, former_valid_until, scopes,
   ), NULL) AS relayer_ids,
   allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
 
-/** All of them are in memory, in every process. */
+/** Limited, because every process keeps all API keys in memory. */
 const max_api_keys = 1_000
 
 type ApiKeys = Pick<
@@ -106,7 +106,7 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
         return get(id)
       }),
     deleteApiKey: async (id) => writeCached(() => remove.run(id).changes === 1),
-    // Those that are not as the service wrote them give no rights, and hold up no others.
+    // API keys that another program changed grant no rights, and do not affect the others.
     apiKeys: () =>
       selectAll
         .all()

@@ -2,15 +2,15 @@ import type Database from 'better-sqlite3'
 import { type AuditHead, type AuditLot, type AuditRow, beginning, seal } from './audit.ts'
 
 export interface AuditVerdict {
-  /** How far the trail is as it was written. */
+  /** The number of the last entry that is intact. */
   head: AuditHead
-  /** Where it is not, and how; undefined when all of it is. */
+  /** The first fault; undefined when the whole trail is intact. */
   fault: string | undefined
 }
 
 /**
- * Computes the chain again, from its first entry. `told`: heads that were told elsewhere (the log), which must be in it; only they
- * show that nothing is missing at the end.
+ * Recomputes the hash chain from its first entry. `told`: heads that were recorded elsewhere (the log) and must be in the chain; only
+ * they show that no entries are missing at the end.
  */
 export function checkAudit(db: Database.Database, told: AuditHead[] = []): AuditVerdict {
   return db.transaction(() => {
@@ -37,5 +37,5 @@ function faultOf({ up_to, first, entries, hash }: AuditLot, before: AuditHead): 
 function missing(db: Database.Database, told: AuditHead[]): string | undefined {
   const lot = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit WHERE up_to = ? AND hash = ?')
   const lost = told.find(({ up_to, hash }) => !lot.get(up_to, hash))
-  return lost && `The head that was told of entry ${lost.up_to} is not in the trail: what it stood for is gone`
+  return lost && `The recorded head of entry ${lost.up_to} is not in the trail: entries were removed or changed`
 }

@@ -12,7 +12,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
     .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
     .pluck()
 
-  /** Those with these numbers, the newest first. */
+  /** The entries with these numbers, newest first. */
   function entriesOf(from: number, to: number): Entry[] {
     // The one that holds the last of them ends less than a lot after it.
     return lots
@@ -32,8 +32,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
         const from = Math.max(1, to - limit + 1)
         return { items: from <= to ? entriesOf(from, to) : [], total_items: newest }
       }
-      // An index would cost every signature a write. A search goes through all that there is, in steps between which others have
-      // their turn.
+      // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
       const matches = matcher(filter)
       const items: Entry[] = []
       let total_items = 0

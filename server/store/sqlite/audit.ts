@@ -14,20 +14,20 @@ export type AuditRow = [
   request_id: string | null,
 ]
 
-/** What is committed together: entries, and the hash that seals them and all before. */
+/** Entries that are committed together, and the hash that covers them and all earlier ones. */
 export interface AuditLot extends AuditHead {
   first: number
   entries: string
 }
 
-/** The end of the trail: how far it goes, and the hash that stands for all of it. */
+/** The end of the trail: the number of the last entry, and the hash that covers the whole trail. */
 export interface AuditHead {
   up_to: number
   hash: Uint8Array
 }
 
 export interface Trail {
-  /** Writes the entries, inside the database transaction that is under way. */
+  /** Writes the entries, inside the current database transaction. */
   append(entries: AuditEntry[]): void
   head(): AuditHead
 }

@@ -3,12 +3,12 @@ import type { Listing, Slice } from '../rows.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0009 use it too. */
 const block_size = 1_000
-/** How long a search holds up the others at a time. */
+/** The longest time that a search blocks the event loop. */
 const turn_ms = 5
 
 export interface Block {
   block: number
-  /** How many of its numbers the filter lets through; undefined where only their rows can tell. */
+  /** How many of its numbers match the filter; undefined when the rows must be read to know. */
   count: number | undefined
 }
 
@@ -16,13 +16,13 @@ export interface Block {
 export interface BlockList {
   /** From the lowest block to the highest, both included. */
   blocks(level: 0 | 1, from: number, to: number): Block[]
-  /** The numbers in a range that the filter lets through. */
+  /** The numbers in a range that match the filter. */
   numbers(from: number, to: number): number[]
 }
 
 /**
- * Finds a page of a filtered list and how long the list is, by the counts of its blocks: rows are looked at only in the blocks
- * that the page lies in, and in those of which a count alone does not tell (in steps, between which others have their turn).
+ * Finds a page of a filtered list, and the length of the list, from the counts of its blocks. Rows are read only in the blocks of the
+ * page and in blocks whose counts are not sufficient, in steps between which other work runs.
  */
 export async function findPage(list: BlockList, { offset, limit }: Slice): Promise<Listing<number>> {
   const items: number[] = []

@@ -1,9 +1,9 @@
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** Deliveries that one database transaction changes. */
+/** The most deliveries that one database transaction changes. */
 const max_lot = 500
-/** Deliveries that one removes: each has attempts with answers of some kilobytes. */
+/** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
 const max_removed = 100
 
 type Kind = 'redeliver' | 'give_up' | 'remove'
@@ -14,21 +14,21 @@ interface Change {
   notification_key: number
   /** As the store writes times. */
   since: string
-  /** Deliveries up to this key are done, those up to `up_to` are to be. */
+  /** Deliveries up to this key are done; those up to `up_to` remain. */
   done_to: number
   up_to: number
 }
 
 export interface BulkChanges {
   /**
-   * Changes the first lot of a notification's deliveries, and leaves the others to `continueBulkChange`. To be called inside a
-   * database transaction. A change of the same kind that is under way begins again. How many the first lot has changed, and
+   * Changes the first lot of a notification's deliveries, and leaves the others to `continueBulkChange`. Must be called inside a
+   * database transaction. An unfinished change of the same kind starts over. Returns how many deliveries the first lot changed, and
    * whether that was all.
    */
   begin(kind: Kind, notification_key: number, since?: string): { changed: number; isDone: boolean }
 }
 
-/** Changes of as many deliveries as there may be: in lots, and after a restart from the lot on that was not committed. */
+/** Changes any number of deliveries in lots. After a restart it continues with the first lot that was not committed. */
 export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => number) {
   const insert = db.prepare<[object], Change>(`
     INSERT INTO bulk_changes (kind, notification_key, since, done_to, up_to)
@@ -65,7 +65,7 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
       for (const removal of removals) removal.run(JSON.stringify(keys))
       return { changed: keys.length, isDone: keys.length < max_removed, done_to }
     }
-    // Whoever disabled or enabled the notification meanwhile has asked for something else.
+    // The notification was enabled or disabled meanwhile, which replaces this change.
     const isMeant = its !== undefined && (kind === 'redeliver') === (its.disabled_reason === null)
     if (!isMeant) return { changed: 0, isDone: true, done_to }
     const status = kind === 'redeliver' ? 'failed' : 'pending'

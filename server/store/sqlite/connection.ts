@@ -12,11 +12,11 @@ const busy_timeout_ms = 5_000
 
 export interface ConnectionWorld {
   observer?: Observer
-  /** The disk has failed: nothing more may be written by this process. */
+  /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
 }
 
-/** The file cannot serve; the message says why, for the one who runs the service. */
+/** The database file cannot be used. The message tells the operator why. */
 export class StoreError extends Error {}
 
 export interface Connection {
@@ -27,37 +27,35 @@ export interface Connection {
   db: Database.Database
   /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
   write<T>(work: () => T): T
-  /**
-   * What `work` writes is this deed's, and is in the audit trail by the same commit; only what is written before `work` returns.
-   */
+  /** Commits the audit entry with the changes that `work` makes before it returns. */
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
-  /** Whose deed it is that is under way. */
+  /** The audit entry of the current `withAudit`. */
   currentAuditEntry(): PendingAuditEntry | undefined
-  /** What `work` changes, inside the database transaction that is under way, is this deed's. */
+  /** Assigns the changes of `work`, inside the current database transaction, to this audit entry. */
   attributed<T>(its: PendingAuditEntry | undefined, work: () => T): T
-  /** Adds an entry to the audit trail, inside the database transaction that is under way. */
+  /** Adds an entry to the audit trail, inside the current database transaction. */
   record(entry: AuditEntry): void
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
   rights: Rights
-  /** As `write`, and tells every process that what it caches is stale. */
+  /** Like `write`, and invalidates the caches of every process by a new generation. */
   writeCached<T>(work: () => T): T
-  /** The version of all that may be cached. */
+  /** The generation of cached rows. */
   generation(): number
-  /** Moves when another connection commits. */
+  /** Changes when another connection commits. */
   version(): number
   close(): void
 }
 
 /**
- * Opens the file in WAL mode with every commit on the disk before it is answered, and brings it to the newest schema.
- * Throws when the file is of a newer service than this one. `alone`: nobody else may have the file open, now or until it is
- * closed; throws StoreError (locked) when somebody has.
+ * Opens the file in WAL mode, with every commit on the disk before it is acknowledged, and migrates it to the newest schema.
+ * Throws StoreError when a newer version of the service wrote the file. `alone`: takes an exclusive lock until the file is closed;
+ * throws StoreError (locked) when another process has the file open.
  */
 export function connect(file: string, world: ConnectionWorld = {}, alone = false): Connection {
   const { observer = {}, broken = () => {} } = world
   const db = open(file, alone)
-  // better-sqlite3 falls back to NORMAL in WAL mode; with NORMAL a power cut takes back commits that were answered.
+  // better-sqlite3 defaults to NORMAL in WAL mode; with NORMAL a power failure can lose acknowledged commits.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   assertPragma(db, 'journal_mode', 'wal')
@@ -75,7 +73,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   const attributed = <T>(its: PendingAuditEntry | undefined, work: () => T): T => {
     const before = its && totalChanges.get()
     const done = work()
-    // What was refused has changed nothing, and is nobody's deed.
+    // A refused change has no effect, so it gets no audit entry.
     if (its && totalChanges.get() !== before) entries.push(its)
     return done
   }
@@ -92,7 +90,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   }
 
   const commit = <T>(work: () => T): T => {
-    if (db.inTransaction) throw new Error('A write is inside another one')
+    if (db.inTransaction) throw new Error('Writes cannot be nested')
     const currentAuditEntry = auditEntry
     entries = []
     let committed = false
@@ -137,7 +135,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     currentAuditEntry: () => auditEntry,
     attributed,
     record(entry) {
-      if (!db.inTransaction) throw new Error('What is recorded belongs to a write')
+      if (!db.inTransaction) throw new Error('An audit entry must be added inside a write')
       entries.push(entry)
     },
     auditHead: trail.head,
@@ -147,7 +145,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
       const result = write(() => {
         const before = totalChanges.get()
         const done = work()
-        // What was refused has changed nothing, and empties no cache.
+        // A refused change has no effect, so caches stay valid.
         if (totalChanges.get() !== before) bumped = bumpGeneration.get() as number
         return done
       })
@@ -173,7 +171,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
 function open(file: string, alone: boolean): Database.Database {
   try {
     const db = new Database(file, { timeout: busy_timeout_ms })
-    // Whoever has a file in WAL mode open, even idle, keeps a lock on it that stands against this one.
+    // Every process that has a WAL file open, even idle, holds a lock that conflicts with this one.
     if (alone) db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
     if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
@@ -197,8 +195,8 @@ const timed =
   }
 
 /**
- * After a failed fsync the kernel forgets what it could not write, and SQLite goes on committing on top of it. Only what is read
- * anew from the disk can be trusted then.
+ * After a failed fsync the kernel may drop the pages that it could not write, and SQLite would continue to commit on top of them.
+ * After that only data that is read again from the disk is correct.
  */
 const untrustworthy = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
@@ -207,7 +205,7 @@ const diskFull = () =>
 
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })
-  if (value !== wanted) throw new Error(`The database does not take ${name} = ${wanted} (it says ${value})`)
+  if (value !== wanted) throw new Error(`The database does not accept ${name} = ${wanted} (it reports ${value})`)
 }
 
 const migrationFiles = () =>

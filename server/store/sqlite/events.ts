@@ -5,32 +5,32 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { shownOf } from './transaction-rows.ts'
 
-/** What a store needs of the world: the time in milliseconds of the epoch, ids that nobody else makes, and the contract. */
+/** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreWorld {
   now(): number
   makeId(): string
-  /** Says what is wrong with an event by the contract; undefined when nothing is. */
+  /** Checks an event against the contract's schema; undefined when it is valid. */
   checkEvent(event: unknown): string | undefined
-  /** What may be told of a relayer: its nodes' URLs hold secrets. */
+  /** Turns a relayer row into its public form, because its RPC URLs may contain secrets. */
   showRelayer(relayer: RelayerRow): Relayer
   observer?: Observer
-  /** The disk has failed: nothing more may be written by this process. */
+  /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
 }
 
 export interface Events {
-  /** A transaction has another state. */
+  /** The status of a transaction has changed. */
   ofTransaction(transaction: TransactionRow): void
   /** A transaction waits, for the reason that it holds. */
   ofWait(transaction: TransactionRow & { waiting_for: WaitingFor | null }): void
-  /** A relayer was changed: told when it stops or goes on. */
+  /** A relayer was changed. An event is written when it is disabled or enabled. */
   ofChange(before: RelayerRow, after: RelayerRow): void
   ofLowBalance(relayer: RelayerRow, balance: string, min_balance: string): void
 }
 
 /**
- * Writes what happened, with the deliveries that follow from it, inside the database transaction of the change: neither is there
- * without the other. The body is made here, once.
+ * Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. The body
+ * is serialized here, once.
  */
 export function createEvents(
   { db }: Connection,
@@ -42,7 +42,7 @@ export function createEvents(
   const insert = db.prepare<[object]>(`
     INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
     VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp)`)
-  // A disabled notification gets nothing; what it missed can be delivered again when it is enabled.
+  // A disabled notification gets no deliveries. Missed ones can be redelivered after it is enabled.
   const target = db.prepare<[number], { notification_key: number; status: string }>(`
     SELECT key AS notification_key, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
     FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE key = ?)`)
@@ -107,7 +107,7 @@ export function createEvents(
   }
 }
 
-/** Of events that are read at once: an event may hold 128 KB of data as hex. */
+/** The most bytes of events that are read at once: an event may contain 128 KB of data as hex. */
 const max_characters = 500_000
 
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {

@@ -2,13 +2,13 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Gauges, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** A count goes no further, so that looking never holds up a request for long. */
+/** Counts stop here, so that reading the gauges never delays a request for long. */
 const max_counted = 20_000
 const max_relayers = 100
-/** More are never with the nodes at once: what is missing further up is not missed yet. */
+/** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
 const max_nonces = 1_000
 
-/** What is under way, from the indexes of what is unfinished: it costs what is unfinished, and not what is kept. */
+/** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
 export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
   // Keys are given in the order of creation, so the lowest is the oldest.
   const groups = [
@@ -25,7 +25,7 @@ export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
   const deliveries = db.prepare<[number], { pending: number; due: number | null }>(`
     SELECT COUNT(*) AS pending, sum(next_at <= +?) AS due FROM (
       SELECT next_at FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' LIMIT ${max_counted})`)
-  // From the lowest that is unfinished to the next that will be given, or as far as we look: what no transaction holds.
+  // Nonces that no transaction holds, from the lowest unfinished one to the nonce counter or the limit of the search.
   const gaps = db.prepare<[], { relayer_id: string; gaps: number }>(`
     SELECT id AS relayer_id, min(next_nonce, lowest + ${max_nonces}) - lowest - (
         SELECT COUNT(*) FROM transactions

@@ -1,7 +1,7 @@
 import type { PendingAuditEntry } from '../rows.ts'
 import type { Connection } from './connection.ts'
 
-/** How long one commit holds up others. What is left is committed in the next turn of the event loop. */
+/** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
 const max_commit_ms = 10
 
 interface Waiting {
@@ -14,8 +14,8 @@ interface Waiting {
 const queues = new WeakMap<Connection, Waiting[]>()
 
 /**
- * Gathers what is asked for in one turn of the event loop, by whichever verb, and commits it together: one fsync for all of it. Each
- * stays the deed of the one who asked. When one of them fails they are committed one by one, so that only that one fails.
+ * Group commit: the changes that are requested in one turn of the event loop, by any method, are committed with one fsync. Each keeps
+ * its own audit entry. When one of them fails, they are committed one by one, so that only that one fails.
  */
 export function groupCommit<In, Out>(connection: Connection, one: (input: In) => Out): (input: In) => Promise<Out> {
   const queue = queues.get(connection) ?? []
@@ -44,7 +44,7 @@ function commitSome(connection: Connection, queue: Waiting[]): void {
   } catch (error) {
     failed = { error }
   }
-  // With none taken the database could not even begin: that holds for all of them.
+  // When none was processed, the database transaction could not begin, so all of them fail.
   const batch = queue.splice(0, taken || queue.length)
   if (queue.length > 0) setImmediate(() => commitSome(connection, queue))
   if (!failed) for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)

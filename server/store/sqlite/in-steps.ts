@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Rows that are read in one turn of the event loop: some milliseconds. */
+/** The most rows that are read in one turn of the event loop: some milliseconds. */
 const turn_rows = 500
 
-/** At most `limit` rows in steps, between which others have their turn. `next` reads the rows after one, or the first ones. */
+/** Reads at most `limit` rows in steps, between which other work runs. `next` reads the rows after one, or the first ones. */
 export async function inSteps<Row>(
   limit: number,
   next: (after: Row | undefined, limit: number) => Row[],

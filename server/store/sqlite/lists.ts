@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3'
 import type { Listing, Slice } from '../rows.ts'
 
 /**
- * Lists a small table in the order of its creation. COUNT and OFFSET cost the table's size, which is fine for what people
- * make by hand; transactions have their own way.
+ * Lists a small table in order of creation. COUNT and OFFSET cost as much as the table's size, which is acceptable for tables that
+ * people fill by hand. Transactions use blocks.ts.
  */
 export function lister<Row, T>(
   db: Database.Database,

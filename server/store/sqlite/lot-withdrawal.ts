@@ -5,7 +5,7 @@ import { nonceCounter } from './nonce-counter.ts'
 import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
-/** What is decided from. */
+/** The columns that a withdrawal depends on. */
 type Candidate = Pick<
   Row,
   'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved' | 'data_bytes'
@@ -14,7 +14,7 @@ type Candidate = Pick<
   attempts: number
 }
 
-/** An event holds the transaction with its data: a lot of large ones ends early, so that it stays a short turn. */
+/** An event contains the transaction's data, so a lot of large transactions ends early to stay short. */
 const max_lot_bytes = 256 * 1024
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 

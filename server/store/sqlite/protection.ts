@@ -5,7 +5,7 @@ import { sealAll } from './rights-scan.ts'
 import { rightsSeal } from './rights-seal.ts'
 import { rightsTables } from './rights-tables.ts'
 
-/** As the store's `protect`. In one database transaction, so that of two processes that start at once one does it. */
+/** `Store.protect`. It is one database transaction, so that of two processes that start at once only one does it. */
 export function protectRights(
   { db, write, rights }: Connection,
   prove: (sealed: Uint8Array | undefined) => RightsProof,
@@ -13,7 +13,7 @@ export function protectRights(
 ): { first_sealed: number } {
   return write(() => {
     const sealed = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck().get()
-    // Without its proof a database that is in use would pass for a new one, and its rows for the service's own.
+    // Without its proof, a database in use would be taken for a new one, and its rows would be trusted.
     if (sealed === undefined && rightsTables.some((table) => db.prepare(`SELECT 1 FROM ${table}`).get())) {
       throw new StoreError('The database has rows, but the proof of its master key (vault_check) is missing')
     }

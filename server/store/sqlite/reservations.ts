@@ -4,7 +4,7 @@ import type { Account, TransactionRow } from '../rows.ts'
 type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
 
 const transfer_gas = 21_000
-/** More are never between what a node counts and what was seen of it. */
+/** The most transactions between a node's count and the last known one. */
 const max_unseen = 1_000
 
 /** What accepted, unfinished transactions can still cost, summed by account. */
@@ -12,7 +12,7 @@ export interface Reservations {
   /** To be called inside the database transaction that changes a row, with its column before and after. */
   change(account: Account, before: string | null, after: string | null): void
   sumOf(account: Account): string
-  /** Of those with a nonce below `latest`: they are in a block already, and their rows do not show it yet. */
+  /** The sum for nonces below `latest`: those transactions are mined, and their rows do not show it yet. */
   unseenBelow(account: Account, latest: number): string
 }
 
@@ -50,7 +50,7 @@ export function createReservations(db: Database.Database): Reservations {
   }
 }
 
-/** The most wei that a transaction can still cost; null once it is in a block or has ended. */
+/** The most wei that a transaction can still cost; null once it is in a block or final. */
 export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
   const isOpen = status === 'pending' || status === 'sent' || status === 'submitted'
   if (!isOpen || block_hash !== null) return null

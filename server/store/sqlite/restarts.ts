@@ -4,7 +4,7 @@ import { createEvents, type StoreWorld } from './events.ts'
 import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
-/** Accounts on a chain that began anew. */
+/** Accounts on a restarted chain. */
 export function restarts(connection: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {
   const { db, write } = connection
   const writeEvent = createEvents(connection, world).ofTransaction

@@ -7,16 +7,16 @@ import { groupCommit } from './group-commit.ts'
 const bucket_ms = 300_000
 const day_buckets = 288
 
-/** What was counted for a transaction, and in which step of time. */
+/** The amounts that were counted for a transaction, and the time step that they were counted in. */
 interface Spent {
   asset: string
   amount: string
   bucket: number
 }
 
-/** To be called inside a database transaction, so that two of them never see the same room. */
+/** Must be called inside a database transaction, so that two requests never use the same remaining amount. */
 export interface Spending {
-  /** Counts all of it, or nothing where one of the limits leaves no room. `before`: what the transaction is counted with. */
+  /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
   take(account: Account, spending: Spend[], before?: string | null): { spent: string | null } | OverLimit
   giveBack(account: Account, spent: string): void
   wouldExceed(account: Account, spending: Spend[], before?: string | null): OverLimit | undefined
@@ -42,7 +42,7 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
   )
   const thisBucket = () => Math.floor(now() / bucket_ms)
 
-  /** What lies in the future counts too: it was spent before the clock went back. */
+  /** Amounts in future time steps count too: they were spent before the clock was set back. */
   const leftOf = ({ chain_id, address }: Account, { asset, limit }: Spend): bigint => {
     const rows = amounts.all(chain_id, address, asset, thisBucket() - day_buckets)
     const left = BigInt(limit) - rows.reduce((sum, amount) => sum + BigInt(amount), 0n)
@@ -85,7 +85,7 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
     giveBack(account, spent) {
       const counted: Spent[] = JSON.parse(spent)
       for (const { asset, amount, bucket } of counted) {
-        // What has left the window is counted no more.
+        // Amounts older than the window no longer count.
         if (bucket >= thisBucket() - day_buckets) add(account, asset, bucket, -BigInt(amount))
       }
     },

@@ -12,7 +12,7 @@ import { createUnfinished, crowdedBy } from './room.ts'
 import { createSpending, withoutFees } from './spending.ts'
 import { bytesOf, columns, encode, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
 
-/** What the moves of one database transaction may write: some milliseconds. */
+/** The most bytes that the moves of one database transaction write: some milliseconds. */
 const max_move_bytes = 1_000_000
 
 type Transactions = Pick<
@@ -146,8 +146,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   }
 
   /**
-   * Tells of a reason to wait, once per transaction and reason, and only of the transaction whose nonce is next: those behind it
-   * wait for it, and thousands of them write no event.
+   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+   * wait for it, and may be thousands.
    */
   const tellWait = (row: TransactionRow): void => {
     const { key, waiting_for, waits_told } = row
@@ -164,7 +164,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
     return undefined
   }
 
-  /** Compare, set, and tell, in one: undefined when somebody was faster. */
+  /** Compare-and-set with the event; undefined when the revision has changed. */
   const move = ({ key, revision, set, attempt, taken, refused, spending }: Move): TransactionRow | undefined => {
     const row = byKey.get(key)
     if (row?.revision !== revision) return undefined
@@ -236,7 +236,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         const row = byKey.get(key) as Row
         if (row.revision !== revision) return undefined
         const { chain_id, from } = row
-        // The bytes that were signed before may still be worth something, so both count.
+        // Earlier attempts may still be mined, so both count.
         const taken = spendings.take({ chain_id, address: from }, spending)
         if ('outcome' in taken) {
           const { policy, limit } = taken.spend
@@ -291,7 +291,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         const { key, revision, chain_id, from, nonce, status, hash, data } = row
         if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
         const neverSigned = status === 'pending' && hash === null
-        // Signing it is a move that comes too late now. One that had another nonce before was signed for that.
+        // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
         if (neverSigned && selectAttempts.all(key).length === 0) giveBack(row)
         if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
           setNonce.run(chain_id, from, nonce)
@@ -309,7 +309,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
 
 const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
-/** A reason that is set without a code keeps none of the former one. */
+/** Setting a reason without a code clears the former code. */
 const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
   status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }
 
@@ -325,7 +325,7 @@ function done(moved: TransactionRow | undefined): TransactionRow {
   return moved
 }
 
-/** The service signs by itself, for a transaction that was asked for before. */
+/** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
 const signatureEntry = (
   { relayer_id }: TransactionRow,
   { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,

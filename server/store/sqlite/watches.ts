@@ -2,11 +2,11 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
-/** Of the newest transactions of a relayer, how many are looked through for those that a reorganization may have taken back. */
+/** How many of a relayer's newest transactions are checked after a reorganization. */
 const max_looked_through = 2_000
 const ended = ['confirmed', 'failed', 'canceled', 'expired']
 
-/** What has ended in a block that a deep reorganization may still replace. */
+/** Transactions that ended in a block which a deep reorganization may still replace. */
 export function watches({
   db,
   write,
