@@ -132,7 +132,7 @@ describe('what is recorded', () => {
       },
     ])
 
-    // To ask for it again is another deed, about the same transaction.
+    // A second request is another audit entry about the same transaction.
     await send()
     await settled(service, 4)
     expect((await entries(service)).at(-1)).toMatchObject({
