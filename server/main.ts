@@ -17,8 +17,12 @@ try {
   const config = readConfig(process.env)
   const started = await start(config)
   service = started
-  if (stopping) await service.close()
-  else if (cluster.isWorker) tellStarted(started)
+  if (stopping) {
+    await service.close()
+    // The channel to the primary process would keep this one alive.
+    process.exit(0)
+  }
+  if (cluster.isWorker) tellStarted(started)
   else process.stdout.write(greeting(config, started))
 } catch (error) {
   if (!(error instanceof ProcessEnded)) process.stderr.write(`The service does not start.\n${explain(error)}\n`)

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
@@ -73,10 +74,22 @@ test('a process that dies is replaced, and all end with the first one', async ()
   const { service, all, sign } = await start()
   const [one = 0, other] = childrenOf(service.pid)
   process.kill(one, 'SIGKILL')
-  await expect.poll(() => childrenOf(service.pid).length).toBe(2)
   await expect.poll(() => service.err()).toContain(`Process ${one} ended (SIGKILL); starting a replacement.`)
-  expect(childrenOf(service.pid)).toContain(other)
+  await expect.poll(() => childrenOf(service.pid).filter((pid) => pid !== one)).toEqual([other, expect.any(Number)])
   await all(sign)
+  const left = childrenOf(service.pid)
+  service.signal('SIGTERM')
+  expect(await service.ended).toBe(0)
+  for (const pid of left) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})
+
+test('a stop ends a replacement that is still starting', async () => {
+  const { service } = await start()
+  const [one = 0] = childrenOf(service.pid)
+  process.kill(one, 'SIGKILL')
+  await expect.poll(() => childrenOf(service.pid).filter((pid) => pid !== one).length, { interval: 5 }).toBe(2)
+  // Its signal handlers are set; the service behind them is not there yet.
+  await pause(250)
   const left = childrenOf(service.pid)
   service.signal('SIGTERM')
   expect(await service.ended).toBe(0)
