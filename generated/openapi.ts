@@ -1235,6 +1235,11 @@ export interface components {
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
+        /** @description A fee tier, and its percentile in eth_feeHistory. */
+        TransactionSpeed: {
+            tier: components["schemas"]["Speed"];
+            percentile: number;
+        };
         /** @description Every member is always present, and null while its value is not known. */
         TransactionFields: {
             id: components["schemas"]["Id"];
@@ -1263,10 +1268,7 @@ export interface components {
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: {
-                tier: components["schemas"]["Speed"];
-                percentile: number;
-            } | null;
+            speed: components["schemas"]["TransactionSpeed"] | null;
         };
         /** @description Every member is always present, and null while its value is not known. */
         Transaction: {
@@ -1296,10 +1298,7 @@ export interface components {
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: {
-                tier: components["schemas"]["Speed"];
-                percentile: number;
-            } | null;
+            speed: components["schemas"]["TransactionSpeed"] | null;
         };
         /** @description The transaction, and the conditions that may delay it. */
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
@@ -2028,7 +2027,7 @@ export interface components {
     };
     responses: {
         /** @description Any other failure. See "Errors". */
-        Failure: {
+        FailureResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2152,7 +2151,7 @@ export interface components {
             };
         };
         /** @description The check passed. */
-        Health: {
+        HealthResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2182,7 +2181,7 @@ export interface components {
             };
         };
         /** @description The signature. */
-        SignatureResult: {
+        SignatureResultResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2197,7 +2196,7 @@ export interface components {
             };
         };
         /** @description The transaction. */
-        Transaction: {
+        TransactionResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2227,7 +2226,7 @@ export interface components {
             };
         };
         /** @description The result of the checks. */
-        DryRun: {
+        DryRunResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2242,7 +2241,7 @@ export interface components {
             };
         };
         /** @description The canceled transactions. */
-        PendingCancellation: {
+        PendingCancellationResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2257,7 +2256,7 @@ export interface components {
             };
         };
         /** @description The signed transaction, ready to be sent. */
-        SignedTransaction: {
+        SignedTransactionResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2272,7 +2271,7 @@ export interface components {
             };
         };
         /** @description The current balance. */
-        Balance: {
+        BalanceResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2287,7 +2286,7 @@ export interface components {
             };
         };
         /** @description The current status. */
-        RelayerStatus: {
+        RelayerStatusResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2302,7 +2301,7 @@ export interface components {
             };
         };
         /** @description The node's response. */
-        RpcAnswer: {
+        RpcAnswerResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2317,7 +2316,7 @@ export interface components {
             };
         };
         /** @description The nonce state. */
-        NonceState: {
+        NonceStateResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2347,7 +2346,7 @@ export interface components {
             };
         };
         /** @description The notification. */
-        Notification: {
+        NotificationResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2362,7 +2361,7 @@ export interface components {
             };
         };
         /** @description The current health. */
-        NotificationHealth: {
+        NotificationHealthResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2377,7 +2376,7 @@ export interface components {
             };
         };
         /** @description The delivery. */
-        Delivery: {
+        DeliveryResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2407,7 +2406,7 @@ export interface components {
             };
         };
         /** @description The number of deliveries that are sent again. */
-        Redelivery: {
+        RedeliveryResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2422,7 +2421,7 @@ export interface components {
             };
         };
         /** @description The result of the attempt. */
-        DeliveryAttempt: {
+        DeliveryAttemptResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2452,7 +2451,7 @@ export interface components {
             };
         };
         /** @description The API key. */
-        ApiKey: {
+        ApiKeyResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2467,7 +2466,7 @@ export interface components {
             };
         };
         /** @description The API key, with its token. */
-        NewApiKey: {
+        NewApiKeyResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2512,7 +2511,7 @@ export interface components {
             };
         };
         /** @description The relayer. */
-        Relayer: {
+        RelayerResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2542,7 +2541,7 @@ export interface components {
             };
         };
         /** @description The signer, without its key. */
-        Signer: {
+        SignerResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2572,7 +2571,7 @@ export interface components {
             };
         };
         /** @description The network. */
-        Network: {
+        NetworkResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2700,6 +2699,7 @@ export type TypedDataMember = components['schemas']['TypedDataMember'];
 export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
+export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type Transaction = components['schemas']['Transaction'];
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
@@ -2770,7 +2770,7 @@ export type Relayer = components['schemas']['Relayer'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
 export type Health = components['schemas']['Health'];
-export type ResponseFailure = components['responses']['Failure'];
+export type ResponseFailureResponse = components['responses']['FailureResponse'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
 export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseForbidden = components['responses']['Forbidden'];
@@ -2781,35 +2781,35 @@ export type ResponseUnprocessable = components['responses']['Unprocessable'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
-export type ResponseHealth = components['responses']['Health'];
+export type ResponseHealthResponse = components['responses']['HealthResponse'];
 export type ResponseDeleted = components['responses']['Deleted'];
-export type ResponseSignatureResult = components['responses']['SignatureResult'];
-export type ResponseTransaction = components['responses']['Transaction'];
+export type ResponseSignatureResultResponse = components['responses']['SignatureResultResponse'];
+export type ResponseTransactionResponse = components['responses']['TransactionResponse'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
-export type ResponseDryRun = components['responses']['DryRun'];
-export type ResponsePendingCancellation = components['responses']['PendingCancellation'];
-export type ResponseSignedTransaction = components['responses']['SignedTransaction'];
-export type ResponseBalance = components['responses']['Balance'];
-export type ResponseRelayerStatus = components['responses']['RelayerStatus'];
-export type ResponseRpcAnswer = components['responses']['RpcAnswer'];
-export type ResponseNonceState = components['responses']['NonceState'];
+export type ResponseDryRunResponse = components['responses']['DryRunResponse'];
+export type ResponsePendingCancellationResponse = components['responses']['PendingCancellationResponse'];
+export type ResponseSignedTransactionResponse = components['responses']['SignedTransactionResponse'];
+export type ResponseBalanceResponse = components['responses']['BalanceResponse'];
+export type ResponseRelayerStatusResponse = components['responses']['RelayerStatusResponse'];
+export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
+export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
-export type ResponseNotification = components['responses']['Notification'];
-export type ResponseNotificationHealth = components['responses']['NotificationHealth'];
-export type ResponseDelivery = components['responses']['Delivery'];
+export type ResponseNotificationResponse = components['responses']['NotificationResponse'];
+export type ResponseNotificationHealthResponse = components['responses']['NotificationHealthResponse'];
+export type ResponseDeliveryResponse = components['responses']['DeliveryResponse'];
 export type ResponseDeliveryList = components['responses']['DeliveryList'];
-export type ResponseRedelivery = components['responses']['Redelivery'];
-export type ResponseDeliveryAttempt = components['responses']['DeliveryAttempt'];
+export type ResponseRedeliveryResponse = components['responses']['RedeliveryResponse'];
+export type ResponseDeliveryAttemptResponse = components['responses']['DeliveryAttemptResponse'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
-export type ResponseApiKey = components['responses']['ApiKey'];
-export type ResponseNewApiKey = components['responses']['NewApiKey'];
+export type ResponseApiKeyResponse = components['responses']['ApiKeyResponse'];
+export type ResponseNewApiKeyResponse = components['responses']['NewApiKeyResponse'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
 export type ResponseAuditList = components['responses']['AuditList'];
-export type ResponseRelayer = components['responses']['Relayer'];
+export type ResponseRelayerResponse = components['responses']['RelayerResponse'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
-export type ResponseSigner = components['responses']['Signer'];
+export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
-export type ResponseNetwork = components['responses']['Network'];
+export type ResponseNetworkResponse = components['responses']['NetworkResponse'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
@@ -2845,13 +2845,13 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResult"];
+            200: components["responses"]["SignatureResultResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     signTypedData: {
@@ -2873,13 +2873,13 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResult"];
+            200: components["responses"]["SignatureResultResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     signTypedDataFull: {
@@ -2901,13 +2901,13 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResult"];
+            200: components["responses"]["SignatureResultResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listTransactions: {
@@ -2944,7 +2944,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     sendTransaction: {
@@ -2986,7 +2986,7 @@ export interface operations {
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     dryRunTransaction: {
@@ -3008,13 +3008,13 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["DryRun"];
+            200: components["responses"]["DryRunResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     cancelPendingTransactions: {
@@ -3032,12 +3032,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["PendingCancellation"];
+            200: components["responses"]["PendingCancellationResponse"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getTransactionByNonce: {
@@ -3060,11 +3060,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Transaction"];
+            200: components["responses"]["TransactionResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getTransaction: {
@@ -3087,10 +3087,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Transaction"];
+            200: components["responses"]["TransactionResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     replaceTransaction: {
@@ -3117,7 +3117,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Transaction"];
+            200: components["responses"]["TransactionResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3125,7 +3125,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     cancelTransaction: {
@@ -3148,13 +3148,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Transaction"];
+            200: components["responses"]["TransactionResponse"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     signTransaction: {
@@ -3179,13 +3179,13 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignedTransaction"];
+            200: components["responses"]["SignedTransactionResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getRelayerBalance: {
@@ -3203,12 +3203,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Balance"];
+            200: components["responses"]["BalanceResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getRelayerStatus: {
@@ -3226,11 +3226,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["RelayerStatus"];
+            200: components["responses"]["RelayerStatusResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     callRpc: {
@@ -3252,14 +3252,14 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["RpcAnswer"];
+            200: components["responses"]["RpcAnswerResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     streamEvents: {
@@ -3295,7 +3295,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getNonce: {
@@ -3313,11 +3313,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NonceState"];
+            200: components["responses"]["NonceStateResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     healNonce: {
@@ -3339,14 +3339,14 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NonceState"];
+            200: components["responses"]["NonceStateResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listNotifications: {
@@ -3369,7 +3369,7 @@ export interface operations {
             200: components["responses"]["NotificationList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     createNotification: {
@@ -3385,11 +3385,11 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["Notification"];
+            201: components["responses"]["NotificationResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getNotification: {
@@ -3407,10 +3407,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Notification"];
+            200: components["responses"]["NotificationResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     deleteNotification: {
@@ -3432,7 +3432,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     updateNotification: {
@@ -3455,11 +3455,11 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Notification"];
+            200: components["responses"]["NotificationResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getNotificationHealth: {
@@ -3477,10 +3477,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NotificationHealth"];
+            200: components["responses"]["NotificationHealthResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listDeliveries: {
@@ -3512,7 +3512,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     redeliver: {
@@ -3535,11 +3535,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Delivery"];
+            200: components["responses"]["DeliveryResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     redeliverFailed: {
@@ -3567,12 +3567,12 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Redelivery"];
+            200: components["responses"]["RedeliveryResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     testNotification: {
@@ -3590,11 +3590,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["DeliveryAttempt"];
+            200: components["responses"]["DeliveryAttemptResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listRelayers: {
@@ -3617,7 +3617,7 @@ export interface operations {
             200: components["responses"]["RelayerList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     createRelayer: {
@@ -3633,11 +3633,11 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["Relayer"];
+            201: components["responses"]["RelayerResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getRelayer: {
@@ -3655,10 +3655,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Relayer"];
+            200: components["responses"]["RelayerResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     deleteRelayer: {
@@ -3680,7 +3680,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     updateRelayer: {
@@ -3703,11 +3703,11 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Relayer"];
+            200: components["responses"]["RelayerResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listSigners: {
@@ -3730,7 +3730,7 @@ export interface operations {
             200: components["responses"]["SignerList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     createSigner: {
@@ -3746,12 +3746,12 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["Signer"];
+            201: components["responses"]["SignerResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getSigner: {
@@ -3769,10 +3769,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Signer"];
+            200: components["responses"]["SignerResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     deleteSigner: {
@@ -3794,7 +3794,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listNetworks: {
@@ -3817,7 +3817,7 @@ export interface operations {
             200: components["responses"]["NetworkList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     createNetwork: {
@@ -3833,11 +3833,11 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["Network"];
+            201: components["responses"]["NetworkResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getNetwork: {
@@ -3855,10 +3855,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Network"];
+            200: components["responses"]["NetworkResponse"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     deleteNetwork: {
@@ -3880,7 +3880,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     updateNetwork: {
@@ -3903,11 +3903,11 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Network"];
+            200: components["responses"]["NetworkResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listApiKeys: {
@@ -3931,7 +3931,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     createApiKey: {
@@ -3947,12 +3947,12 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["NewApiKey"];
+            201: components["responses"]["NewApiKeyResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getApiKey: {
@@ -3970,11 +3970,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ApiKey"];
+            200: components["responses"]["ApiKeyResponse"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     deleteApiKey: {
@@ -3996,7 +3996,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     updateApiKey: {
@@ -4019,12 +4019,12 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["ApiKey"];
+            200: components["responses"]["ApiKeyResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     rotateApiKey: {
@@ -4046,12 +4046,12 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NewApiKey"];
+            200: components["responses"]["NewApiKeyResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     listAudit: {
@@ -4087,7 +4087,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getHealth: {
@@ -4099,9 +4099,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Health"];
+            200: components["responses"]["HealthResponse"];
             400: components["responses"]["BadRequest"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
     getReadiness: {
@@ -4113,10 +4113,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Health"];
+            200: components["responses"]["HealthResponse"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["NotReady"];
-            default: components["responses"]["Failure"];
+            default: components["responses"]["FailureResponse"];
         };
     };
 }
