@@ -155,7 +155,7 @@ test('outside production they are named in the log, and files of this user are m
   for (const file of files) chmodSync(file, 0o666)
   const { logged } = await startTestService({ DATA_DIR })
   for (const path of [DATA_DIR, ...files]) {
-    const lines = logged.filter((line) => line.includes('files are not private') && line.includes(`${path} may be `))
+    const lines = logged.filter((line) => line.includes('files are not private') && line.includes(`${path} is `))
     expect(lines, path).toHaveLength(1)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40 })
   }

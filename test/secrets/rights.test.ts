@@ -250,7 +250,7 @@ describe('the protection itself', () => {
       db.prepare('UPDATE vault_check SET sealed = ?').run(before)
     }
     tamper(service, unprotect)
-    const said = ({ logged }: TestService) => logged.filter((line) => line.includes('carry a MAC from now on'))
+    const said = ({ logged }: TestService) => logged.filter((line) => line.includes('now carry a MAC'))
     const first = await start({ DATA_DIR: service.data_dir })
     expect(said(first)).toHaveLength(1)
     expect(await status(sign(first, 'other'))).toBe(200)
