@@ -41,7 +41,7 @@ export const modelFaults: Record<string, ModelFault> = {
     file: 'server/sending/nonce-evidence.ts',
     text: 'if (head - doubt.from_block < doubt_blocks) return undefined',
     instead: "return raise(counted, 'a count', false)",
-    caught_by: ['unasked self-transfers', 'unfinished'],
+    caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },
   /** Nobody looks at what was confirmed. */
   'confirmed-forgotten': {
