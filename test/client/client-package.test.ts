@@ -54,7 +54,7 @@ test('installed in an empty project, it does what its README shows', async () =>
   expect(lines).toEqual([
     expect.stringMatching(/^0x[0-9a-f]{130}$/),
     `demo ${demo.address}`,
-    '404 Relayer with ID nobody not found',
+    '404 not_found Relayer with ID nobody not found',
   ])
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
 })

@@ -58,7 +58,7 @@ test('the Mail example has the published hashes and, where its domain is allowed
   const place = '/body/domain/chainId'
   await expect(sign(mail)).rejects.toMatchObject({
     status: 400,
-    details: [{ path: place, message: 'is 1 and not 31337' }],
+    details: [{ path: place, message: "chain id must be 31337, as the relayer's network has it; it is 1" }],
   })
   const policies = { allowed_domain_separators: [mail_separator.slice(2).toUpperCase()] }
   await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body: { policies } })

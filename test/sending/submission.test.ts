@@ -54,8 +54,8 @@ const creation = (value: string) => `{"data":"0x00","value":${value}}`
 const refusals: Refusal[] = [
   ['no value', { value: undefined }, '/body/value', /required/],
   ['an unknown member', { gasLimit: 21_000 }, '/body/gasLimit', /additional/],
-  ['both ways of pricing', { gas_price: '1', max_fee_per_gas: '1' }, '/body/gas_price', /beside/],
-  ['a gas price beside a tip', { gas_price: 1, max_priority_fee_per_gas: 1 }, '/body/gas_price', /beside/],
+  ['both ways of pricing', { gas_price: '1', max_fee_per_gas: '1' }, '/body/gas_price', /combined with/],
+  ['a gas price beside a tip', { gas_price: 1, max_priority_fee_per_gas: 1 }, '/body/gas_price', /combined with/],
   ['a tip above the fee', prices, '/body/max_priority_fee_per_gas', /at most/],
   ['neither receiver nor data', { to: undefined }, '/body/to', /no data/],
   ['null for both', { to: null, data: null }, '/body/to', /no data/],

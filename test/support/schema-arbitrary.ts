@@ -47,6 +47,8 @@ export function schemaArbitrary({ properties, always, rare }: Hints): SchemaArbi
     if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
     const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
     if (choices) return fc.oneof(...choices.map((choice) => ({ weight: weightOf(choice), arbitrary: build(choice) })))
+    // The empty schema allows every value.
+    if (Object.keys(schema).length === 0) return fc.jsonValue({ maxDepth: 2 })
     const types = [schema.type].flat() as string[]
     return fc.oneof(...types.map((type) => ({ weight: type === 'null' ? 1 : 3, arbitrary: ofType(type, schema) })))
   }
