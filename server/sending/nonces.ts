@@ -3,6 +3,7 @@ import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { createEvidence, doubted, type Evidence } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
+import { genesisOf } from './survey.ts'
 
 const max_compared = 10_000
 const restarted = 'The chain was restarted'
@@ -26,7 +27,7 @@ export interface Nonces {
    * False when this is not the chain that the nonces were used on: then the relayer is disabled with the reason, and nothing may be
    * sent. Enables the relayer again when the cause is gone.
    */
-  follow(relayer: RelayerRow, chain: Pick<NetworkClient['chain'], 'blockHash'>, latest: number): Promise<boolean>
+  follow(relayer: RelayerRow, networkClient: Pick<NetworkClient, 'each'>, latest: number): Promise<boolean>
   /** Called before a nonce is assigned: when the chain is ahead, follows it on evidence. False when the relayer is disabled. */
   compare(relayer: RelayerRow, networkClient: Surveyed, latest: number): Promise<boolean>
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
@@ -58,12 +59,14 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
     trace: tracing.trace,
     isInDoubt,
 
-    async follow(relayer, chain, latest) {
+    async follow(relayer, { each }, latest) {
       const { chain_id, address } = relayer
       const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
       const isSuspicious = (await store.isSettledFrom(chain_id, address, latest)) || relayer.system_disabled
       if (genesis_hash === null || isSuspicious) {
-        const genesis = await chain.blockHash(0)
+        const genesis = await genesisOf(each)
+        // Without certainty nothing is stored, and nothing is sent where a restart is suspected.
+        if (genesis === undefined && isSuspicious) return false
         if (genesis !== undefined && genesis_hash === null) await store.setGenesis(chain_id, address, genesis)
         else if (genesis !== undefined && genesis !== genesis_hash) {
           await setDisabled(relayer, explainRestart(next_nonce, latest))
@@ -80,7 +83,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
         const believed = await believe(relayer, networkClient, latest)
         // While the count is uncertain the transaction is accepted and waits unsigned.
         if (believed === undefined) return !relayer.system_disabled
-        return nonces.follow(relayer, networkClient.chain, believed)
+        return nonces.follow(relayer, networkClient, believed)
       }
       const before = compared.get(relayer.key)
       if (before && latest >= before.latest && !relayer.system_disabled) {
@@ -88,7 +91,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
         return before.isSame
       }
       if (compared.size >= max_compared) compared.clear()
-      const isSame = nonces.follow(relayer, networkClient.chain, latest)
+      const isSame = nonces.follow(relayer, networkClient, latest)
       compared.set(relayer.key, { latest, isSame })
       isSame.catch(() => compared.delete(relayer.key))
       return isSame
@@ -101,7 +104,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       const { latest } = await networkClient.chain.look(relayer.address, 0)
       const believed = await believe(relayer, networkClient, latest, true)
       if (believed === undefined) return
-      if (!(await nonces.follow(relayer, networkClient.chain, believed))) return
+      if (!(await nonces.follow(relayer, networkClient, believed))) return
       await tracing.renumberUnsigned(relayer, believed)
       await gaps.close(relayer, networkClient, believed)
     },

@@ -147,7 +147,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     const isNewBlock = laneState.head?.hash !== seen.head.hash
     const isNew = isNewBlock || laneState.latest !== latest
     if (!(await takeIn(laneState, networkClient.chain, { ...seen, latest }))) return undefined
-    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, networkClient.chain, latest))) {
+    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, networkClient, latest))) {
       laneState.look_at = elapsed() + disabled_look_ms
       await noteWait(lane, {})
       return undefined

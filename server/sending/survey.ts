@@ -26,6 +26,12 @@ export function reachedByMost(numbers: (number | undefined)[]): number | undefin
   return falling[majorityOf(numbers.length) - 1]
 }
 
+/** The hash of the chain's first block, by more than half of the endpoints that answer; undefined when they disagree or are silent. */
+export async function genesisOf(each: OneNode[]): Promise<string | undefined> {
+  const hashes = given(await askEach(each, (node) => node.blockHash(0)))
+  return hashes.find((hash) => hashes.filter((other) => other === hash).length >= majorityOf(hashes.length))
+}
+
 /** Resolves to undefined when the work takes longer or fails. */
 export function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {

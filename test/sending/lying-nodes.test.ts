@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { clean, minedBy } from '../support/ledger.ts'
@@ -106,6 +107,27 @@ test('one liar among three nodes: 40 accepted transactions are 40 on the chain',
   await until('the liar was asked', () => asked(liar, 'eth_getTransactionCount') >= 3, rig.chain.mine)
   await account.finished(rig.chain.mine)
   expect(await account.score()).toEqual(clean(40))
+})
+
+test('one node of three that shows another first block is not believed', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
+  const [liar] = nodes as [Liar]
+  liar.lie = async (method, [block], truth) =>
+    method === 'eth_getBlockByNumber' && block === '0x0'
+      ? { ...((await truth()) as object), hash: `0x${'0b'.repeat(32)}` }
+      : undefined
+  // A single node is asked by chance: of ten accounts one would have met the liar.
+  for (let index = 0; index < 10; index += 1) {
+    const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
+    await account.send(1)
+  }
+  const db = new Database(rig.database_file, { readonly: true })
+  const stored = () => db.prepare('SELECT DISTINCT genesis_hash FROM accounts').pluck().all()
+  await until('each account has its chain', () => !stored().includes(null), rig.chain.mine)
+  const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
+  expect(stored()).toEqual([hash])
+  db.close()
 })
 
 test.each([3_000, 2 ** 53])(
