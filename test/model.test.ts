@@ -9,13 +9,14 @@ const runs = 25
 const time_limit_ms = 9_000
 vi.setConfig({ testTimeout: 120_000 })
 
-test.each([
-  ['a fixed seed', 20_261],
-  ['a new seed each time', Date.now() % 1_000_000],
-])('lies, reorganizations, crashes and operations at random break no promise: %s, %i', async (_, seed) => {
-  const { failures, runs: done } = await runModel({ runs, seed, allowed: everything, time_limit_ms })
-  expect(failures, `seed ${seed}: ${JSON.stringify(failures)}`).toEqual([])
-  expect(done).toBeGreaterThan(0)
-})
+// Fixed seeds: a new one may find what nobody knows yet, and belongs to the long form.
+test.each([20_261, 31_337])(
+  'lies, reorganizations, crashes and operations at random break no promise: seed %i',
+  async (seed) => {
+    const { failures, runs: done } = await runModel({ runs, seed, allowed: everything, time_limit_ms })
+    expect(failures, `seed ${seed}: ${JSON.stringify(failures)}`).toEqual([])
+    expect(done).toBeGreaterThan(0)
+  },
+)
 
 test('the mistakes that the long form seeds are still possible to make', checkModelFaults)

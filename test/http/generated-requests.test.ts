@@ -19,7 +19,7 @@ import { dead_url, isBearable, mark, requestHints } from '../support/request-hin
 import { schemaArbitrary } from '../support/schema-arbitrary.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
-const count = Number(process.env.FUZZ_REQUESTS ?? 20_000)
+const count = Number(process.env.FUZZ_REQUESTS ?? 40_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const in_flight = 16
 /** Requests are made in lots, so that they name what earlier ones created. */
@@ -108,8 +108,10 @@ test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, a
   )
 
   expect(problems.slice(0, max_problems).join('\n\n')).toBe('')
-  // A delivery must be the notification's own, which chance does not find; webhooks.test.ts has its success.
-  expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id) && id !== 'redeliver')).toEqual([])
+  // A delivery must be the notification's own, and a transaction that is replaced unfinished and the relayer's own, which chance finds
+  // seldom; webhooks.test.ts and cancel-replace.test.ts have their successes.
+  const seldom = new Set<string>(['redeliver', 'replaceTransaction'])
+  expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id) && !seldom.has(id))).toEqual([])
   const log = service.logged.join('')
   expect(service.logged.filter((line) => /"level":[56]0|breaks the contract/.test(line))).toEqual([])
   expect(log.toLowerCase()).not.toContain(mark)
