@@ -21,8 +21,9 @@ export interface paths {
         put?: never;
         /**
          * Sign a message
-         * @description Signs `message` as UTF-8 text by EIP-191, version 0x45 (`personal_sign`). `0x12ab` is a text of six characters,
-         *     not two bytes. The empty text is allowed.
+         * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as
+         *     UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not
+         *     two bytes. The empty message is allowed.
          */
         post: operations["signMessage"];
         delete?: never;
@@ -1181,10 +1182,18 @@ export interface components {
          *     the other fields and the signature take up to 224 of them.
          */
         CallDataInputOrNull: string | null;
+        /** @description Exactly one of `message` and `message_hex`. Both together are refused. */
         SignMessageRequest: {
-            /** @description The text to sign. */
-            message: string;
+            message: components["schemas"]["MessageText"];
+            message_hex?: components["schemas"]["MessageBytes"];
+        } | {
+            message?: components["schemas"]["MessageText"];
+            message_hex: components["schemas"]["MessageBytes"];
         };
+        /** @description The text to sign. */
+        MessageText: string;
+        /** @description The bytes to sign, as hex with 0x. */
+        MessageBytes: string;
         SignTypedDataRequest: {
             domain_separator: components["schemas"]["HashInput"];
             hash_struct_message: components["schemas"]["HashInput"];
@@ -2692,6 +2701,8 @@ export type IdOrNull = components['schemas']['IdOrNull'];
 export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
+export type MessageText = components['schemas']['MessageText'];
+export type MessageBytes = components['schemas']['MessageBytes'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
 export type TypedDataName = components['schemas']['TypedDataName'];

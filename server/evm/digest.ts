@@ -14,9 +14,9 @@ export const keccak256 = (...parts: (Uint8Array | string)[]): Buffer => {
 // Ethers hashes addresses and transactions with it too.
 ethersKeccak256.register((bytes) => keccak256(bytes))
 
-/** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, as `personal_sign` has it. */
-export function messageDigest(message: string): Buffer {
-  const bytes = Buffer.from(message, 'utf8')
+/** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, or of bytes, as `personal_sign` has it. */
+export function messageDigest(message: string | Uint8Array): Buffer {
+  const bytes = typeof message === 'string' ? Buffer.from(message, 'utf8') : message
   return keccak256(`\x19Ethereum Signed Message:\n${bytes.length}`, bytes)
 }
 

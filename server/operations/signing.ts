@@ -1,4 +1,4 @@
-import type { SignatureResult, SignedTransaction, TypedData } from '../../generated/openapi.ts'
+import type { SignatureResult, SignedTransaction, SignMessageRequest, TypedData } from '../../generated/openapi.ts'
 import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
 import { toHex } from '../hex.ts'
 import { type Handlers, single } from '../operation.ts'
@@ -36,7 +36,7 @@ export interface SigningDependencies {
   store: Pick<Store, 'spend' | 'withAudit'>
   observer: Observer
   findSigner(relayer_id: string): Promise<Held | undefined>
-  messageDigest(message: string): Uint8Array
+  messageDigest(message: string | Uint8Array): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
   /** Throws ApiError (400) with the path of the fault. */
   hashTypedData(document: TypedData): {
@@ -78,8 +78,9 @@ export function signing(dependencies: SigningDependencies): Signing {
 
   return {
     async signMessage({ path, body, caller, auditEntry }) {
+      const message = messageOf(body)
       const held = await find(path.relayer_id, () => notFound('Not found'))
-      const digest = messageDigest(body.message)
+      const digest = messageDigest(message)
       auditEntry.subject = toHex(digest)
       checkAddress(held, caller, messageFault)
       return single(signatureResult(await sign(held.signer, digest, 'message')))
@@ -161,6 +162,14 @@ export function signing(dependencies: SigningDependencies): Signing {
       throw badRequest(place, 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP')
     }
   }
+}
+
+/** The text or the bytes to sign. */
+function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
+  if (message !== undefined && message_hex !== undefined)
+    throw badRequest('/body/message_hex', 'must not be given together with message; give exactly one of them')
+  // The contract's schema requires one of them.
+  return message ?? Buffer.from((message_hex as string).slice(2), 'hex')
 }
 
 const place = '/body/unsigned_transaction'

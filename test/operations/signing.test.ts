@@ -1,4 +1,4 @@
-import { getAddress, hashMessage, recoverAddress, SigningKey, TypedDataEncoder, verifyMessage } from 'ethers'
+import { getAddress, getBytes, hashMessage, recoverAddress, SigningKey, TypedDataEncoder, verifyMessage } from 'ethers'
 import { expect, test } from 'vitest'
 import { cow, createRelayer, relayerOf } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -106,6 +106,53 @@ test('a text is signed as it stands', async () => {
   }
 })
 
+test('message_hex is signed as bytes, under the policies and with the audit entry of a text', async () => {
+  const service = await startTestService()
+  const { client } = service
+  const { id } = await relayerOf(client, cow)
+  const path = { relayer_id: id }
+  for (const bytes of [
+    '0x',
+    '0x00',
+    '0xDEADbeef',
+    `0x${'ff'.repeat(32)}`,
+    `0x${Buffer.from('Hello').toString('hex')}`,
+  ]) {
+    const { data } = await client.post(signPath, { path, body: { message_hex: bytes } })
+    expect.soft(data.sig, bytes).toBe(new SigningKey(cow).sign(hashMessage(getBytes(bytes))).serialized)
+  }
+  const subjects = async () => {
+    const { data } = await client.get('/api/v1/audit', { query: { relayer_id: id, operation: 'signMessage' } })
+    return data.map(({ subject }) => subject)
+  }
+  await expect.poll(subjects).toContain(hashMessage(getBytes('0xdeadbeef')))
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_messages: false } } })
+  await expect(client.post(signPath, { path, body: { message_hex: '0x00' } })).rejects.toMatchObject({
+    status: 403,
+    code: 'policy_violation',
+  })
+})
+
+test('exactly one of message and message_hex, and the error says so', async () => {
+  const { raw } = await startTestService()
+  const detailOf = async (body: object) => {
+    const answer = await raw('/api/v1/relayers/demo/sign', { method: 'POST', body: JSON.stringify(body) })
+    return [answer.status, ((await answer.json()) as { details: unknown[] }).details]
+  }
+  expect(await detailOf({})).toEqual([
+    400,
+    [
+      { path: '/body/message', message: "must have required property 'message'" },
+      { path: '/body/message_hex', message: "must have required property 'message_hex'" },
+      { path: '/body', message: 'must match a schema in anyOf' },
+    ],
+  ])
+  expect(await detailOf({ message: '', message_hex: '0x' })).toEqual([
+    400,
+    [{ path: '/body/message_hex', message: 'must not be given together with message; give exactly one of them' }],
+  ])
+})
+
 test('signatures are deterministic, their s is low, and v is 27 or 28', async () => {
   const service = await startTestService()
   const { id } = await relayerOf(service.client, cow)
@@ -157,6 +204,10 @@ const wrongBodies = [
   ['sign', '{"message":null}'],
   ['sign', '{"message":"\\ud800"}'],
   ['sign', '{"message":"a","more":1}'],
+  ['sign', '{"message_hex":"00"}'],
+  ['sign', '{"message_hex":"0x0"}'],
+  ['sign', '{"message_hex":"0xgg"}'],
+  ['sign', '{"message_hex":null}'],
   ['sign-typed-data', `{"domain_separator":"0x${zeros}"}`],
   ['sign-typed-data', `{"domain_separator":"0x${zeros.slice(2)}","hash_struct_message":"0x${zeros}"}`],
   ['sign-typed-data', `{"domain_separator":"0X${zeros}","hash_struct_message":"0x${zeros}"}`],
