@@ -1,0 +1,139 @@
+import type { TransactionRow } from '../store/rows.ts'
+import type { Commit } from './commit.ts'
+import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
+import type { createHandOver } from './hand-over.ts'
+import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
+import { countLeftOut, isStalled, lookSoon } from './lane-state.ts'
+import type { LaneWaits } from './lane-waits.ts'
+import { createReconciliation } from './reconcile.ts'
+import type { createReorganized } from './reorganized.ts'
+import { decide, type Step } from './state.ts'
+
+const max_rows = 2_000
+
+interface FollowDependencies extends SenderDependencies {
+  commit: Commit
+  waits: LaneWaits
+  reorganized: ReturnType<typeof createReorganized>
+  handOver: ReturnType<typeof createHandOver>
+}
+
+/** Follows signed and mined transactions to their end. */
+export function createFollow(dependencies: FollowDependencies) {
+  const { store, fees, nonces, now, elapsed, changed, commit, waits, reorganized } = dependencies
+  const { signAll, handOverAgain } = dependencies.handOver
+  const reconciliation = createReconciliation(dependencies)
+
+  /** Handles signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost. */
+  async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
+    const { held, networkClient, laneState } = lane
+    const { relayer } = held
+    const isReorganized = laneState.recheck
+    const head = laneState.head?.number ?? 0
+    const deep = head - networkClient.network.required_confirmations + 1
+    const market = await marketOf(networkClient)
+    const inFlight = await store.inFlight(relayer.key, max_rows)
+    const unsigned = await store.pending(relayer.key, 0, laneState.latest, max_rows)
+    const mined = await store.mined(relayer.key, isReorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
+    const { paused } = relayer
+    const priced = inFlight.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
+    if (isNewBlock) countLeftOut(laneState, priced)
+
+    const known = { reorganized: isReorganized, paused }
+    const others = [...mined, ...unsigned].map((row) => ({ row, payable: true }))
+    const decided = [...others, ...priced].map(({ row, payable }): Decided => {
+      const blocks = laneState.left_out.get(row.key)?.blocks ?? 0
+      return { row, step: decide(trackedOf(row), sightOf(lane, now(), { ...known, payable, blocks })) }
+    })
+    const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
+    const receipts = await reconciliation.receipts(networkClient.chain, asked)
+    const answered = await verified(
+      lane,
+      asked.map((row, index): Decided => {
+        return {
+          row,
+          step: decide(trackedOf(row), sightOf(lane, now(), { ...known, receipt: receipts[index] ?? null })),
+        }
+      }),
+    )
+    await commit(
+      (
+        await Promise.all(answered.map(({ row, step }) => reconciliation.settle(networkClient.chain, row, step)))
+      ).flat(),
+    )
+    for (const { row, step } of [...decided, ...answered]) await carryOut(lane, row, step)
+
+    await signAll(
+      lane,
+      decided.filter(({ step }) => step.do === 'sign'),
+    )
+    laneState.resend = isStalled(laneState) || laneState.resend || isReorganized
+    const everything = laneState.resend
+    if (everything) await mendGaps(nonces, lane)
+    // Only now, so that steps which fail with a node are repeated in the next round.
+    laneState.resend = false
+    laneState.recheck = false
+    await waits.note(lane, { paused, ...(market?.kind === 'eip1559' && { base_fee: market.base_fee }) })
+    if (paused) return
+    const isInWindow = ({ nonce }: TransactionRow) =>
+      nonce !== null && nonce >= laneState.latest && nonce < laneState.latest + laneState.window
+    // Read again, because transactions that just lost their block are in flight now.
+    const lost = everything
+      ? (await store.inFlight(relayer.key, max_rows)).filter(isInWindow)
+      : elapsed() >= laneState.retry_at
+        ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
+        : []
+    await handOverAgain(
+      lane,
+      lost.filter(({ key }) => !laneState.handed.has(key)),
+      everything,
+    )
+  }
+
+  /** Decides again about transactions without a receipt, by the block at their height. */
+  async function verified(lane: Lane, decided: Decided[]): Promise<Decided[]> {
+    const doubtful = decided.filter(({ step }) => step.do === 'verify').map(({ row }) => row)
+    if (doubtful.length === 0) return decided
+    const fates = await reorganized.fatesOf(lane.networkClient, doubtful)
+    const again = doubtful.map((row, index): Decided => {
+      const { receipt = null, isReplaced = false } = fates[index] ?? {}
+      const known = { receipt, replaced: isReplaced, paused: lane.held.relayer.paused }
+      return { row, step: decide(trackedOf(row), sightOf(lane, now(), known)) }
+    })
+    return [...decided.filter(({ step }) => step.do !== 'verify'), ...again]
+  }
+
+  /** The steps that neither sign nor ask the chain. */
+  async function carryOut({ held, networkClient, laneState }: Lane, row: TransactionRow, step: Step): Promise<void> {
+    if (step.do === 'return') {
+      const status_reason = 'A reorganization removed its block: it is sent again'
+      const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
+      await commit([{ key: row.key, revision: row.revision, set }])
+      laneState.resend = true
+      lookSoon(laneState, elapsed())
+    } else if (step.do === 'withdraw') {
+      await store.withdraw(row.relayer_key, row.id, 'expire', 'valid_until has passed')
+      lookSoon(laneState, elapsed())
+      changed()
+    } else if (step.do === 'trace') {
+      nonces.trace(held.relayer, networkClient, row, () => {
+        lookSoon(laneState, elapsed())
+        changed()
+      })
+    }
+  }
+
+  /** Receipts are read even when prices cannot be: a node that returns no price may still have receipts. */
+  const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> =>
+    market().catch((error) => {
+      if (dependencies.kindOf(error) === undefined) throw error
+      return undefined
+    })
+
+  function isPayable(row: TransactionRow, market: Market | undefined): boolean {
+    const prices = pricesOf(row)
+    return !prices || !market || fees.isPayable(prices, market)
+  }
+
+  return { reconcile, carryOut }
+}

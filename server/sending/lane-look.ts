@@ -1,0 +1,63 @@
+import type { Lane, SenderDependencies } from './lane.ts'
+import { lookInterval_ms, nextLookAt, restInterval_ms, takeIn, watchLimit_ms } from './lane-state.ts'
+import type { LaneWaits } from './lane-waits.ts'
+import { type createReorganized, watched_blocks } from './reorganized.ts'
+
+const disabled_look_ms = 5_000
+
+interface LookDependencies extends Pick<SenderDependencies, 'store' | 'nonces' | 'elapsed' | 'changed'> {
+  waits: LaneWaits
+  reorganized: ReturnType<typeof createReorganized>
+}
+
+/** Reads the chain for a lane, and checks what may be believed of it. */
+export function createLook({ store, nonces, elapsed, changed, waits, reorganized }: LookDependencies) {
+  /** Resolves to whether the chain changed since the last look; undefined when its answer must not be used. */
+  async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {
+    const { networkClient, laneState } = lane
+    const { relayer } = lane.held
+    const seen = await networkClient.chain.look(relayer.address, lookInterval_ms(networkClient) / 2)
+    laneState.look_at = nextLookAt(networkClient, elapsed())
+    const latest = await nonces.believe(relayer, networkClient, seen.latest)
+    if (latest === undefined) {
+      if (relayer.system_disabled) laneState.look_at = elapsed() + disabled_look_ms
+      await waits.note(lane, { counted: seen.latest })
+      return undefined
+    }
+    const isNewBlock = laneState.head?.hash !== seen.head.hash
+    const isNew = isNewBlock || laneState.latest !== latest
+    if (!(await takeIn(laneState, networkClient.chain, { ...seen, latest }))) return undefined
+    if ((isNew || relayer.system_disabled) && !(await nonces.follow(relayer, networkClient, latest))) {
+      laneState.look_at = elapsed() + disabled_look_ms
+      await waits.note(lane, {})
+      return undefined
+    }
+    return { isNew, isNewBlock }
+  }
+
+  /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
+  async function isWatched({ held, networkClient, laneState }: Lane): Promise<boolean> {
+    if (elapsed() - (laneState.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
+    const newest = await store.newestEnded(held.relayer.key)
+    if (!newest) return false
+    const until = newest.number + networkClient.network.required_confirmations + watched_blocks
+    return laneState.head === undefined || laneState.head.number < until
+  }
+
+  /** A cheap round: two calls, and one more when a block was replaced. */
+  async function watchRound(lane: Lane): Promise<void> {
+    const { held, networkClient, laneState } = lane
+    if (elapsed() < laneState.look_at) return
+    const seen = await look(lane)
+    laneState.look_at = elapsed() + restInterval_ms(networkClient)
+    if (!seen || !laneState.recheck) return
+    if (await reorganized.reopen(held.relayer, networkClient, laneState.head?.number ?? 0)) {
+      Object.assign(laneState, { resend: true, look_at: 0 })
+      changed()
+    } else {
+      laneState.recheck = false
+    }
+  }
+
+  return { look, isWatched, watchRound }
+}

@@ -1,0 +1,38 @@
+import { capOf } from '../policies/fee-policies.ts'
+import type { Commit } from './commit.ts'
+import { pricesOf, type SendingDependencies } from './dependencies.ts'
+import type { Lane } from './lane.ts'
+import { laneWait, type WaitFacts, waitColumns } from './wait-reason.ts'
+
+export interface LaneWaits {
+  /** Records why the first in line waits, unless an answer to its own bytes has given the reason. */
+  note(lane: Pick<Lane, 'held'>, known: Partial<WaitFacts>): Promise<void>
+}
+
+export function createLaneWaits(
+  { store, fees }: Pick<SendingDependencies, 'store' | 'fees'>,
+  commit: Commit,
+): LaneWaits {
+  return {
+    async note({ held }, known) {
+      const row = await store.firstInLine(held.relayer.key)
+      if (!row) return
+      const relayer = (await store.getRelayerByKey(held.relayer.key)) ?? held.relayer
+      const prices = row.hash === null ? undefined : pricesOf(row)
+      const wait = laneWait(row, {
+        paused: relayer.paused,
+        ...(relayer.disabled_reason !== null && { disabled: relayer.disabled_reason }),
+        cap: capOf(relayer),
+        price: prices && fees.most(prices),
+        ...known,
+      })
+      const { key, revision, waiting_for, waits_told } = row
+      if (wait !== undefined && wait?.waiting_for !== waiting_for) {
+        await commit([{ key, revision, set: waitColumns(row, wait) }])
+      } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
+        // It has become the first in line: this move makes the store write the event.
+        await commit([{ key, revision, set: {} }])
+      }
+    },
+  }
+}
