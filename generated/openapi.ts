@@ -1562,20 +1562,20 @@ export interface components {
             sequence: number;
         };
         /** @description The transaction at the time of the change. */
-        TransactionPayload: {
+        TransactionPayload: components["schemas"]["TransactionFields"] & {
             /** @constant */
             payload_type: "transaction";
-        } & components["schemas"]["TransactionFields"];
+        };
         /**
          * @description The transaction makes no progress; `waiting_for` and `status_reason` say why. Sent once per transaction and
          *     value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
          *     wait for it.
          */
-        TransactionWaitingPayload: {
+        TransactionWaitingPayload: components["schemas"]["TransactionFields"] & {
             /** @constant */
             payload_type: "transaction_waiting";
             waiting_for: components["schemas"]["WaitingFor"];
-        } & components["schemas"]["TransactionFields"];
+        };
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
             /** @constant */

@@ -110,5 +110,8 @@ function operations(): { link: string; summary: string }[] {
     .flatMap((methods) => Object.values(methods))
     .flatMap((operation) => operation ?? [])
     .filter(({ operationId }) => operationId)
-    .map(({ tags, operationId, summary }) => ({ link: `${tags[0]}/${operationId}`.toLowerCase(), summary }))
+    .map(({ tags, operationId, summary }) => ({
+      link: `${tags[0].replaceAll(' ', '-')}/${operationId}`.toLowerCase(),
+      summary,
+    }))
 }
