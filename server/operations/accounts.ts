@@ -2,7 +2,8 @@ import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict, relayerNotFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { PendingAuditEntry, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountDependencies {

@@ -1,5 +1,5 @@
 import type { Transaction, TransactionStatus } from '../../generated/openapi.ts'
-import type { TransactionRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 
 const inNoBlock: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const max_reason_length = 1_000

@@ -10,7 +10,8 @@ import {
   type OnAddress,
   typedDataFault,
 } from '../policies/signing-policies.ts'
-import type { OverLimit, PendingAuditEntry, RelayerRow, Spend } from '../store/rows.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { OverLimit, Spend } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
 

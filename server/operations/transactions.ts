@@ -2,13 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
-import type {
-  PendingAuditEntry,
-  RelayerRow,
-  TransactionFilter,
-  TransactionRow,
-  WholeTransactionRow,
-} from '../store/rows.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { page } from './page.ts'

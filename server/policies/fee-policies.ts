@@ -1,7 +1,8 @@
 import { type Detail, refusedBy } from '../errors.ts'
 import type * as fees from '../evm/fees.ts'
 import type { Market, Prices, Tier } from '../evm/fees.ts'
-import type { RelayerRow, Spend } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { Spend } from '../store/sending-rows.ts'
 
 /** The default of the policy `max_fee_multiple`. */
 export const default_fee_multiple = 5

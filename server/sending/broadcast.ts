@@ -1,4 +1,4 @@
-import type { Attempt, Move, TransactionRow } from '../store/rows.ts'
+import type { Attempt, Move, TransactionRow } from '../store/sending-rows.ts'
 import { highestTaken, type NetworkClient, pricesOf, type SendingDependencies } from './dependencies.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 

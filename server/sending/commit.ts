@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Move, TransactionRow } from '../store/rows.ts'
+import type { Move, TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 
 const move_at_once = 100

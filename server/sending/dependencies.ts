@@ -1,7 +1,8 @@
 import type { NetworkClient } from '../evm/chains.ts'
 import type { readSigned, seal } from '../evm/envelope.ts'
 import type * as fees from '../evm/fees.ts'
-import type { AttemptRow, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { AttemptRow, TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
 

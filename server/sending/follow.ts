@@ -1,4 +1,4 @@
-import type { TransactionRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Commit } from './commit.ts'
 import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
 import type { createHandOver } from './hand-over.ts'

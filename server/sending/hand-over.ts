@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { capOf } from '../policies/fee-policies.ts'
-import type { TransactionRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import { type Broadcast, broadcast } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'

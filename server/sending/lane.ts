@@ -1,4 +1,4 @@
-import type { TransactionRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import { type HeldRelayer, type NetworkClient, type SendingDependencies, tierOf } from './dependencies.ts'
 import type { LaneState } from './lane-state.ts'
 import type { Nonces } from './nonces.ts'

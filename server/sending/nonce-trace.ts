@@ -1,5 +1,6 @@
 import { spendingOf } from '../policies/transaction-policies.ts'
-import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
 import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'

@@ -1,4 +1,5 @@
-import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { createEvidence, doubted, type Evidence } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'

@@ -1,6 +1,7 @@
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../errors.ts'
 import { capOf } from '../policies/fee-policies.ts'
-import type { RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { TransactionRequest } from './admission.ts'
 import type { Market, NetworkClient, Prices, SendingDependencies, Tier } from './dependencies.ts'
 import { createFundsReader, type Funds } from './funds.ts'

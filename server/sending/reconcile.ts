@@ -1,4 +1,4 @@
-import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen, Step } from './state.ts'
 

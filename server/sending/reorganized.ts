@@ -1,4 +1,5 @@
-import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Seen } from './state.ts'
 import { askEach, given } from './survey.ts'

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts'
-import type { Crowded, RelayerRow, Room } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { Crowded, Room } from '../store/sending-rows.ts'
 
 const default_max_unfinished = 10_000
 const default_max_unfinished_bytes = 64 * 1024 * 1024

@@ -1,5 +1,6 @@
 import { capOf, feeOf, feeSpending, multipleOf } from '../policies/fee-policies.ts'
-import type { AttemptRow, Move, RelayerRow, TransactionRow } from '../store/rows.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../store/sending-rows.ts'
 import type { Broadcast } from './broadcast.ts'
 import {
   type HeldRelayer,

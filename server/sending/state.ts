@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { Intent } from '../store/rows.ts'
+import type { Intent } from '../store/sending-rows.ts'
 import type { Tier } from './dependencies.ts'
 
 /*

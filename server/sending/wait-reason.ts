@@ -1,5 +1,5 @@
 import type { WaitingFor } from '../../generated/openapi.ts'
-import type { TransactionRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 
 /** The reason why a transaction makes no progress. `text` follows "Waits: " in its `status_reason`. */
 export interface Wait {

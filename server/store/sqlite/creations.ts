@@ -1,5 +1,5 @@
 import type { AcceptedTransaction } from '../../../generated/openapi.ts'
-import type { Creation, NewTransaction, Replay } from '../rows.ts'
+import type { Creation, NewTransaction, Replay } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'

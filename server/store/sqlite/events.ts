@@ -1,6 +1,7 @@
 import type { Event, Relayer, WaitingFor } from '../../../generated/openapi.ts'
 import type { Observer } from '../../telemetry/observer.ts'
-import type { EventRow, RelayerRow, TransactionRow } from '../rows.ts'
+import type { EventRow, RelayerRow } from '../rows.ts'
+import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { shownOf } from './transaction-rows.ts'

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { Account, TransactionRow } from '../rows.ts'
+import type { Account, TransactionRow } from '../sending-rows.ts'
 
 type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
 

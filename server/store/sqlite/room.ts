@@ -1,4 +1,4 @@
-import type { Crowded, Room } from '../rows.ts'
+import type { Crowded, Room } from '../sending-rows.ts'
 import type { Connection } from './connection.ts'
 
 export interface Unfinished {

@@ -1,4 +1,4 @@
-import type { Account, OverLimit, Spend } from '../rows.ts'
+import type { Account, OverLimit, Spend } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'

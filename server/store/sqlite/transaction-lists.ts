@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Slice, TransactionFilter } from '../rows.ts'
+import type { Slice } from '../rows.ts'
+import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../generated/openapi.ts'
-import type { TransactionRow, WholeTransactionRow } from '../rows.ts'
+import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
 
 /** A row as SQLite has it. */
 export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'resign' | 'waits_told'> & {

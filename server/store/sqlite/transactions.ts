@@ -1,5 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import type { Attempt, AttemptRow, AuditEntry, Move, OverLimit, Spend, TransactionRow } from '../rows.ts'
+import type { AuditEntry } from '../rows.ts'
+import type { Attempt, AttemptRow, Move, OverLimit, Spend, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { createEvents, type StoreWorld } from './events.ts'

@@ -1,0 +1,188 @@
+import type {
+  AcceptedTransaction,
+  Transaction,
+  TransactionStatus,
+  WaitingFor,
+  Warning,
+} from '../../generated/openapi.ts'
+
+export interface TransactionFilter {
+  /** Empty: any. */
+  status: TransactionStatus[]
+  /** RFC 3339, UTC, milliseconds. */
+  created_after?: string
+  created_before?: string
+}
+
+/** The intended end of a transaction: sent, or withdrawn by cancellation, expiry or failure. */
+export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
+
+/** A transaction row without `data`, which may be large. */
+export interface TransactionRow extends Omit<Transaction, 'data'> {
+  key: number
+  /** The size of its data. */
+  data_bytes: number
+  relayer_key: number
+  chain_id: number
+  valid_until: string | null
+  intent: Intent
+  /** The newest attempt does not match the requested content: sign again. */
+  resign: boolean
+  /** The block in which it was last seen. */
+  block_number: number | null
+  block_hash: string | null
+  /** Why it makes no progress; null while it does. A move that sets a `status_reason` with "Waits: " and no code sets `other`. */
+  waiting_for: WaitingFor | null
+  /** The reasons to wait that were reported by an event; each is reported once. */
+  waits_told: WaitingFor[]
+  /** The most wei that it can still cost; null once it is in a block or final. */
+  reserved: string | null
+  /** When to reprice it, in milliseconds since the Unix epoch. */
+  reprice_at: number
+  revision: number
+}
+
+export interface WholeTransactionRow extends TransactionRow {
+  data: string | null
+}
+
+export type NewTransaction = Pick<
+  WholeTransactionRow,
+  | 'id'
+  | 'relayer_key'
+  | 'relayer_id'
+  | 'chain_id'
+  | 'from'
+  | 'to'
+  | 'value'
+  | 'data'
+  | 'gas_limit'
+  | 'gas_price'
+  | 'max_fee_per_gas'
+  | 'max_priority_fee_per_gas'
+  | 'speed'
+  | 'valid_until'
+  | 'intent'
+  | 'status_reason'
+> & {
+  /** Only to fill a gap; absent: the account's next nonce. */
+  nonce?: number
+  idempotency?: { caller: string; key: string; body_hash: string }
+  /** The amounts that daily limits count; absent: none. */
+  spending?: Spend[]
+  /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
+  funds?: string
+  /** Part of the response and of each replay of it; absent: none. */
+  warnings?: Warning[]
+  /** Absent: no limit. */
+  room?: Room
+}
+
+/** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
+export interface Room {
+  max_unfinished: number
+  max_unfinished_bytes: number
+}
+
+/** A limit for the unfinished transactions of a relayer is exceeded. */
+export interface Crowded {
+  outcome: 'crowded'
+  policy: keyof Room
+  limit: number
+}
+
+export interface Account {
+  chain_id: number
+  address: string
+}
+
+/** An amount that a daily limit counts: in wei, or in the token's smallest unit. */
+export interface Spend {
+  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day'
+  /** `wei`, `fee` (wei too), or a token's address. */
+  asset: string
+  amount: string
+  limit: string
+}
+
+/** An amount exceeds a daily limit. */
+export interface OverLimit {
+  outcome: 'over_limit'
+  spend: Spend
+  /** The remaining amount. */
+  left: string
+}
+
+/** The result for a repeated request, for which funds are not checked. */
+export type Replay = Exclude<Creation, { outcome: 'too_little' }>
+
+export type Creation =
+  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; key: number }
+  /** The idempotency key was used with another body. */
+  | { outcome: 'mismatch' }
+  /** The requested nonce is already in use. */
+  | { outcome: 'held' }
+  /** The relayer was deleted meanwhile. */
+  | { outcome: 'relayer_gone' }
+  /** The unfinished transactions leave too little of the funds. */
+  | { outcome: 'too_little'; reserved: string }
+  | OverLimit
+  | Crowded
+
+/** A signed version of a transaction. It is stored before it is sent to a node. */
+export interface Attempt extends AttemptRow {
+  raw: Uint8Array
+}
+
+/** An attempt without its bytes, which may be large. */
+export interface AttemptRow {
+  /** From 1. */
+  number: number
+  purpose: 'send' | 'cancel'
+  /** The signed nonce; null in rows from older versions. */
+  nonce: number | null
+  hash: string
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+  /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
+  taken_at: string | null
+  /** The last error with which a node refused these bytes. */
+  refusal: string | null
+}
+
+export interface Move {
+  key: number
+  revision: number
+  set: Partial<
+    Omit<
+      WholeTransactionRow,
+      'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told' | 'data_bytes'
+    >
+  >
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
+  /**
+   * The amounts that daily limits count for the transaction from now on, if they are higher than before. When a limit is exceeded,
+   * the move has no effect, as with a changed revision.
+   */
+  spending?: Spend[]
+  /** The numbers of attempts that a node is now known to have. */
+  taken?: number[]
+  /** Why a node refused an attempt. */
+  refused?: { number: number; refusal: string }
+}
+
+export interface WithdrawalLot {
+  relayer_key: number
+  below_nonce: number
+  limit: number
+  intent: Exclude<Intent, 'send'>
+  reason: string
+}
+
+/** Transaction ids. `refused`: already withdrawn. */
+export interface WithdrawnLot {
+  withdrawn: string[]
+  refused: string[]
+  next_below: number | undefined
+}
