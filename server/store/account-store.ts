@@ -1,0 +1,59 @@
+import type { Account, TransactionRow } from './sending-rows.ts'
+
+/** Accounts: their nonce counters and reservations, restarts of their chain, and the watch for reorganizations. */
+export interface AccountStore {
+  /**
+   * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
+   * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used.
+   */
+  getAccount(
+    chain_id: number,
+    address: string,
+  ): Promise<{
+    next_nonce: number
+    used_below: number
+    genesis_hash: string | null
+    reserved: string
+    released: string
+  }>
+  /** The part of `reserved` with nonces below a node's count: those transactions are mined, and their rows do not show it yet. */
+  reservedBelow(account: Account, latest: number): Promise<string>
+  /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
+  raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
+  /**
+   * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
+   * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
+   * assigned. `gaps`: gaps that remain below a signed nonce, at most 100.
+   */
+  compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
+  /**
+   * Transactions that ended without being mined and hold nonces from `latest` on, above all nonces that are known to be in a block.
+   * They block the account until something is mined at these nonces. At most 100.
+   */
+  abandoned(
+    chain_id: number,
+    address: string,
+    latest: number,
+  ): Promise<{ key: number; revision: number; reason: string | null }[]>
+  setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  /**
+   * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
+   * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
+   */
+  forgetNonces(account: Account, reason: string, limit: number): Promise<number>
+  /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
+  restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
+  /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
+  watch(relayer_key: number): Promise<void>
+  unwatch(relayer_key: number): Promise<void>
+  /** The highest block of the relayer's newest transactions that ended in a block. */
+  newestEnded(relayer_key: number): Promise<{ number: number; hash: string } | undefined>
+  /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
+  endedSince(relayer_key: number, block_number: number): Promise<TransactionRow[]>
+  /** The highest key of a transaction. Later transactions get higher keys. */
+  newestKey(): Promise<number>
+  /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
+  holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
+  /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
+  isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
+}

@@ -1,0 +1,67 @@
+import type { ApiKey, Network, Notification, Signer } from '../../generated/openapi.ts'
+import type {
+  ApiKeyRow,
+  Deletion,
+  Listing,
+  NewRelayer,
+  NotificationChanges,
+  NotificationRow,
+  RelayerObstacle,
+  RelayerRow,
+  SignerRow,
+  Slice,
+} from './rows.ts'
+
+/** Networks, signers, relayers, API keys and notifications. */
+export interface ConfigurationStore {
+  createNetwork(network: Network): Promise<boolean>
+  getNetwork(id: string): Promise<Network | undefined>
+  listNetworks(slice: Slice): Promise<Listing<Network>>
+  updateNetwork(id: string, change: (network: Network) => Network): Promise<Network | undefined>
+  /** `in_use`: a relayer uses it. */
+  deleteNetwork(id: string): Promise<Deletion>
+
+  createSigner(signer: SignerRow): Promise<boolean>
+  getSigner(id: string): Promise<Signer | undefined>
+  getSecret(id: string): Promise<Uint8Array | undefined>
+  listSigners(slice: Slice): Promise<Listing<Signer>>
+  deleteSigner(id: string): Promise<Deletion>
+
+  createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
+  getRelayer(id: string): Promise<RelayerRow | undefined>
+  /** All relayers with an address, on any chain. */
+  relayersOn(address: string): Promise<RelayerRow[]>
+  /** `ids`: only these; absent: all. */
+  listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
+  /** `creator`: only this creator's notifications may be attached; absent: any. */
+  updateRelayer(
+    id: string,
+    change: (relayer: RelayerRow) => RelayerRow,
+    creator?: string,
+  ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
+  deleteRelayer(id: string): Promise<Deletion>
+
+  /** `unknown_relayer`: the index of the first id in `relayer_ids` that does not exist. */
+  createApiKey(api_key: ApiKeyRow): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
+  getApiKey(id: string): Promise<ApiKeyRow | undefined>
+  listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
+  updateApiKey(id: string, changes: Partial<ApiKey>): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
+  /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
+  rotateApiKey(id: string, secret_hash: Uint8Array, former_valid_until: string | null): Promise<ApiKeyRow | undefined>
+  deleteApiKey(id: string): Promise<boolean>
+  /** All of them, for the authentication of requests; there are at most 1,000. */
+  apiKeys(): ApiKeyRow[]
+  /** Stores the time of the last use, by id. */
+  noteApiKeyUses(uses: ReadonlyMap<string, string>): void
+
+  /** `max_of_creator`: the most notifications of its creator; absent: no limit. */
+  createNotification(
+    notification: NotificationRow,
+    max_of_creator?: number,
+  ): Promise<'created' | 'id_taken' | 'too_many'>
+  /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
+  getNotification(id: string, creator?: string): Promise<Notification | undefined>
+  listNotifications(slice: Slice, creator?: string): Promise<Listing<Notification>>
+  updateNotification(id: string, changes: NotificationChanges, creator?: string): Promise<Notification | undefined>
+  deleteNotification(id: string, creator?: string): Promise<Deletion>
+}

@@ -1,0 +1,96 @@
+import type { Transaction } from '../../generated/openapi.ts'
+import type { Listing, PendingAuditEntry, RelayerRow, Slice } from './rows.ts'
+import type {
+  Account,
+  AttemptRow,
+  Creation,
+  Crowded,
+  Intent,
+  Move,
+  NewTransaction,
+  OverLimit,
+  Replay,
+  Room,
+  Spend,
+  TransactionFilter,
+  TransactionRow,
+  WholeTransactionRow,
+  WithdrawalLot,
+  WithdrawnLot,
+} from './sending-rows.ts'
+
+/** The transactions of relayers, with their attempts. */
+export interface TransactionStore {
+  /** Newest first. A page costs the same at any depth, with and without a filter. */
+  listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
+  getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
+  /** The data of a transaction, in lower case hex. */
+  dataOf(transaction_key: number): Promise<string | null>
+
+  /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
+  createTransaction(transaction: NewTransaction): Promise<Creation>
+  /** The first response to an idempotency key; undefined for a new key. */
+  replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Replay | undefined>
+  /**
+   * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
+   * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
+   * split into several, between which other work runs.
+   */
+  move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
+  /** A `move` that also checks the daily limits for the added spending, and the room for its data. */
+  replaceTransaction(
+    move: Move,
+    spending: Spend[],
+    room: Room,
+  ): Promise<TransactionRow | OverLimit | Crowded | undefined>
+  /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
+  crowding(relayer_key: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
+  /** Counts a signed transaction that is not sent against the daily limits; durable when it resolves. Undefined: within the limits. */
+  spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
+  /** The result that `spend` would have, without counting. `transaction_key`: only the spending beyond that transaction's counts. */
+  wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
+  /**
+   * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
+   * otherwise its intent is set, and the sender uses the nonce. `refused`: it is already mined, final or withdrawn.
+   */
+  withdraw(
+    relayer_key: number,
+    id: string,
+    intent: Exclude<Intent, 'send'>,
+    reason: string | null,
+  ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
+  /**
+   * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
+   * transaction. Each gets its own audit entry, made from `auditEntry`. `next_below`: the lowest nonce of this lot, at which the next
+   * lot begins; undefined at the end.
+   */
+  withdrawLot(auditEntry: PendingAuditEntry, lot: WithdrawalLot): Promise<WithdrawnLot>
+  /**
+   * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
+   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. Undefined: the revision has changed.
+   */
+  renumber(
+    key: number,
+    revision: number,
+    reason: string,
+    spending: Spend[],
+  ): Promise<TransactionRow | OverLimit | undefined>
+  /** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
+  pending(relayer_key: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
+  firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
+  /** The signed transactions that are in no block (`sent`, `submitted`), by nonce. */
+  inFlight(relayer_key: number, limit: number): Promise<TransactionRow[]>
+  /** The `mined` transactions in blocks up to `up_to_block`. */
+  mined(relayer_key: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
+  countUnfinished(relayer_key: number): Promise<number>
+  lastConfirmedAt(relayer_key: number): Promise<string | null>
+  /** The attempts of a transaction, oldest first. */
+  attempts(transaction_key: number): Promise<AttemptRow[]>
+  /** The signed bytes of an attempt; empty when there is none. */
+  rawOf(transaction_key: number, number: number): Promise<Uint8Array>
+  /** The keys of the relayers that have unfinished transactions or are watched. */
+  relayersAtWork(): Promise<number[]>
+  getRelayerByKey(key: number): Promise<RelayerRow | undefined>
+}
