@@ -12,11 +12,13 @@ import { nonces } from './sqlite/nonces.ts'
 import { notifications } from './sqlite/notifications.ts'
 import { protectRights } from './sqlite/protection.ts'
 import { relayers } from './sqlite/relayers.ts'
+import { relayersAtWork } from './sqlite/relayers-at-work.ts'
 import { restarts } from './sqlite/restarts.ts'
 import { retention } from './sqlite/retention.ts'
 import { signers } from './sqlite/signers.ts'
 import { spendings } from './sqlite/spending.ts'
 import { transactionLists } from './sqlite/transaction-lists.ts'
+import { transactionReads } from './sqlite/transaction-reads.ts'
 import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
 import type { Store } from './store.ts'
@@ -46,6 +48,8 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...creations(connection, world),
     ...spendings(connection, world),
     ...transactions(connection, world),
+    ...transactionReads(connection),
+    ...relayersAtWork(connection),
     ...transactionLists(connection),
     ...accounts(connection, world),
     ...restarts(connection, world),

@@ -94,15 +94,6 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
 
 const read = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
 
-/**
- * What a transaction is counted with from when it gets another nonce on: the fee of what was signed at the former nonce stays counted
- * for the account, and its next signature counts anew.
- */
-export function withoutFees(spent: string | null | undefined): string | null {
-  const others = read(spent).filter(({ asset }) => asset !== 'fee')
-  return others.length === 0 ? null : JSON.stringify(others)
-}
-
 const countedOf = (counted: Spent[], asset: string): bigint =>
   counted.reduce((sum, spent) => (spent.asset === asset ? sum + BigInt(spent.amount) : sum), 0n)
 

@@ -1,0 +1,59 @@
+import type { AuditEntry } from '../rows.ts'
+import type { Attempt, AttemptRow, Move, TransactionRow } from '../sending-rows.ts'
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** Reads attempts. Their bytes, which may be large, are read one at a time. */
+export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts' | 'rawOf'> {
+  const rawOf = db
+    .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_key = ? AND number = ?')
+    .pluck()
+  const selectAttempts = db.prepare<[number], AttemptRow>(`
+    SELECT number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, refusal
+    FROM attempts WHERE transaction_key = +? ORDER BY number`)
+
+  return {
+    attempts: async (key) => selectAttempts.all(key),
+    rawOf: async (key, number) => rawOf.get(key, number) ?? new Uint8Array(),
+  }
+}
+
+/** Writes what a move says of the transaction's attempts: a new one with its audit entry, and what a node did with earlier ones. */
+export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>, now: () => number) {
+  const insertAttempt = db.prepare<[object]>(`
+    INSERT INTO attempts (transaction_key, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
+      max_priority_fee_per_gas, created_at)
+    VALUES ($transaction_key, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
+      $created_at)`)
+  const setTaken = db.prepare<[string, number, number]>(
+    'UPDATE attempts SET taken_at = ?, refusal = NULL WHERE transaction_key = ? AND number = ? AND taken_at IS NULL',
+  )
+  const setRefusal = db.prepare<[string, number, number]>(
+    'UPDATE attempts SET refusal = ? WHERE transaction_key = ? AND number = ?',
+  )
+
+  return (row: TransactionRow, { attempt, taken, refused }: Pick<Move, 'attempt' | 'taken' | 'refused'>): void => {
+    const timestamp = new Date(now()).toISOString()
+    if (attempt) {
+      insertAttempt.run({ ...attempt, transaction_key: row.key, created_at: timestamp })
+      record(signatureEntry(row, attempt, now()))
+    }
+    for (const number of taken ?? []) setTaken.run(timestamp, row.key, number)
+    if (refused) setRefusal.run(refused.refusal, row.key, refused.number)
+  }
+}
+
+/** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
+const signatureEntry = (
+  { relayer_id }: TransactionRow,
+  { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
+  at: number,
+): AuditEntry => ({
+  at,
+  caller: 'service',
+  operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
+  relayer_id,
+  subject: hash,
+  result: 200,
+  request_id: null,
+})

@@ -1,0 +1,16 @@
+import type { TransactionRow } from '../sending-rows.ts'
+import type { Connection } from './connection.ts'
+import { columns, type Row, read } from './transaction-rows.ts'
+
+/** Finds the unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
+export function firstInLine({ db }: Pick<Connection, 'db'>): (relayer_key: number) => TransactionRow | undefined {
+  const unmined = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((status) =>
+    db.prepare<[number], Row>(`
+      SELECT ${columns} FROM transactions WHERE relayer_key = +? AND ${status} AND nonce >= 0 ORDER BY nonce LIMIT 1`),
+  )
+  return (relayer_key) => {
+    const rows = unmined.map((select) => select.get(relayer_key)).filter((row) => row !== undefined)
+    const [row] = rows.sort((a, b) => (a.nonce as number) - (b.nonce as number))
+    return row && read(row)
+  }
+}

@@ -1,0 +1,115 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { Move, TransactionRow } from '../sending-rows.ts'
+import type { Store } from '../store.ts'
+import { createAttempts } from './attempts.ts'
+import type { Connection } from './connection.ts'
+import type { Events } from './events.ts'
+import { firstInLine } from './first-in-line.ts'
+import { groupCommit } from './group-commit.ts'
+import { createReservations, reservedOf } from './reservations.ts'
+import { bytesOf, columns, encode, type Row, read } from './transaction-rows.ts'
+import type { TransactionSpending } from './transaction-spending.ts'
+
+/** The most bytes that the moves of one database transaction write: some milliseconds. */
+const max_move_bytes = 1_000_000
+
+/** Compare-and-set of one transaction with its event, inside a database transaction; undefined when the revision has changed. */
+export function createMove(
+  connection: Connection,
+  events: Events,
+  spendings: TransactionSpending,
+  now: () => number,
+): (move: Move) => TransactionRow | undefined {
+  const { db } = connection
+  const reservations = createReservations(db)
+  const first = firstInLine(connection)
+  const writeAttempts = createAttempts(connection, now)
+
+  const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
+  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const setData = db.prepare<[number, string]>(`
+    INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data`)
+  const removeData = db.prepare<[number]>('DELETE FROM transaction_data WHERE transaction_key = ?')
+  const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE key = ?')
+  const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
+  // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
+  const update = db.prepare<[object]>(`
+    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
+      gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
+      status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
+      signature = $signature, speed = $speed, valid_until = $valid_until, intent = $intent, resign = $resign,
+      block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
+      reserved = $reserved,
+      reprice_at = $reprice_at, revision = $revision
+    WHERE key = $key`)
+
+  /**
+   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+   * wait for it, and may be thousands.
+   */
+  const tellWait = (row: TransactionRow): void => {
+    const { key, waiting_for, waits_told } = row
+    if (waiting_for === null || waits_told.includes(waiting_for) || first(row.relayer_key)?.key !== key) return
+    row.waits_told = [...waits_told, waiting_for]
+    setWaitsTold.run(JSON.stringify(row.waits_told), key)
+    events.ofWait(row)
+  }
+
+  return ({ key, revision, set, spending, ...attempts }: Move): TransactionRow | undefined => {
+    const row = byKey.get(key)
+    if (row?.revision !== revision) return undefined
+    if (spending && spendings.takeMore(row, spending)) return undefined
+    const before = read(row)
+    const { data, ...others } = set
+    const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
+    if (finished.has(after.status)) after.waiting_for = null
+    if (data !== undefined) {
+      after.data_bytes = bytesOf(data)
+      if (data === null) removeData.run(key)
+      else if (data !== dataOf.get(key)) setData.run(key, data)
+    }
+    after.reserved = reservedOf(after)
+    update.run(encode(after))
+    reservations.change({ chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
+    if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
+    writeAttempts(before, attempts)
+    if (after.status !== before.status) events.ofTransaction(after)
+    tellWait(after)
+    return after
+  }
+}
+
+/** Moves in group commits, which are split where they are large. */
+export function moves(connection: Connection, move: (move: Move) => TransactionRow | undefined): Pick<Store, 'move'> {
+  const { db } = connection
+  const bytesStored = db.prepare<[number], number>('SELECT data_bytes FROM transactions WHERE key = ?').pluck()
+
+  /** An event carries the data as hex, and so does a change of it. */
+  const weightOf = ({ key, set, attempt }: Move): number =>
+    2 * (bytesStored.get(key) ?? 0) + (set.data?.length ?? 0) + (attempt?.raw.length ?? 0)
+
+  const moveLot = groupCommit(connection, (lot: Move[]) => lot.map(move))
+
+  const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
+    const moved: (TransactionRow | undefined)[] = []
+    while (moved.length < moves.length) {
+      const lot: Move[] = []
+      let bytes = 0
+      while (moved.length + lot.length < moves.length && bytes < max_move_bytes) {
+        const next = moves[moved.length + lot.length] as Move
+        lot.push(next)
+        bytes += weightOf(next)
+      }
+      moved.push(...(await moveLot(lot)))
+    }
+    return moved
+  }
+
+  return { move: moveInLots }
+}
+
+const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+/** Setting a reason without a code clears the former code. */
+const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
+  status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }

@@ -1,0 +1,31 @@
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** The relayers that the sender has to look after. */
+export function relayersAtWork({ db }: Connection): Pick<Store, 'relayersAtWork'> {
+  // By the indexes of what is unfinished, named: left to itself SQLite takes for one of them the index of all there ever were.
+  const unfinished = [
+    `transactions INDEXED BY transactions_pending WHERE status = 'pending'`,
+    `transactions INDEXED BY transactions_flying WHERE status IN ('sent', 'submitted')`,
+    `transactions INDEXED BY transactions_mined WHERE status = 'mined'`,
+  ]
+  // Jumps from relayer to relayer in the index, so it costs the number of relayers at work and not of transactions.
+  const atWork = unfinished.map((rows) =>
+    db
+      .prepare<[], number>(`
+        WITH RECURSIVE at_work (relayer_key) AS (
+          SELECT min(relayer_key) FROM ${rows}
+          UNION ALL
+          SELECT (SELECT min(relayer_key) FROM ${rows} AND relayer_key > at_work.relayer_key)
+          FROM at_work WHERE at_work.relayer_key IS NOT NULL
+        )
+        SELECT relayer_key FROM at_work WHERE relayer_key IS NOT NULL`)
+      .pluck(),
+  )
+
+  const watched = db.prepare<[], number>('SELECT relayer_key FROM watches').pluck()
+
+  return {
+    relayersAtWork: async () => [...new Set([...atWork, watched].flatMap((select) => select.all()))],
+  }
+}

@@ -1,0 +1,52 @@
+import type { OverLimit, Spend } from '../sending-rows.ts'
+import type { Connection } from './connection.ts'
+import { createSpending } from './spending.ts'
+import type { Row } from './transaction-rows.ts'
+
+type Spender = Pick<Row, 'key' | 'chain_id' | 'from'>
+
+export type TransactionSpending = ReturnType<typeof transactionSpending>
+
+/** The amounts that daily limits count for a transaction. Must be called inside a database transaction. */
+export function transactionSpending({ db }: Pick<Connection, 'db'>, now: () => number) {
+  const spending = createSpending({ db }, now)
+  const spentOf = db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
+  const setSpent = db.prepare<[string | null, number]>('UPDATE transactions SET spent = ? WHERE key = ?')
+
+  return {
+    /** Counts the amounts beyond those that are already counted for it. */
+    takeMore({ key, chain_id, from }: Spender, spends: Spend[]): OverLimit | undefined {
+      const taken = spending.take({ chain_id, address: from }, spends, spentOf.get(key))
+      if ('outcome' in taken) return taken
+      setSpent.run(taken.spent, key)
+      return undefined
+    },
+    /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
+    takeAgain({ key, chain_id, from }: Spender, spends: Spend[], isSigned: boolean): OverLimit | undefined {
+      const taken = spending.take({ chain_id, address: from }, spends)
+      if ('outcome' in taken) return taken
+      const before = spentOf.get(key)
+      setSpent.run(bothSpent(isSigned ? withoutFees(before) : before, taken.spent), key)
+      return undefined
+    },
+    giveBack({ key, chain_id, from }: Spender): void {
+      const spent = spentOf.get(key)
+      if (spent == null) return
+      spending.giveBack({ chain_id, address: from }, spent)
+      setSpent.run(null, key)
+    },
+  }
+}
+
+const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
+  more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
+
+/**
+ * What a transaction is counted with from when it gets another nonce on: the fee of what was signed at the former nonce stays counted
+ * for the account, and its next signature counts anew.
+ */
+function withoutFees(spent: string | null | undefined): string | null {
+  const counted: { asset: string }[] = spent == null ? [] : JSON.parse(spent)
+  const others = counted.filter(({ asset }) => asset !== 'fee')
+  return others.length === 0 ? null : JSON.stringify(others)
+}
