@@ -3,7 +3,8 @@ import { type Config, keyBytes, readConfig, readSecretFiles } from '../config.ts
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../secrets/master-key.ts'
 import { createVault, type Vault } from '../secrets/vault.ts'
 import type { RightsFault } from '../store/rows.ts'
-import { type Connection, connect, StoreError } from '../store/sqlite/connection.ts'
+import { type Connection, connect } from '../store/sqlite/connection.ts'
+import { StoreError } from '../store/sqlite/open-database.ts'
 import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
 import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 

@@ -1,23 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
+import { migrate, migrationsText } from './migrations.ts'
+import { openDatabase } from './open-database.ts'
 import { createRights, type Rights } from './rights.ts'
-
-const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
-const busy_timeout_ms = 5_000
 
 export interface ConnectionWorld {
   observer?: Observer
   /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
 }
-
-/** The database file cannot be used. The message tells the operator why. */
-export class StoreError extends Error {}
 
 export interface Connection {
   /**
@@ -54,14 +48,7 @@ export interface Connection {
  */
 export function connect(file: string, world: ConnectionWorld = {}, alone = false): Connection {
   const { observer = {}, broken = () => {} } = world
-  const db = open(file, alone)
-  // better-sqlite3 defaults to NORMAL in WAL mode; with NORMAL a power failure can lose acknowledged commits.
-  db.pragma('synchronous = FULL')
-  db.pragma('foreign_keys = ON')
-  assertPragma(db, 'journal_mode', 'wal')
-  assertPragma(db, 'synchronous', 2)
-  assertPragma(db, 'foreign_keys', 1)
-
+  const db = openDatabase(file, alone)
   // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
   const immediately = db.transaction((work: () => unknown) => work())
   migrate(db, (work) => immediately.immediate(work))
@@ -168,19 +155,6 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   }
 }
 
-function open(file: string, alone: boolean): Database.Database {
-  try {
-    const db = new Database(file, { timeout: busy_timeout_ms })
-    // Every process that has a WAL file open, even idle, holds a lock that conflicts with this one.
-    if (alone) db.pragma('locking_mode = EXCLUSIVE')
-    db.pragma('journal_mode = WAL')
-    if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
-    return db
-  } catch (error) {
-    throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
-  }
-}
-
 type Write = Connection['write']
 
 const timed =
@@ -202,33 +176,3 @@ const untrustworthy = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
 const diskFull = () =>
   new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }])
-
-function assertPragma(db: Database.Database, name: string, wanted: string | number) {
-  const value = db.pragma(name, { simple: true })
-  if (value !== wanted) throw new Error(`The database does not accept ${name} = ${wanted} (it reports ${value})`)
-}
-
-const migrationFiles = () =>
-  readdirSync(migrationsFolder)
-    .filter((name) => /^\d{4}\.sql$/.test(name))
-    .sort()
-
-const migrationsText = () =>
-  migrationFiles()
-    .map((file) => readFileSync(join(migrationsFolder, file), 'utf8'))
-    .join('\n')
-
-function migrate(db: Database.Database, write: (work: () => void) => void) {
-  const files = migrationFiles()
-  const newest = files.length
-  write(() => {
-    const version = db.pragma('user_version', { simple: true }) as number
-    if (version > newest) {
-      throw new StoreError(
-        `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,
-      )
-    }
-    for (const file of files.slice(version)) db.exec(readFileSync(join(migrationsFolder, file), 'utf8'))
-    db.pragma(`user_version = ${newest}`)
-  })
-}

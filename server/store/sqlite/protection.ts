@@ -1,7 +1,8 @@
 import type { RightsFault, RightsProof } from '../rows.ts'
-import { type Connection, StoreError } from './connection.ts'
-import { ForeignSchema } from './rights.ts'
+import type { Connection } from './connection.ts'
+import { StoreError } from './open-database.ts'
 import { sealAll } from './rights-scan.ts'
+import { ForeignSchema } from './rights-schema.ts'
 import { rightsSeal } from './rights-seal.ts'
 import { rightsTables } from './rights-tables.ts'
 

@@ -1,7 +1,9 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
-import { type RightsState, scanNow, scanRights } from './rights-scan.ts'
+import { createLook, type RightsChange } from './rights-look.ts'
+import { createReports } from './rights-reports.ts'
+import { schemaCheck } from './rights-schema.ts'
 import { type RightsSeal, rightsSeal, toggle } from './rights-seal.ts'
 import { type RightsTable, rightsTables, rightsTriggers, type SealedRow, sealedColumns } from './rights-tables.ts'
 
@@ -28,22 +30,6 @@ export interface Rights {
   close(): void
 }
 
-/** The database has triggers or views that are not the service's. */
-export class ForeignSchema extends Error {}
-
-/** A protected row that the database transaction under way changes. `version`: before it; 0: none. */
-interface Change {
-  table: RightsTable
-  key: number
-  version: number
-}
-
-/** A look that took so many milliseconds is followed by a pause 50 times as long, and of 1 s at least. */
-const least_pause_ms = 1_000
-const pause_factor = 50
-/** After so many others a fault is reported again. */
-const max_reported = 1_000
-
 /** `version`: moves when another connection has committed. `migrations`: their text, which has the service's own triggers. */
 export function createRights(
   db: Database.Database,
@@ -52,88 +38,22 @@ export function createRights(
   migrations: () => string,
 ): Rights {
   let sealing: RightsSeal | undefined
-  let state: RightsState | undefined
   let statements: Statements | undefined
-  const changes = new Map<string, Change>()
-  /** What the database transaction under way seals, and what was sealed while a look is under way; version 0: deleted. */
-  let sealed: Change[] = []
-  let sinceLook: Change[] | undefined
-  let lookedAt: number | undefined
-  let nextLook_at = 0
-  let timer: NodeJS.Timeout | undefined
-  let reader: Database.Database | undefined
-  let checkedSchema: number | undefined
+  const changes = new Map<string, RightsChange>()
+  /** What the database transaction under way seals; version 0: deleted. */
+  let sealed: RightsChange[] = []
   const tell = createReports()
-
-  /** What triggers of others change in the service's own statements would be sealed as its own. */
-  function checkSchema(statements: Statements): void {
-    const current = statements.schemaVersion.get()
-    if (current === checkedSchema) return
-    const own = migrations()
-    const foreign = statements.schema.all().filter(({ sql }) => !own.includes(sql))
-    if (foreign.length > 0) {
-      const names = foreign.map(({ name }) => name).join(', ')
-      throw new ForeignSchema(`The database has triggers or views that are not the service's: ${names}`)
-    }
-    checkedSchema = current
-  }
-
-  function apply(known: RightsState, done: Change[]): void {
-    for (const { table, key, version } of done) {
-      const { versions } = known.tables[table]
-      if (version > 0) versions.set(key, version)
-      else versions.delete(key)
-    }
-  }
-
-  /** Looks at all rows when another connection has committed: at once where there are few, else in steps beside other work. */
-  function lookAgain(seal: RightsSeal): void {
-    if (sinceLook || timer || version() === lookedAt) return
-    const wait_ms = nextLook_at - performance.now()
-    if (wait_ms > 0) {
-      timer = setTimeout(() => {
-        timer = undefined
-        lookAgain(seal)
-      }, wait_ms).unref()
-      return
-    }
-    const started_at = performance.now()
-    lookedAt = version()
-    sinceLook = []
-    reader ??= new Database(file, { readonly: true })
-    reader.exec('BEGIN')
-    const steps = scanRights(reader, seal, state)
-    const end = () => {
-      reader?.exec('COMMIT')
-      sinceLook = undefined
-      nextLook_at = performance.now() + Math.max(least_pause_ms, pause_factor * (performance.now() - started_at))
-    }
-    const advance = () => {
-      if (!reader?.open) return
-      try {
-        const step = steps.next()
-        if (!step.done) return void setImmediate(advance)
-        apply(step.value, sinceLook ?? [])
-        state = step.value
-        end()
-        tell(step.value.faults)
-      } catch (error) {
-        end()
-        lookedAt = undefined
-        tell([{ table: 'all', id: null, reason: `the look at all rows failed: ${(error as Error).message}` }])
-      }
-    }
-    advance()
-  }
+  const look = createLook(db, file, version, tell)
+  const checkSchema = schemaCheck(db, migrations)
 
   function isTrusted(table: RightsTable, row: Row): boolean {
     if (!sealing) return true
-    lookAgain(sealing)
+    look.again(sealing)
     return judge(sealing, table, row)
   }
 
   function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
-    const known = state?.tables[table]
+    const known = look.of(table)
     if (known === undefined || known.counted === 'neither') {
       tell([{ table, id: null, reason: 'rows are missing or rolled back' }])
       return false
@@ -155,7 +75,7 @@ export function createRights(
     else if (kind === 'update') throw distrusted()
     else {
       // A row that somebody added was never counted.
-      const isCounted = seal.isGenuine(table, row) || state?.tables[table].counted !== 'genuine'
+      const isCounted = seal.isGenuine(table, row) || look.of(table)?.counted !== 'genuine'
       changes.set(name, isCounted ? known : { ...known, version: 0 })
     }
   }
@@ -166,7 +86,7 @@ export function createRights(
       sealing = seal
       tell.to(report)
       statements = prepare(db)
-      checkSchema(statements)
+      checkSchema()
       const call = (
         table: RightsTable,
         kind: string,
@@ -181,9 +101,7 @@ export function createRights(
       }
       db.function('rights_change', call as (...values: unknown[]) => null)
       db.exec(rightsTriggers())
-      lookedAt = version()
-      state = scanNow(db, seal, undefined)
-      tell(state.faults)
+      look.first(seal)
     },
     isTrusted,
     require(table, row, id = row.id) {
@@ -193,7 +111,7 @@ export function createRights(
     },
     seal() {
       if (!sealing || !statements || changes.size === 0) return
-      checkSchema(statements)
+      checkSchema()
       const manifest = sealing.openManifest(statements.manifest.get())
       if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
       for (const { table, key, version } of changes.values()) {
@@ -213,25 +131,17 @@ export function createRights(
     },
     ended(committed) {
       if (changes.size === 0) return
-      if (committed && sinceLook) sinceLook.push(...sealed)
-      else if (committed && state) apply(state, sealed)
+      if (committed) look.follow(sealed)
       changes.clear()
       sealed = []
     },
-    close() {
-      clearTimeout(timer)
-      reader?.close()
-    },
+    close: look.close,
   }
 }
 
 type Statements = ReturnType<typeof prepare>
 
 const prepare = (db: Database.Database) => ({
-  schema: db.prepare<[], { name: string; sql: string }>(
-    "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('trigger', 'view')",
-  ),
-  schemaVersion: db.prepare<[], number>('PRAGMA schema_version').pluck(),
   manifest: db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck(),
   setManifest: db.prepare<[Uint8Array]>('UPDATE rights_manifest SET sealed = ?'),
   rows: byTable((table) =>
@@ -253,23 +163,3 @@ const distrusted = () =>
       message: 'Rows of the database were changed by another program than this service; its log names them',
     },
   ])
-
-/** Tells each fault once. */
-function createReports() {
-  const reported = new Set<string>()
-  let report: (fault: RightsFault) => void = () => {}
-  const tell = (faults: RightsFault[]) => {
-    for (const fault of faults) {
-      const name = JSON.stringify(fault)
-      if (reported.has(name)) continue
-      if (reported.size >= max_reported) reported.clear()
-      reported.add(name)
-      report(fault)
-    }
-  }
-  return Object.assign(tell, {
-    to(its: typeof report) {
-      report = its
-    },
-  })
-}

@@ -29,7 +29,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const byId = db.prepare<[string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_key = ?`,
   )
-  const isSigned = db.prepare<[number]>('SELECT 1 FROM attempts WHERE transaction_key = ? LIMIT 1')
+  const isSigned = db.prepare<[number]>('SELECT 1 FROM attempts WHERE transaction_key = ?')
 
   return {
     ...attempts(connection),

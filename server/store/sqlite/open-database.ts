@@ -1,0 +1,36 @@
+import Database from 'better-sqlite3'
+
+const busy_timeout_ms = 5_000
+
+/** The database file cannot be used. The message tells the operator why. */
+export class StoreError extends Error {}
+
+/** Opens the file in WAL mode, with every commit on the disk before it is acknowledged. `alone`: see `connect`. */
+export function openDatabase(file: string, alone: boolean): Database.Database {
+  const db = openFile(file, alone)
+  // better-sqlite3 defaults to NORMAL in WAL mode; with NORMAL a power failure can lose acknowledged commits.
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  assertPragma(db, 'journal_mode', 'wal')
+  assertPragma(db, 'synchronous', 2)
+  assertPragma(db, 'foreign_keys', 1)
+  return db
+}
+
+function openFile(file: string, alone: boolean): Database.Database {
+  try {
+    const db = new Database(file, { timeout: busy_timeout_ms })
+    // Every process that has a WAL file open, even idle, holds a lock that conflicts with this one.
+    if (alone) db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('journal_mode = WAL')
+    if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
+    return db
+  } catch (error) {
+    throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
+  }
+}
+
+function assertPragma(db: Database.Database, name: string, wanted: string | number) {
+  const value = db.pragma(name, { simple: true })
+  if (value !== wanted) throw new Error(`The database does not accept ${name} = ${wanted} (it reports ${value})`)
+}

@@ -1,0 +1,26 @@
+import type { RightsFault } from '../rows.ts'
+
+/** After so many others a fault is reported again. */
+const max_reported = 1_000
+
+export type RightsReports = ReturnType<typeof createReports>
+
+/** Tells each fault once. */
+export function createReports() {
+  const reported = new Set<string>()
+  let report: (fault: RightsFault) => void = () => {}
+  const tell = (faults: RightsFault[]) => {
+    for (const fault of faults) {
+      const name = JSON.stringify(fault)
+      if (reported.has(name)) continue
+      if (reported.size >= max_reported) reported.clear()
+      reported.add(name)
+      report(fault)
+    }
+  }
+  return Object.assign(tell, {
+    to(its: typeof report) {
+      report = its
+    },
+  })
+}

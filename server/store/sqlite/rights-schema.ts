@@ -1,0 +1,28 @@
+import type Database from 'better-sqlite3'
+
+/** The database has triggers or views that are not the service's. */
+export class ForeignSchema extends Error {}
+
+/**
+ * Checks that the database has the service's own triggers and views only, whenever its schema has changed. `migrations`: their text,
+ * which has the service's own ones. What triggers of others change in the service's own statements would be sealed as its own.
+ */
+export function schemaCheck(db: Database.Database, migrations: () => string): () => void {
+  const schema = db.prepare<[], { name: string; sql: string }>(
+    "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('trigger', 'view')",
+  )
+  const schemaVersion = db.prepare<[], number>('PRAGMA schema_version').pluck()
+  let checkedSchema: number | undefined
+
+  return () => {
+    const current = schemaVersion.get()
+    if (current === checkedSchema) return
+    const own = migrations()
+    const foreign = schema.all().filter(({ sql }) => !own.includes(sql))
+    if (foreign.length > 0) {
+      const names = foreign.map(({ name }) => name).join(', ')
+      throw new ForeignSchema(`The database has triggers or views that are not the service's: ${names}`)
+    }
+    checkedSchema = current
+  }
+}
