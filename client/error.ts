@@ -4,8 +4,8 @@ export interface Detail {
 }
 
 /**
- * A failure that the service, or a proxy in front of it, answered. Branch on `code`; `message` and `details` are for people: they
- * say what is wrong and where.
+ * A failure that the service, or a proxy in front of it, answered. Branch on `code`. `message` is for people: it says what is wrong,
+ * as the first of `details` does where there are any. JSON.stringify shows all members.
  */
 export class RelayerError extends Error {
   readonly status: number
@@ -14,20 +14,24 @@ export class RelayerError extends Error {
   readonly details: Detail[]
   /** The Retry-After header in seconds; undefined without one. */
   readonly retryAfter: number | undefined
+  /** The X-Request-Id header, which the service's log shows too; undefined without one. */
+  readonly request_id: string | undefined
 
   constructor(
     status: number,
     code: string | undefined,
     message: string,
     details: Detail[],
-    retryAfter: number | undefined,
+    retryAfter?: number,
+    request_id?: string,
   ) {
-    super(message)
+    super(whatIsWrong(message, details))
     this.name = 'RelayerError'
     this.status = status
     this.code = code
     this.details = details
     this.retryAfter = retryAfter
+    this.request_id = request_id
   }
 
   /** `body`: the parsed body of the failure. A body that is not the contract's, such as a proxy's page, is ignored. */
@@ -35,8 +39,25 @@ export class RelayerError extends Error {
     const { code, message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
     const word = typeof code === 'string' ? code : undefined
-    return new RelayerError(response.status, word, text, Array.isArray(details) ? details : [], retryAfter_s(response))
+    const request_id = response.headers.get('X-Request-Id') ?? undefined
+    const told = Array.isArray(details) ? details.filter(isDetail) : []
+    return new RelayerError(response.status, word, text, told, retryAfter_s(response), request_id)
   }
+
+  toJSON() {
+    const { name, status, code, message, details, retryAfter, request_id } = this
+    return { name, status, code, message, details, retryAfter, request_id }
+  }
+}
+
+const isDetail = (detail: Partial<Detail> | null): detail is Detail =>
+  typeof detail?.path === 'string' && typeof detail.message === 'string'
+
+/** `body/value: must be a whole number`; the service's own message where there are no details. */
+function whatIsWrong(message: string, [first, ...others]: Detail[]): string {
+  if (!first) return message
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+  return `${first.path.replace(/^\//, '')}: ${first.message}${more}`
 }
 
 /** The seconds of a Retry-After header, which is a number or a date (RFC 9110, section 10.2.3). */

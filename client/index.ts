@@ -1,9 +1,10 @@
 import createClient from 'openapi-fetch'
-import type { paths } from '../generated/openapi.ts'
+import type { paths } from '../generated/client.ts'
 import { RelayerError } from './error.ts'
+import { toJson } from './json.ts'
 import { obeyRetryAfter } from './retry.ts'
 
-export type * from '../generated/openapi.ts'
+export type * from '../generated/client.ts'
 export { type Detail, RelayerError } from './error.ts'
 
 export interface RelayerClientOptions {
@@ -75,6 +76,10 @@ type ListPath = {
   [P in PathOf<'get'>]: Answer<P, 'get'> extends { data: { id: string }[] } ? P : never
 }[PathOf<'get'>]
 
+/** The service accepts these paths with and without the last slash. */
+type WithoutSlash<P> = P extends `${infer Start}/` ? Start : P
+type Listed<P> = P extends ListPath ? P : `${P & string}/` & ListPath
+
 type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never
 
 type Call<M extends Method> = <P extends PathOf<M>>(path: P, ...input: Arguments<Input<P, M>>) => Promise<Answer<P, M>>
@@ -93,7 +98,10 @@ export interface RelayerClient {
    * All items of a list, page by page. An item that moves to a later page during the iteration is returned once. An item that moves
    * to an earlier page, because others were deleted, may be skipped.
    */
-  all<P extends ListPath>(path: P, ...input: Arguments<Input<P, 'get'>>): AsyncGenerator<Item<P>, void, undefined>
+  all<P extends ListPath | WithoutSlash<ListPath>>(
+    path: P,
+    ...input: Arguments<Input<Listed<P>, 'get'>>
+  ): AsyncGenerator<Item<Listed<P>>, void, undefined>
 }
 
 const default_per_page = 100
@@ -104,6 +112,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
     baseUrl,
     headers: { Authorization: `Bearer ${token}` },
     fetch: obeyRetryAfter(fetch ?? globalThis.fetch, maxRetries),
+    bodySerializer: toJson,
     // A redirect would send the token, or a mutation, to another server.
     redirect: 'error',
   })

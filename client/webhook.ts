@@ -1,6 +1,6 @@
-import type { Event } from '../generated/openapi.ts'
+import type { Event } from '../generated/client.ts'
 
-export type { Event } from '../generated/openapi.ts'
+export type { Event } from '../generated/client.ts'
 
 /** The reason why a delivery is not authentic. */
 export class WebhookError extends Error {

@@ -1327,8 +1327,8 @@ export interface components {
         SendTransactionRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
             to?: components["schemas"]["AddressInputOrNull"];
-            /** @description The amount to send. */
-            value: components["schemas"]["AmountInput"];
+            /** @description The amount to send. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
             data?: components["schemas"]["CallDataInputOrNull"];
             /** @description The gas limit. If absent, the node estimates it. */
             gas_limit?: number | null;

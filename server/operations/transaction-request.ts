@@ -25,7 +25,7 @@ export function readTransactionRequest(body: SendTransactionRequest) {
     to,
     data,
     ...prices,
-    value: readAmount(body.value, '/body/value'),
+    value: readAmount(body.value ?? '0', '/body/value'),
     gas_limit: body.gas_limit ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),

@@ -12,10 +12,11 @@ const types = join('node_modules', '@types')
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 const manifest = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 
+const snippets = (file: string) =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join('\n')
+
 /** What the README shows, as one program. */
-const example = [...readFileSync(join(root, 'client', 'README.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs)]
-  .map(([, code]) => code)
-  .join('\n')
+const example = snippets('client/README.md')
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
 const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)
@@ -59,6 +60,12 @@ test('installed in an empty project, it does what its README shows', async () =>
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
 })
 
+test('CommonJS code can require it', async () => {
+  const program = "console.log(typeof require('evm-relayer-client').createRelayerClient)"
+  writeFileSync(join(project, 'required.cjs'), program)
+  expect(await run(process.execPath, ['required.cjs'], project)).toBe('function\n')
+})
+
 test.each([
   { moduleResolution: 'nodenext', module: 'nodenext', lib: ['es2022'], types: ['node'] },
   { moduleResolution: 'bundler', module: 'esnext', lib: ['es2022', 'dom', 'dom.asynciterable'], types: [] },
@@ -74,7 +81,11 @@ data.hash
 `
   const compilerOptions = { ...world, strict: true, target: 'es2022', noEmit: true, typeRoots: [join(root, types)] }
   writeFileSync(join(project, `${name}.ts`), example + mistakes)
-  writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }))
+  writeFileSync(
+    join(project, 'start.ts'),
+    `declare const process: { env: Record<string, string | undefined> }\n${snippets('README.md')}`,
+  )
+  writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`, 'start.ts'] }))
   await run(bin('tsc'), ['--project', `${name}.json`], project)
 })
 

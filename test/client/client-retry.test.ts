@@ -121,5 +121,5 @@ test('whoever waits as long as the service says is let through', async () => {
   for (let count = 0; count < 5; count += 1) await client.post(signPath, hello)
   expect(refusals).toBe(3)
   const impatient = await rejectionOf(clientOf(service, fetch, 0).post(signPath, hello))
-  expect(impatient).toMatchObject({ status: 429, message: 'Too Many Requests', retryAfter: 1 })
+  expect(impatient).toMatchObject({ status: 429, code: 'rate_limited', retryAfter: 1 })
 })

@@ -4,6 +4,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { insertTransactions, transactionId } from '../support/transactions.ts'
 
 const signPath = '/api/v1/relayers/{relayer_id}/sign'
+const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const transactionsPath = '/api/v1/relayers/{relayer_id}/transactions/'
 const demo = { path: { relayer_id: 'demo' } }
 const hello = { ...demo, body: { message: 'Hello' } }
@@ -30,17 +32,30 @@ async function rejection(call: Promise<unknown>): Promise<RelayerError> {
   return error as RelayerError
 }
 
-test('a failure carries its status, message and details', async () => {
+test('a failure says what is wrong, and carries all that the service says', async () => {
   const { client } = await startTestService()
   const error = await rejection(client.post(signPath, { ...demo, body: { message: 1 as never } }))
   expect(error).toMatchObject({
     name: 'RelayerError',
     status: 400,
     code: 'invalid_request',
-    message: 'Bad Request',
+    message: 'body/message: must be string',
     retryAfter: undefined,
+    request_id: expect.stringMatching(/^[\w-]{36}$/),
   })
   expect(error.details).toEqual([{ path: '/body/message', message: 'must be string' }])
+  expect(JSON.parse(JSON.stringify({ error }))).toEqual({
+    error: {
+      name: 'RelayerError',
+      status: 400,
+      code: 'invalid_request',
+      message: error.message,
+      details: error.details,
+      request_id: error.request_id,
+    },
+  })
+  const both = await rejection(client.post(signPath, { ...demo, body: { message: 1, more: 2 } as never }))
+  expect(both.message).toMatch(/^body.*: .+ \(and 1 more\)$/)
   const missing = await rejection(client.post(signPath, { ...hello, path: { relayer_id: 'no-such' } }))
   expect([missing.status, missing.message, missing.details]).toEqual([404, 'Not found', []])
 })
@@ -59,6 +74,7 @@ test('a failure that is not the service’s own still has a status and a message
     [json(500, 'text'), 'HTTP 500'],
     [json(500, null), 'HTTP 500'],
     [json(500, { message: 7, details: 'none' }), 'HTTP 500'],
+    [json(500, { details: [null, 'none', { path: 7 }, {}] }), 'HTTP 500'],
   ]
   for (const [response, message] of answers) {
     const client = createRelayerClient({ baseUrl, token, fetch: async () => response })
@@ -91,6 +107,28 @@ test('the fetch that is passed in is the one that is used, with the token, and f
   expect(await requests[1]?.json()).toEqual({ message: 'Hello' })
 })
 
+test('an amount may be a bigint; a number that has lost digits is refused before it is sent', async () => {
+  const bodies: string[] = []
+  const fetch: Fetch = async (request) => {
+    bodies.push(await request.text())
+    expect(request.headers.get('Content-Type')).toBe('application/json')
+    return healthy()
+  }
+  const client = createRelayerClient({ baseUrl, token, fetch })
+  const send = (value: string | number | bigint) => client.post(sendPath, { ...demo, body: { to, value } })
+  for (const value of [10n ** 24n, 7, '007']) await send(value)
+  expect(bodies.map((body) => JSON.parse(body).value)).toEqual([`1${'0'.repeat(24)}`, 7, '007'])
+  await expect(send(2 ** 53)).rejects.toThrow('value: 9007199254740992 is above Number.MAX_SAFE_INTEGER')
+  expect(bodies).toHaveLength(3)
+})
+
+test('a transaction without a value sends nothing but its call', async () => {
+  const { client } = await startTestService()
+  const dryRun = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
+  const { data } = await client.post(dryRun, { ...demo, body: { to } })
+  expect(data.refusals.map(({ status }) => status)).toEqual([503])
+})
+
 test('iteration gives every item of a list once, in order, and asks for no page too many', async () => {
   const service = await startTestService()
   insertTransactions(`${service.data_dir}/relayer.sqlite`, 'demo', 250)
@@ -108,6 +146,9 @@ test('iteration gives every item of a list once, in order, and asks for no page 
   const all = Array.from({ length: 250 }, (_, index) => transactionId('demo', 250 - index))
   expect(await walk()).toEqual(all)
   expect(urls).toHaveLength(3)
+  const slashless = client.all('/api/v1/relayers/{relayer_id}/transactions', demo)
+  expect((await Array.fromAsync(slashless)).map(({ id }) => id)).toEqual(all)
+  urls.length = 0
   expect(await walk({ per_page: 50 })).toEqual(all)
   expect(urls).toHaveLength(5)
   expect(await walk({ per_page: 5_000 })).toEqual(all)

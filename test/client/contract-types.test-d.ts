@@ -82,6 +82,12 @@ export async function calls(client: RelayerClient) {
   await client.patch('/api/v1/notifications/{notification_id}', { path: { notification_id: 'a' }, body: {} })
   await client.post('/api/v1/signers', { body: { type: 'generated' } })
   for await (const { status } of client.all('/api/v1/relayers/{relayer_id}/transactions/', { path })) bits[0] = status
+  for await (const { status } of client.all('/api/v1/relayers/{relayer_id}/transactions', { path })) bits[0] = status
+  const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+  const sent = await client.post(sendPath, { path, body: { to: `${bits[0]}`, value: 10n ** 18n } })
+  await client.post(sendPath, { path, body: { to: sent.data.from } })
+  const hex: (`0x${string}` | null)[] = [signed.data.sig, signed.data.r, sent.data.hash, sent.data.from, sent.data.data]
+  hex.push(sent.data.to)
 
   // @ts-expect-error an unknown path
   await client.get('/api/v1/nothing')
@@ -117,6 +123,14 @@ export async function calls(client: RelayerClient) {
   await client.get('/api/v1/notifications', { params: {} })
   // @ts-expect-error a body where the contract has none
   await client.get('/api/v1/notifications', { body: {} })
+  // @ts-expect-error an amount is no object
+  await client.post(sendPath, { path, body: { value: {} } })
+  // @ts-expect-error a gas limit is a number
+  await client.post(sendPath, { path, body: { gas_limit: 21_000n } })
+  // @ts-expect-error an id is not hex
+  hex.push(sent.data.id)
+  // @ts-expect-error a path of no list, with a slash or without
+  client.all('/api/v1/relayers/{relayer_id}')
   // @ts-expect-error what is no list has no pages
   client.all('/api/v1/health')
   // @ts-expect-error the answer has no such field

@@ -1,6 +1,7 @@
 import { toQuantity } from 'ethers'
 import { expect, test } from 'vitest'
-import { RelayerError, type SendTransactionRequest, type Transaction } from '../../client/index.ts'
+import { RelayerError, type SendTransactionRequest } from '../../client/index.ts'
+import type { Transaction } from '../../generated/openapi.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startTestService } from '../support/service.ts'
 

@@ -1,5 +1,4 @@
-import type { RelayerClient } from '../../client/index.ts'
-import type { CreateRelayerRequest, CreateSignerRequest, Relayer, Signer } from '../../generated/openapi.ts'
+import type { CreateRelayerRequest, CreateSignerRequest, Relayer, RelayerClient, Signer } from '../../client/index.ts'
 
 /** The key that the authors of EIP-712 sign with: keccak256("cow"). */
 export const cow = '0xc85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4'
