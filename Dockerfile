@@ -6,6 +6,7 @@ WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY openapi.yaml redocly.yaml ./
+COPY client/samples client/samples
 RUN npm run docs
 
 # The full image has compilers: where secp256k1 brings no binary (arm64), its install script makes one.

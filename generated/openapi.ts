@@ -3277,7 +3277,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The sequence number of the last event that the client received. */
+                /**
+                 * @description The sequence number of the last event that the client received.
+                 * @example 0
+                 */
                 "Last-Event-ID"?: string;
             };
             path: {

@@ -1,0 +1,98 @@
+/** An OpenAPI document or a part of it, as far as samples need it. References point into the same document. */
+export interface Document {
+  paths?: Record<string, PathItem>
+  [member: string]: unknown
+}
+
+type PathItem = { parameters?: Parameter[] } & Partial<Record<Method, Operation>>
+
+export interface Operation {
+  operationId?: string
+  parameters?: Parameter[]
+  requestBody?: { required?: boolean; content?: Record<string, Media> }
+  responses?: Record<string, { content?: Record<string, Media> }>
+  security?: unknown[]
+  'x-codeSamples'?: Sample[]
+}
+
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  example?: unknown
+}
+
+interface Media {
+  schema?: { properties?: Record<string, unknown>; $ref?: string }
+  examples?: Record<string, { value?: unknown }>
+}
+
+export interface Sample {
+  lang: string
+  label: string
+  source: string
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+export type Method = (typeof methods)[number]
+
+/** One call of an operation, with the values of its examples. */
+export interface ExampleCall {
+  method: Method
+  /** As in the contract, with `{parameters}`. */
+  path: string
+  parameters: Record<Parameter['in'], Record<string, string>>
+  body?: unknown
+  needs_token: boolean
+  answer: 'data' | 'json' | 'events' | 'empty'
+}
+
+/** Every operation with its call. Throws when an operation lacks an example that its call needs. */
+export function exampleCalls(document: Document): { operation: Operation; call: ExampleCall }[] {
+  const resolve = <T>(part: T): T => {
+    const reference = (part as { $ref?: string } | undefined)?.$ref
+    if (reference === undefined) return part
+    const names = reference.replace('#/', '').split('/')
+    return resolve(names.reduce((at, name) => (at as Record<string, unknown>)[name], document as unknown) as T)
+  }
+
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method]
+      if (!operation) return []
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(resolve)
+      const call: ExampleCall = {
+        method,
+        path,
+        parameters: { path: {}, query: {}, header: {} },
+        needs_token: operation.security?.length !== 0,
+        answer: answerOf(operation, resolve),
+      }
+      for (const { name, in: place, required, example } of parameters) {
+        if (example !== undefined) call.parameters[place][name] = String(example)
+        else if (required) throw new Error(`${operation.operationId}: parameter ${name} needs an example`)
+      }
+      const body = bodyOf(operation, resolve)
+      return [{ operation, call: body === undefined ? call : { ...call, body } }]
+    }),
+  )
+}
+
+/** The first example of the body. An optional body is left out. */
+function bodyOf({ operationId, requestBody }: Operation, resolve: <T>(part: T) => T): unknown {
+  const body = resolve(requestBody)
+  if (!body?.required) return undefined
+  const [example] = Object.values(body.content?.['application/json']?.examples ?? {})
+  const value = resolve(example)?.value
+  if (value === undefined) throw new Error(`${operationId}: the body needs an example`)
+  return value
+}
+
+function answerOf({ responses = {} }: Operation, resolve: <T>(part: T) => T): ExampleCall['answer'] {
+  const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? []
+  const content = resolve(success)?.content ?? {}
+  if ('text/event-stream' in content) return 'events'
+  const json = content['application/json']
+  if (!json) return 'empty'
+  return 'data' in (resolve(json.schema)?.properties ?? {}) ? 'data' : 'json'
+}

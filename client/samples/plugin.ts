@@ -1,0 +1,24 @@
+import { curlSample } from './curl.ts'
+import { type Document, exampleCalls } from './operation.ts'
+import { typescriptSample } from './typescript.ts'
+
+/** Where a first start listens. */
+const base_url = 'http://127.0.0.1:8080'
+
+/** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples. */
+export default function samplesPlugin() {
+  return { id: 'samples', decorators: { oas3: { 'code-samples': addSamples } } }
+}
+
+const addSamples = () => ({
+  Root: {
+    leave(document: Document) {
+      for (const { operation, call } of exampleCalls(document)) {
+        operation['x-codeSamples'] = [
+          { lang: 'Shell', label: 'curl', source: curlSample(base_url, call) },
+          { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(base_url, call) },
+        ]
+      }
+    },
+  },
+})

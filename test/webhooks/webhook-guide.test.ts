@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { signWebhook, verifyWebhook } from '../../client/webhook.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const { tags } = JSON.parse(readFileSync(join(root, 'generated', 'openapi.json'), 'utf8')) as {
+  tags: { name: string; description: string }[]
+}
+const guide = tags.find(({ name }) => name === 'Notifications')?.description ?? ''
+const block = (language: string) => new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? ''
+const signing_key = /whsec_[\w+/=]+/.exec(guide)?.[0] ?? ''
+
+test('the delivery in the webhook guide is authentic', async () => {
+  const body = JSON.stringify(JSON.parse(block('json')))
+  const headers = Object.fromEntries(
+    block('http')
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(': ') as [string, string]),
+  )
+  const now = Number(headers['webhook-timestamp']) * 1_000
+  const event = await verifyWebhook(signing_key, headers, body, { now })
+  expect(event.event).toBe('transaction_update')
+  const signed = await signWebhook(signing_key, event.id, body)
+  expect(headers['X-Signature']).toBe(signed['x-signature'])
+})
+
+test('the receiver in the webhook guide accepts a delivery and refuses a forged one', async () => {
+  const port = await startReceiver()
+  const { client } = await startTestService()
+  const url = `http://127.0.0.1:${port}/relayer`
+  const body = { id: 'guide', url, signing_key }
+  await client.post('/api/v1/notifications', { body })
+
+  const { data } = await client.post('/api/v1/notifications/{notification_id}/test', {
+    path: { notification_id: 'guide' },
+  })
+  expect(data).toMatchObject({ status: 204, error: null })
+
+  const forged = {
+    'webhook-id': 'a',
+    'webhook-timestamp': `${Math.floor(Date.now() / 1_000)}`,
+    'webhook-signature': 'v1,AAAA',
+  }
+  expect((await fetch(url, { method: 'POST', headers: forged, body: '{}' })).status).toBe(400)
+})
+
+/** Resolves to the port. */
+async function startReceiver(): Promise<number> {
+  const folder = temporaryFolder()
+  const client = join(folder, 'node_modules', 'evm-relayer-client')
+  mkdirSync(client, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+  writeFileSync(join(client, 'package.json'), '{"type": "module", "exports": {"./webhook": "./webhook.js"}}')
+  const source = JSON.stringify(join(root, 'client', 'webhook.ts'))
+  writeFileSync(join(client, 'webhook.js'), `export * from ${source}\n`)
+  const anyPort = "0, '127.0.0.1', function () { console.log(this.address().port) }"
+  writeFileSync(join(folder, 'receiver.ts'), block('ts').replace('3000', anyPort))
+  const child = spawn(process.execPath, [join(folder, 'receiver.ts')], {
+    env: { ...process.env, SIGNING_KEY: signing_key },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill())
+  return new Promise((resolve, reject) => {
+    child.stdout.once('data', (text) => resolve(Number(text)))
+    child.once('exit', (code) => reject(new Error(`The receiver ended with ${code}`)))
+  })
+}
