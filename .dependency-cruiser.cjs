@@ -1,5 +1,5 @@
 // The direction of imports: main -> service -> the rooms -> the ground (the store's interface and rows, operation.ts,
-// errors.ts, hex.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
+// errors.ts, hex.ts, shown-transaction.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
 // any room may name the types of evm and of the observer.
 const rooms = [
   'http',
@@ -15,7 +15,7 @@ const rooms = [
   'policies',
   'outbound',
 ]
-const ground = '^server/(store/(?:store|[a-z]+-store|rows|sending-rows)|operation|errors|hex)\\.ts$'
+const ground = '^server/(store/(?:store|[a-z]+-store|rows|sending-rows)|operation|errors|hex|shown-transaction)\\.ts$'
 // They take part in the start, as service.ts does.
 const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|master-key))\\.ts$'
 const shared = [

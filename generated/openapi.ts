@@ -1278,6 +1278,59 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
+            /**
+             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
+             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             */
+            receipt: components["schemas"]["TransactionReceipt"] | null;
+            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            error: components["schemas"]["TransactionError"] | null;
+        };
+        /**
+         * @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier
+         *     version of the service recorded the block.
+         */
+        TransactionReceipt: {
+            block_number: number;
+            block_hash: components["schemas"]["Hash"];
+            gas_used: number | null;
+            /** @description The price of a unit of gas that was paid, in wei. */
+            effective_gas_price: components["schemas"]["AmountOrNull"];
+            /** @description The fee that was paid, in wei, including `l1_fee`. */
+            fee: components["schemas"]["AmountOrNull"];
+            /**
+             * @description The part of the fee that a rollup charged for its data on the parent chain, in wei, where its nodes report
+             *     it apart from the gas (OP Stack). Null on other chains.
+             */
+            l1_fee: components["schemas"]["AmountOrNull"];
+            /** @description The address of the contract that the transaction created. */
+            contract_address: components["schemas"]["AddressOrNull"];
+            /** @description The number of logs that the transaction emitted. */
+            logs_count: number | null;
+        };
+        /** @description Why a transaction reverted or failed. */
+        TransactionError: {
+            /**
+             * @description The kind of the error, for programs. A code never changes its meaning; later versions may add codes.
+             *     `reverted`: it is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit
+             *     was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it, and no node ever
+             *     accepts it. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`:
+             *     nodes count its nonce as used, and none shows the transaction that used it. `policy_violation`: it needed
+             *     another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `other`: see
+             *     `message`.
+             */
+            code: string;
+            /**
+             * @description For `reverted`: the reason that the contract gave, decoded from `Error(string)` or `Panic(uint256)`, or the
+             *     selector and data of a custom error. Otherwise a sentence.
+             */
+            message: string;
+            /**
+             * @description The bytes with which the execution reverted, for decoding custom errors. Found by running the transaction
+             *     again on the state before its block. Null when there are none, when no node tells them, or above 4,096
+             *     bytes.
+             */
+            revert_data: string | null;
         };
         /** @description Every member is always present, and null while its value is not known. */
         Transaction: {
@@ -1308,6 +1361,53 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
+            /**
+             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
+             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             */
+            receipt: components["schemas"]["TransactionReceipt"] | null;
+            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            error: components["schemas"]["TransactionError"] | null;
+        };
+        /**
+         * @description The transaction at the time of the event. Members that came later are absent from events that an earlier version
+         *     stored: `receipt`, `error`.
+         */
+        TransactionEventFields: {
+            id: components["schemas"]["Id"];
+            relayer_id: components["schemas"]["Id"];
+            hash: components["schemas"]["HashOrNull"];
+            from: components["schemas"]["Address"];
+            /** @description The recipient. Null when the transaction creates a contract. */
+            to: components["schemas"]["AddressOrNull"];
+            value: components["schemas"]["Amount"];
+            data: components["schemas"]["BytesOrNull"];
+            nonce: number | null;
+            gas_limit: number | null;
+            gas_price: components["schemas"]["AmountOrNull"];
+            max_fee_per_gas: components["schemas"]["AmountOrNull"];
+            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            status: components["schemas"]["TransactionStatus"];
+            /**
+             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
+             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
+             *     `waiting_for` of the event `transaction_waiting`.
+             */
+            status_reason: string | null;
+            created_at: components["schemas"]["Timestamp"];
+            sent_at: components["schemas"]["TimestampOrNull"];
+            confirmed_at: components["schemas"]["TimestampOrNull"];
+            /** @description The signature of the last signed version. Null before the first signature. */
+            signature: components["schemas"]["TransactionSignature"] | null;
+            /** @description The fee tier, and its percentile in eth_feeHistory. */
+            speed: components["schemas"]["TransactionSpeed"] | null;
+            /**
+             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
+             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             */
+            receipt?: components["schemas"]["TransactionReceipt"] | null;
+            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            error?: components["schemas"]["TransactionError"] | null;
         };
         /** @description The transaction, and the conditions that may delay it. */
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
@@ -1562,7 +1662,7 @@ export interface components {
             sequence: number;
         };
         /** @description The transaction at the time of the change. */
-        TransactionPayload: components["schemas"]["TransactionFields"] & {
+        TransactionPayload: components["schemas"]["TransactionEventFields"] & {
             /** @constant */
             payload_type: "transaction";
         };
@@ -1571,7 +1671,7 @@ export interface components {
          *     value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
          *     wait for it.
          */
-        TransactionWaitingPayload: components["schemas"]["TransactionFields"] & {
+        TransactionWaitingPayload: components["schemas"]["TransactionEventFields"] & {
             /** @constant */
             payload_type: "transaction_waiting";
             waiting_for: components["schemas"]["WaitingFor"];
@@ -2712,7 +2812,10 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type TransactionReceipt = components['schemas']['TransactionReceipt'];
+export type TransactionError = components['schemas']['TransactionError'];
 export type Transaction = components['schemas']['Transaction'];
+export type TransactionEventFields = components['schemas']['TransactionEventFields'];
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];

@@ -3,7 +3,7 @@ import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
 import { findByNonce, type SignedRival } from './nonce-search.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
-import { isOutOfGas, out_of_gas, revertReason } from './rpc-error.ts'
+import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
 
 export interface Head {
   number: number
@@ -20,6 +20,20 @@ export interface Receipt {
   gas_used?: number
   /** The paid fee in wei, including a rollup's data fee; absent when the node does not report it. */
   fee?: bigint
+  effective_gas_price?: bigint
+  /** The part of `fee` that an OP Stack rollup charges for its data. */
+  l1_fee?: bigint
+  contract_address?: string
+  logs_count?: number
+}
+
+/** Why a call reverts. */
+export interface Revert {
+  is_out_of_gas: boolean
+  /** Decoded, printable; absent when the node does not say. */
+  reason?: string
+  /** In lower case hex; absent when the node does not say. */
+  data?: string
 }
 
 export interface CallRequest {
@@ -49,7 +63,7 @@ export interface Chain {
   isKnown(hash: string): Promise<boolean>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
-  revertReason(call: CallRequest, block_number: number): Promise<string | undefined>
+  replay(call: CallRequest, block_number: number): Promise<Revert | undefined>
   /** The transaction that used a nonce, proven by its signed bytes; undefined: not found, or not proven. */
   findByNonce(
     account: { chain_id: number; address: string },
@@ -111,14 +125,19 @@ export function createChain(rpc: Rpc): Chain {
       Promise.all(
         hashes.map(async (hash) => readReceipt((await rpc('eth_getTransactionReceipt', [hash])) as RawReceipt | null)),
       ),
-    async revertReason(call, block_number) {
+    async replay(call, block_number) {
       try {
         // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
         await rpc('eth_call', [encodeCall(call), hex(Math.max(block_number - 1, 0))])
         return undefined
       } catch (error) {
         if (!(error instanceof RpcError)) return undefined
-        return isOutOfGas(error.error) ? out_of_gas : revertReason(error.error)
+        const [reason, data] = [revertReason(error.error), revertData(error.error)]
+        return {
+          is_out_of_gas: isOutOfGas(error.error),
+          ...(reason !== undefined && { reason }),
+          ...(data !== undefined && { data }),
+        }
       }
     },
     findByNonce: (account, nonce, head) =>
@@ -141,6 +160,8 @@ interface RawReceipt {
   gasUsed?: string
   effectiveGasPrice?: string
   l1Fee?: string
+  contractAddress?: string | null
+  logs?: unknown[]
 }
 
 /** Before Byzantium receipts had no status; no chain that this service sends to is that old. */
@@ -153,13 +174,24 @@ const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
         succeeded: receipt.status !== '0x0',
         ...feeOf(receipt),
         ...(isHex(receipt.gasUsed) && { gas_used: Number(receipt.gasUsed) }),
+        ...(isAddress(receipt.contractAddress) && { contract_address: receipt.contractAddress.toLowerCase() }),
+        ...(Array.isArray(receipt.logs) && { logs_count: receipt.logs.length }),
       }
     : undefined
 
-const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): { fee?: bigint } =>
-  isHex(gasUsed) && isHex(effectiveGasPrice)
-    ? { fee: BigInt(gasUsed) * BigInt(effectiveGasPrice) + (isHex(l1Fee) ? BigInt(l1Fee) : 0n) }
-    : {}
+function feeOf({
+  gasUsed,
+  effectiveGasPrice,
+  l1Fee,
+}: RawReceipt): Pick<Receipt, 'fee' | 'effective_gas_price' | 'l1_fee'> {
+  if (!isHex(gasUsed) || !isHex(effectiveGasPrice)) return {}
+  const effective_gas_price = BigInt(effectiveGasPrice)
+  const l1_fee = isHex(l1Fee) ? BigInt(l1Fee) : undefined
+  const fee = BigInt(gasUsed) * effective_gas_price + (l1_fee ?? 0n)
+  return { fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) }
+}
+
+const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
 
 /** A malformed result counts as no answer. */
 const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)

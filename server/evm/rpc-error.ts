@@ -128,12 +128,15 @@ export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
  */
 export function revertReason(data: unknown): string | undefined {
   const strings = stringsIn(data)
-  const found = strings.flatMap((part) => hexPattern.exec(part)?.[1]?.toLowerCase() ?? []).find((hex) => hex !== '0x')
+  const found = hexIn(strings)
   return printable((found && decoded(found)) ?? told(strings) ?? (found && undecoded(found)) ?? '')
 }
 
-/** What `revertReason` of a chain says of an execution that ran out of gas. */
-export const out_of_gas = 'out of gas'
+/** The bytes with which an execution reverted, in lower case hex; undefined where nothing tells them. */
+export const revertData = (error: RpcErrorObject): string | undefined => hexIn(stringsIn(error))
+
+const hexIn = (strings: string[]): string | undefined =>
+  strings.flatMap((part) => hexPattern.exec(part)?.[1]?.toLowerCase() ?? []).find((hex) => hex !== '0x')
 
 /** Whether an execution ended because its gas limit was too low; a contract's own text may say the same, and does not count. */
 export const isOutOfGas = (error: RpcErrorObject): boolean =>

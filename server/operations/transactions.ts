@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
+import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
@@ -165,26 +166,3 @@ function readIdempotencyKey(header: string | undefined): string | undefined {
   if (key === '') throw badRequest('/headers/idempotency-key', 'must not be empty')
   return key
 }
-
-/** The row as the contract shows it. */
-const show = (row: WholeTransactionRow): Transaction => ({
-  id: row.id,
-  relayer_id: row.relayer_id,
-  hash: row.hash,
-  from: row.from,
-  to: row.to,
-  value: row.value,
-  data: row.data,
-  nonce: row.nonce,
-  gas_limit: row.gas_limit,
-  gas_price: row.gas_price,
-  max_fee_per_gas: row.max_fee_per_gas,
-  max_priority_fee_per_gas: row.max_priority_fee_per_gas,
-  status: row.status,
-  status_reason: row.status_reason,
-  created_at: row.created_at,
-  sent_at: row.sent_at,
-  confirmed_at: row.confirmed_at,
-  signature: row.signature,
-  speed: row.speed,
-})

@@ -1,5 +1,7 @@
+import type { TransactionError } from '../../generated/openapi.ts'
 import type { Attempt, Move, TransactionRow } from '../store/sending-rows.ts'
 import { highestTaken, type NetworkClient, pricesOf, type SendingDependencies } from './dependencies.ts'
+import { errorOf } from './outcome.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
 export interface Broadcast {
@@ -10,7 +12,7 @@ export interface Broadcast {
 export interface BroadcastResult {
   moves: Move[]
   /** Transactions that no node will ever accept, with the reason. */
-  hopeless: { row: TransactionRow; reason: string }[]
+  hopeless: { row: TransactionRow; reason: string; error: TransactionError }[]
   /** Some bytes were not accepted: broadcast them again later. */
   again: boolean
   /** A node reported a nonce as used: read the chain now. */
@@ -122,7 +124,7 @@ async function judge(
     }
     case 'hopeless':
       // A withdrawal cannot be withdrawn: it waits, and is broadcast again at growing intervals.
-      if (row.intent === 'send') result.hopeless.push({ row, reason: `A node refused it: ${told}` })
+      if (row.intent === 'send') result.hopeless.push(refused(row, kind, told))
       else result.moves.push(...waitMoves(row, attempt, refusal(told), told, state.next))
       break
     case 'later':
@@ -130,6 +132,11 @@ async function judge(
       result.moves.push(...waitMoves(row, attempt, laterWait(kind, told), told, state.next))
       break
   }
+}
+
+const refused = (row: TransactionRow, code = 'rejected', told: string): BroadcastResult['hopeless'][number] => {
+  const reason = `A node refused it: ${told}`
+  return { row, reason, error: errorOf(code, reason) }
 }
 
 const refusal = (told: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${told}` })

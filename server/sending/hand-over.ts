@@ -70,7 +70,9 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
     if (full_at !== undefined) narrow(laneState, full_at)
-    for (const { row, reason } of hopeless) await store.withdraw(held.relayer.key, row.id, 'fail', reason)
+    for (const { row, reason, error } of hopeless) {
+      await store.withdraw(held.relayer.key, row.id, 'fail', reason, error)
+    }
     if (hopeless.length > 0) changed()
     if (look || hopeless.length > 0) lookSoon(laneState, elapsed())
     if (again) {

@@ -3,6 +3,7 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
+import { errorOf, receiptOf } from './outcome.ts'
 import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
 import { waitColumns } from './wait-reason.ts'
 
@@ -20,6 +21,7 @@ const max_renumbered = 2_000
 const unsigned_blocks = 3
 
 type Surveyed = Pick<NetworkClient, 'each' | 'network'>
+type Receipts = Awaited<ReturnType<typeof deepReceipts>>
 type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
 
 /** A transaction without a receipt whose nonce is used by the chain's count. */
@@ -103,7 +105,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     const receipts = rival ? await deepReceipts(networkClient, rival.hash) : []
     const isSettled = receipts.length >= majorityOf(networkClient.each.length)
     if (rival && isSettled && !hashes.includes(rival.hash)) {
-      return conclude(relayer, row, rival, hashes.length > 0, receipts.filter(({ succeeded }) => succeeded).length)
+      return conclude(relayer, row, rival, hashes.length > 0, receipts)
     }
     const isAgreed = usedBy >= majorityOf(networkClient.each.length) && networkClient.each.length >= min_witnesses
     if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
@@ -116,16 +118,17 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
     return wait(row)
   }
 
-  /** `succeeded`: how many endpoints report that the rival did not revert. */
+  /** `receipts`: of the rival, one from each endpoint that has one. */
   async function conclude(
     relayer: RelayerRow,
     row: TransactionRow,
     rival: Rival,
     isSigned: boolean,
-    succeeded: number,
+    receipts: Receipts,
   ): Promise<boolean> {
     const { key, revision } = row
     const { hash, block_number, block_hash } = rival
+    const succeeded = receipts.filter((receipt) => receipt.succeeded).length
     cases.delete(key)
     const data = await store.dataOf(key)
     if (rival.to === row.to && rival.value === BigInt(row.value) && rival.data === (data ?? '0x')) {
@@ -133,8 +136,10 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
       const end =
         succeeded > 0
           ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
-          : { status: 'failed' as const, status_reason: `Reverted. ${copy}` }
-      return isMoved(await store.move([{ key, revision, set: { hash, block_number, block_hash, ...end } }]))
+          : { status: 'failed' as const, status_reason: `Reverted. ${copy}`, error: errorOf('reverted', copy) }
+      const receipt = receipts.find((one) => one.block_hash === block_hash)
+      const block = { hash, block_number, block_hash, ...(receipt && { receipt: receiptOf(receipt) }) }
+      return isMoved(await store.move([{ key, revision, set: { ...block, ...end } }]))
     }
     if (row.intent === 'send' && isNew(row, await newestAtStart)) {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service; it has a new nonce`
@@ -144,7 +149,8 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
       )
     }
     const status_reason = `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
-    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason } }]))
+    const error = errorOf('nonce_used', status_reason)
+    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, error } }]))
   }
 
   async function wait(row: TransactionRow): Promise<boolean> {
@@ -165,7 +171,8 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
       'Check the chain before you send this transaction again'
     // A transaction that was never signed does not hold its nonce.
     const unsigned = row.hash === null ? { nonce: null } : {}
-    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, ...unsigned } }]))
+    const error = errorOf('nonce_uncertain', status_reason)
+    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, error, ...unsigned } }]))
   }
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */

@@ -1,5 +1,7 @@
+import type { TransactionError } from '../../generated/openapi.ts'
 import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import { receiptOf, revertError, revertText } from './outcome.ts'
 import type { Seen, Step } from './state.ts'
 
 type ReconciliationDependencies = Pick<SendingDependencies, 'store' | 'readSigned' | 'now' | 'observer'>
@@ -28,15 +30,17 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
     async settle(chain: NetworkClient['chain'], row: TransactionRow, step: Step): Promise<Move[]> {
       if (step.do !== 'note' && step.do !== 'end') return []
       const { seen } = step
-      const block = { block_number: seen.block_number, block_hash: seen.block_hash }
+      const block = { block_number: seen.block_number, block_hash: seen.block_hash, receipt: receiptOf(seen) }
       const { content, ...others } = await asMined(row, seen)
       const shown = { ...(seen.purpose === 'send' && content), ...others }
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
       // For the mined content, which may differ from the row's; asked once, while the node still has the state.
-      const reason = isReverted
-        ? await revertReason(chain, { ...row, data: await store.dataOf(row.key), ...content }, seen)
-        : row.status_reason
+      const found = isReverted
+        ? await replayed(chain, { ...row, data: await store.dataOf(row.key), ...content }, seen)
+        : undefined
+      const reason = found ? revertText(found) : row.status_reason
+      const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { key, revision } = row
 
@@ -50,6 +54,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
           sent_at,
           status: seen.purpose === 'send' ? 'mined' : 'submitted',
           status_reason: seen.purpose === 'send' && seen.succeeded ? null : reason,
+          error,
         },
       }
       if (step.do === 'note') return [noted]
@@ -63,6 +68,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
           sent_at,
           status: step.status,
           status_reason: step.status === 'confirmed' ? null : reason,
+          error,
           confirmed_at: step.status === 'confirmed' ? new Date(now()).toISOString() : null,
         },
       }
@@ -78,22 +84,16 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 
-  async function revertReason(chain: NetworkClient['chain'], row: WholeTransactionRow, seen: Seen): Promise<string> {
+  async function replayed(
+    chain: NetworkClient['chain'],
+    row: WholeTransactionRow,
+    seen: Seen,
+  ): Promise<TransactionError> {
     const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
-    const reason = await chain.revertReason({ ...call, ...gas }, seen.block_number).catch(() => undefined)
-    // Out of gas: the replay says so, or all gas was used and the replay gives no other reason.
-    const { gas_limit } = row
-    const usedAll = gas_limit !== null && seen.gas_used !== undefined && seen.gas_used >= gas_limit
-    if (reason === out_of_gas || (reason === undefined && usedAll)) {
-      return `Out of gas: its gas limit (${gas_limit}) was too low`
-    }
-    return `Reverted${reason ? `: ${reason}` : ''}`.slice(0, 1_000)
+    return revertError(row, seen, await chain.replay({ ...call, ...gas }, seen.block_number).catch(() => undefined))
   }
 }
-
-/** The reason of a replay that ran out of gas. */
-const out_of_gas = 'out of gas'
 
 const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
   gas_price,

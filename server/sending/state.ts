@@ -79,8 +79,19 @@ export interface Seen {
   succeeded: boolean
   gas_used?: number
   fee?: bigint
+  effective_gas_price?: bigint
+  l1_fee?: bigint
+  contract_address?: string
+  logs_count?: number
   /** The purpose of the attempt that is in the block. */
   purpose: 'send' | 'cancel'
+}
+
+/** The result of running a reverted transaction again. */
+export interface Revert {
+  is_out_of_gas: boolean
+  reason?: string
+  data?: string
 }
 
 export type Step =

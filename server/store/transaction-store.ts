@@ -1,4 +1,4 @@
-import type { Transaction } from '../../generated/openapi.ts'
+import type { Transaction, TransactionError } from '../../generated/openapi.ts'
 import type { Listing, PendingAuditEntry, RelayerRow, Slice } from './rows.ts'
 import type {
   Account,
@@ -52,13 +52,15 @@ export interface TransactionStore {
   wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
   /**
    * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
-   * otherwise its intent is set, and the sender uses the nonce. `refused`: it is already mined, final or withdrawn.
+   * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `refused`: it is already mined,
+   * final or withdrawn.
    */
   withdraw(
     relayer_key: number,
     id: string,
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
+    error?: TransactionError,
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
    * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database

@@ -34,6 +34,8 @@ test('a transaction has every key, null while it is unknown', async () => {
       confirmed_at: null,
       signature: null,
       speed: null,
+      receipt: null,
+      error: null,
     },
   ])
 })
@@ -61,6 +63,28 @@ test('what is known is shown: amounts as decimal strings, signature and speed as
   changeTransaction(file(service), transactionId('demo', 1), known)
   const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })
   expect(data[0]).toMatchObject(known)
+})
+
+test('rows from before receipts and errors were stored are shown with what they hold', async () => {
+  const service = await startTestService()
+  insertTransactions(file(service), 'demo', 4)
+  const block_hash = `0x${'b1'.repeat(32)}`
+  const block = { block_number: 7, block_hash } as Partial<Transaction>
+  const reasons = ['Reverted: sold out!', 'Reverted', 'Out of gas: its gas limit (1) was too low']
+  for (const [index, status_reason] of reasons.entries()) {
+    changeTransaction(file(service), transactionId('demo', index + 1), { ...block, status: 'failed', status_reason })
+  }
+  changeTransaction(file(service), transactionId('demo', 4), { status: 'failed', status_reason: 'Not sent: why' })
+  const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })
+  expect(data.map(({ error }) => error)).toEqual([
+    { code: 'other', message: 'Not sent: why', revert_data: null },
+    { code: 'out_of_gas', message: reasons[2], revert_data: null },
+    { code: 'reverted', message: 'The execution reverted without a reason', revert_data: null },
+    { code: 'reverted', message: 'sold out!', revert_data: null },
+  ])
+  const unknown = { gas_used: null, effective_gas_price: null, fee: null, l1_fee: null }
+  const known = { block_number: 7, block_hash, ...unknown, contract_address: null, logs_count: null }
+  expect(data.map(({ receipt }) => receipt)).toEqual([null, known, known, known])
 })
 
 test('the newest comes first, and each relayer has its own', async () => {

@@ -1,4 +1,5 @@
 import type { AcceptedTransaction } from '../../../generated/openapi.ts'
+import { shownTransaction } from '../../shown-transaction.ts'
 import type { Creation, NewTransaction, Replay } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -8,7 +9,7 @@ import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
 import { createSpending } from './spending.ts'
-import { bytesOf, columns, type Row, read, shownOf } from './transaction-rows.ts'
+import { bytesOf, columns, type Row, read } from './transaction-rows.ts'
 
 /** The acceptance of transactions, and the first answers under their idempotency keys. */
 export function creations(connection: Connection, world: StoreWorld): Pick<Store, 'createTransaction' | 'replay'> {
@@ -70,7 +71,7 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     reservations.change(account, null, reserved)
     if (data !== null) insertData.run(row.key, data)
     writeEvent(row)
-    const transaction = { ...shownOf(row), warnings }
+    const transaction = { ...shownTransaction(row), warnings }
     if (idempotency) {
       insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
     }
@@ -95,7 +96,9 @@ interface KnownAnswer {
 function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
   const transaction: AcceptedTransaction = JSON.parse(answer)
-  // Answers from before there were warnings have none.
+  // Answers that an earlier version stored lack the members that came later.
   transaction.warnings ??= []
+  transaction.receipt ??= null
+  transaction.error ??= null
   return { outcome: 'replayed', transaction, key: transaction_key }
 }

@@ -1,10 +1,10 @@
 import type { Event, Relayer, WaitingFor } from '../../../generated/openapi.ts'
+import { shownTransaction } from '../../shown-transaction.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { EventRow, RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { shownOf } from './transaction-rows.ts'
 
 /** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreWorld {
@@ -52,7 +52,7 @@ export function createEvents(
     VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
 
   const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
-  const shown = (row: TransactionRow) => shownOf({ ...row, data: dataOf.get(row.key) ?? null })
+  const shown = (row: TransactionRow) => shownTransaction({ ...row, data: dataOf.get(row.key) ?? null })
 
   const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
     const time = now()

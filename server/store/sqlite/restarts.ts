@@ -16,9 +16,10 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
   const forget = db.prepare<[number]>(`
     UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE key = ?`)
   // The reason of a withdrawal stays beside the new one.
-  const end = db.prepare<[string, number], Row>(`
+  const end = db.prepare<[string, string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-      waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000)
+      waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),
+      error = ?
     WHERE key = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`
     INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
@@ -32,7 +33,16 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
         for (const { key, reserved, isUnfinished } of rows) {
           forget.run(key)
           reservations.change({ chain_id, address }, reserved, null)
-          if (isUnfinished === 1) writeEvent(read(end.get(reason, key) as Row))
+          if (isUnfinished === 1)
+            writeEvent(
+              read(
+                end.get(
+                  reason,
+                  JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null }),
+                  key,
+                ) as Row,
+              ),
+            )
         }
         return rows.length
       }),

@@ -5,14 +5,14 @@ import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
-import { show, shownColumns, type WholeRow } from './transaction-rows.ts'
+import { type Row, type ShownRow, show, shownColumns } from './transaction-rows.ts'
 
 /** Of data that is read together with its row. */
 const short_bytes = 1_000
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
 
-type ShownRow = Pick<WholeRow, keyof Transaction | 'key' | 'data_bytes'>
+type ListedRow = ShownRow & Pick<Row, 'key' | 'data_bytes'>
 
 type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
 type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
@@ -23,7 +23,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
-  const range = db.prepare<[number, number, number], ShownRow>(`
+  const range = db.prepare<[number, number, number], ListedRow>(`
     SELECT ${shownColumns}, key, data_bytes, iif(data_bytes <= ${short_bytes},
       (SELECT data FROM transaction_data WHERE transaction_key = transactions.key), NULL) AS data
     FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)

@@ -43,7 +43,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         if (over) {
           const { policy, limit } = over.spend
           const reason = `${status_reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-          move({ key, revision, set: { status: 'failed', status_reason: reason } })
+          const error = { code: 'policy_violation', message: reason, revert_data: null }
+          move({ key, revision, set: { status: 'failed', status_reason: reason, error } })
           return over
         }
         const nonce = nextNonce.get(chain_id, from) as number
@@ -58,7 +59,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         const crowded = crowdedBy(unfinishedOf(row.relayer_key), { count: 0, bytes }, room)
         return crowded ?? spendings.takeMore(row, spending) ?? move(wanted)
       }),
-    withdraw: async (relayer_key, id, intent, status_reason) =>
+    withdraw: async (relayer_key, id, intent, status_reason, failure) =>
       write(() => {
         const row = byId.get(id, relayer_key)
         if (!row) return 'missing'
@@ -70,11 +71,20 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
           setNonce.run(chain_id, from, nonce)
           return {
-            ...done(move({ key, revision, set: { nonce: null, status: endOf[intent], intent, status_reason } })),
+            ...done(
+              move({
+                key,
+                revision,
+                set: { nonce: null, status: endOf[intent], intent, status_reason, error: failure ?? null },
+              }),
+            ),
             data,
           }
         }
-        return { ...done(move({ key, revision, set: { intent, resign: true, status_reason } })), data }
+        return {
+          ...done(move({ key, revision, set: { intent, resign: true, status_reason, error: failure ?? null } })),
+          data,
+        }
       }),
     ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack),
   }

@@ -1,0 +1,59 @@
+import type { Transaction, TransactionError, TransactionReceipt } from '../generated/openapi.ts'
+
+type Block = { block_number: number | null; block_hash: string | null }
+
+/** A row as the contract shows it. */
+export const shownTransaction = (row: Transaction & Block): Transaction => ({
+  id: row.id,
+  relayer_id: row.relayer_id,
+  hash: row.hash,
+  from: row.from,
+  to: row.to,
+  value: row.value,
+  data: row.data,
+  nonce: row.nonce,
+  gas_limit: row.gas_limit,
+  gas_price: row.gas_price,
+  max_fee_per_gas: row.max_fee_per_gas,
+  max_priority_fee_per_gas: row.max_priority_fee_per_gas,
+  status: row.status,
+  status_reason: row.status_reason,
+  created_at: row.created_at,
+  sent_at: row.sent_at,
+  confirmed_at: row.confirmed_at,
+  signature: row.signature,
+  speed: row.speed,
+  receipt: currentReceipt(row),
+  error: currentError(row),
+})
+
+/** The message of a revert whose reason is not known. */
+export const without_reason = 'The execution reverted without a reason'
+
+/**
+ * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a
+ * reorganization has removed that block. Rows from before receipts were stored know their block only.
+ */
+function currentReceipt({ block_number, block_hash, receipt }: Transaction & Block): TransactionReceipt | null {
+  if (block_number === null || block_hash === null) return null
+  return receipt?.block_hash === block_hash ? receipt : { block_number, block_hash, ...nothing_known }
+}
+
+/** The error of a row that has reverted or failed. Rows from before errors were stored have only the text. */
+function currentError({ status, status_reason, error }: Transaction): TransactionError | null {
+  if (status !== 'failed' && status !== 'mined') return null
+  if (error !== null || status === 'mined') return error
+  const message = status_reason ?? 'Failed'
+  const reverted = /^Reverted(?:: (.*))?$/s.exec(message)
+  if (reverted) return { code: 'reverted', message: reverted[1] || without_reason, revert_data: null }
+  return { code: message.startsWith('Out of gas') ? 'out_of_gas' : 'other', message, revert_data: null }
+}
+
+const nothing_known = {
+  gas_used: null,
+  effective_gas_price: null,
+  fee: null,
+  l1_fee: null,
+  contract_address: null,
+  logs_count: null,
+}
