@@ -12,6 +12,12 @@ export interface TransactionFilter {
   /** RFC 3339, UTC, milliseconds. */
   created_after?: string
   created_before?: string
+  reference?: string
+  /** Lower case, as the two below. Of any of its attempts. */
+  hash?: string
+  to?: string
+  nonce_from?: number
+  nonce_to?: number
 }
 
 /** The intended end of a transaction: sent, or withdrawn by cancellation, expiry or failure. */
@@ -65,6 +71,8 @@ export type NewTransaction = Pick<
   | 'intent'
   | 'status_reason'
 > & {
+  /** The caller's; absent: none. */
+  reference?: string | null
   /** Only to fill a gap; absent: the account's next nonce. */
   nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }

@@ -28,10 +28,10 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const insert = db.prepare<[object], Row>(`
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent, spent, reserved)
+      valid_until, intent, spent, reserved, reference)
     VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent, $spent, $reserved)
+      $valid_until, $intent, $spent, $reserved, $reference)
     RETURNING ${columns}`)
   const insertData = db.prepare<[number, string]>('INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?)')
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
@@ -66,7 +66,17 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     const created_at = new Date(world.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
     const { data } = wanted
-    const values = { ...wanted, ...taken, reserved, sequence, nonce, speed, created_at, data_bytes: bytesOf(data) }
+    const values = {
+      reference: null,
+      ...wanted,
+      ...taken,
+      reserved,
+      sequence,
+      nonce,
+      speed,
+      created_at,
+      data_bytes: bytesOf(data),
+    }
     const row = { ...read(insert.get(values) as Row), data }
     reservations.change(account, null, reserved)
     if (data !== null) insertData.run(row.key, data)
@@ -100,5 +110,6 @@ function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted
   transaction.warnings ??= []
   transaction.receipt ??= null
   transaction.error ??= null
+  transaction.reference ??= null
   return { outcome: 'replayed', transaction, key: transaction_key }
 }

@@ -32,9 +32,13 @@ export function createMove(
   const removeData = db.prepare<[number]>('DELETE FROM transaction_data WHERE transaction_key = ?')
   const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE key = ?')
   const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
-  // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
+  const setReceiver = db.prepare<[string | null, string | null, number]>(
+    'UPDATE transactions SET "to" = ?, reference = ? WHERE key = ?',
+  )
+  // Without the nonce, the receiver and the reference, which hardly ever change: to set them, even to what they are, writes their
+  // indexes anew.
   const update = db.prepare<[object]>(`
-    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
+    UPDATE transactions SET hash = $hash, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, receipt = $receipt, error = $error, valid_until = $valid_until, intent = $intent, resign = $resign,
@@ -72,6 +76,8 @@ export function createMove(
     update.run(encode(after))
     reservations.change({ chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
     if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
+    const { to, reference } = after
+    if (to !== before.to || reference !== before.reference) setReceiver.run(to, reference, key)
     writeAttempts(before, attempts)
     if (after.status !== before.status) events.ofTransaction(after)
     tellWait(after)

@@ -16,7 +16,7 @@ export type WholeRow = Row & Pick<WholeTransactionRow, 'data'>
 
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
-  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error,
+  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
   block_number, block_hash`
 
 export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes`
