@@ -1209,10 +1209,12 @@ export interface components {
          */
         CallDataInputOrNull: string | null;
         /** @description Exactly one of `message` and `message_hex`. Both together are refused. */
-        SignMessageRequest: {
+        SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
+        SignTextRequest: {
             message: components["schemas"]["MessageText"];
             message_hex?: components["schemas"]["MessageBytes"];
-        } | {
+        };
+        SignBytesRequest: {
             message?: components["schemas"]["MessageText"];
             message_hex: components["schemas"]["MessageBytes"];
         };
@@ -2852,6 +2854,8 @@ export type IdOrNull = components['schemas']['IdOrNull'];
 export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
+export type SignTextRequest = components['schemas']['SignTextRequest'];
+export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type MessageText = components['schemas']['MessageText'];
 export type MessageBytes = components['schemas']['MessageBytes'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
