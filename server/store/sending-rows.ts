@@ -26,8 +26,9 @@ export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data'> {
   key: number
-  /** The size of its data. */
+  /** The size of its data, and the key of its stored version. */
   data_bytes: number
+  data_key: number | null
   relayer_key: number
   chain_id: number
   valid_until: string | null
@@ -165,7 +166,16 @@ export interface Move {
   set: Partial<
     Omit<
       WholeTransactionRow,
-      'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told' | 'data_bytes'
+      | 'key'
+      | 'id'
+      | 'relayer_key'
+      | 'relayer_id'
+      | 'chain_id'
+      | 'from'
+      | 'revision'
+      | 'waits_told'
+      | 'data_bytes'
+      | 'data_key'
     >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal'>

@@ -5,7 +5,8 @@ import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
-import { type Row, type ShownRow, show, shownColumns } from './transaction-rows.ts'
+import { createTransactionData, hexOf } from './transaction-data.ts'
+import { type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
 import { createSearch, searchFor } from './transaction-search.ts'
 
 /** Of data that is read together with its row. */
@@ -13,7 +14,7 @@ const short_bytes = 1_000
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
 
-type ListedRow = ShownRow & Pick<Row, 'key' | 'data_bytes'>
+type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_key'>
 
 type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
 type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
@@ -25,24 +26,24 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
   const range = db.prepare<[number, number, number], ListedRow>(`
-    SELECT ${shownColumns}, key, data_bytes, iif(data_bytes <= ${short_bytes},
-      (SELECT data FROM transaction_data WHERE transaction_key = transactions.key), NULL) AS data
+    SELECT ${shownColumns}, data_bytes, data_key, iif(data_bytes <= ${short_bytes},
+      (SELECT data FROM transaction_data WHERE key = data_key), NULL) AS data
     FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
-  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const versions = createTransactionData({ db })
 
   /** Runs of sequence numbers; large data is read in steps, between which others have their turn. */
   const readRuns = async (runs: { relayer_key: number; to: number; from: number }[]): Promise<Transaction[]> => {
     const rows = runs.flatMap(({ relayer_key, to, from }) => range.all(relayer_key, from, to))
     const items: Transaction[] = []
     let characters = 0
-    for (const { key, data_bytes, ...row } of rows) {
+    for (const { data_bytes, data_key, ...row } of rows) {
       if (characters >= turn_characters) {
         await turn()
         characters = 0
       }
-      if (data_bytes > short_bytes) row.data = dataOf.get(key) ?? null
-      items.push(show(row))
-      characters += row.data?.length ?? 0
+      const data = data_bytes > short_bytes ? versions.read(data_key) : hexOf(row.data)
+      items.push(show({ ...row, data }))
+      characters += data?.length ?? 0
     }
     return items
   }
