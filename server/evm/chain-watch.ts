@@ -1,16 +1,16 @@
 import type { Head } from './chain.ts'
 
-/** The newest block, and how many transactions of the account are in the chain. */
+/** The newest block, and the account's transaction count on chain. */
 export interface Look {
   head: Head
   latest: number
 }
 
-/** One look at the chain for all relayers of a network. */
+/** Reads the chain once for all relayers of a network. */
 export interface ChainWatch {
   /**
-   * Answers from the present look while that is not older than `max_age_ms`; else, and when the address has seen it already,
-   * with a new one, which all share that ask meanwhile. Throws RpcError or RpcUnavailable.
+   * Returns the present look if it is at most `max_age_ms` old and new to the address. Otherwise starts a new look, which all
+   * concurrent callers share. Throws RpcError or RpcUnavailable.
    */
   look(address: string, max_age_ms: number): Promise<Look>
 }
@@ -20,15 +20,15 @@ interface Questions {
   latestNonce(address: string): Promise<number>
 }
 
-/** Of an account, as it was told last. */
+/** The last answer for an account. */
 interface Known {
-  /** The look that was answered last. */
+  /** The look of the last answer. */
   look: Shared
   head_hash: string
   latest: number
-  /** How often the count was asked for at this head. */
+  /** How often the count was read at this head. */
   asked: number
-  /** The highest count so far, and how often in a row a lower one was told since. */
+  /** The highest count so far, and the number of consecutive lower counts since. */
   highest: number
   lower: number
 }
@@ -38,15 +38,15 @@ interface Shared {
   head: Promise<Head>
 }
 
-/** Nodes behind one URL may differ: one knows a block, and another does not have its transactions yet. */
+/** Nodes behind one URL may differ: one has a block before another has its transactions. */
 const asks_per_head = 2
-/** A count that goes back is asked for at every look, until those who look may take it for the truth. */
+/** A count that decreases is read again at every look, so often that callers may believe it. */
 const max_lower = 6
 const max_remembered = 10_000
 
 /**
- * The head is asked for once per look, whatever number of relayers wait. The counts of accounts follow in one batch, and only at a
- * new head, or when the same relayer looks twice at once because something has happened. `now`: milliseconds, never going back.
+ * Reads the head once per look, for any number of relayers. Reads the accounts' counts in one batch, only at a new head or when a
+ * relayer looks again at once because something has happened. `now`: monotonic milliseconds.
  */
 export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
   const accounts = new Map<string, Known>()
@@ -73,7 +73,7 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
         known.look = look
         return { head, latest: known.latest }
       }
-      // All that wait for the same head ask in the same turn of the event loop, and so in the same batch.
+      // All waiters for one head continue in the same turn of the event loop, so their calls form one batch.
       const latest = await chain.latestNonce(address)
       if (accounts.size >= max_remembered && !known) accounts.clear()
       accounts.set(address, next(known, look, head, latest))

@@ -41,14 +41,14 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const gas_limit_ms = 60_000
 const max_remembered = 10_000
-/** With three answers, one node with false prices does not determine them. */
+/** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
 /** One call per request, so that a slow call delays no other. */
 const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 1_000 }
 
 /**
- * `lookup`: which addresses a node's name may mean. `now`: milliseconds, never going back. `openPost`: how a node's URL is
- * reached; a test passes a node of its own.
+ * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
+ * node's URL; a test passes a node of its own.
  */
 export function createChains(
   store: Store,
@@ -106,7 +106,7 @@ export function createChains(
       if (!known) return undefined
       networks.set(relayer.network, known)
       const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
-      // How a node has behaved outlives a change of anything but its address.
+      // A node's health is kept until its URL changes.
       const key = JSON.stringify([known.chain_id, urls])
       let connection = connections.get(key)
       if (!connection) {
@@ -137,7 +137,7 @@ function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint 
   return endpoint
 }
 
-/** Asks once for all who ask within `ms`; a failure is not remembered. */
+/** Caches the result for `ms`. Concurrent callers share one call. A failure is not cached. */
 function remember<T>(ms: number, now: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, { until: number; value: Promise<T> }>()
   return (key) => {

@@ -1,7 +1,7 @@
 import { keccak256 as ethersKeccak256 } from 'ethers/crypto'
 import { createKeccak } from 'hash-wasm'
 
-// One instance for all: each digest runs to its end before the next begins. Half a microsecond against nine of ethers'.
+// One shared instance, because digests are computed synchronously. It takes 0.5 us; ethers takes 9 us.
 const hasher = await createKeccak(256)
 
 /** Keccak-256 as Ethereum uses it (not SHA3-256), 32 bytes. */
@@ -11,7 +11,7 @@ export const keccak256 = (...parts: (Uint8Array | string)[]): Buffer => {
   return Buffer.from(hasher.digest('binary').buffer)
 }
 
-// Ethers hashes addresses and transactions with it too.
+// Ethers uses it too, for addresses and transactions.
 ethersKeccak256.register((bytes) => keccak256(bytes))
 
 /** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, or of bytes, as `personal_sign` has it. */

@@ -11,17 +11,17 @@ export type RpcAnswer = { result: unknown } | { error: RpcErrorObject }
 /** One node and its health. */
 export interface Endpoint {
   weight: number
-  /** Until when it is not called, in milliseconds of the monotonic clock. */
+  /** The end of its rest, in milliseconds of the monotonic clock. A resting endpoint is not called. */
   rest_until: number
-  /** It is not called because of rate limiting (429), not because of a failure. */
+  /** It rests because of rate limiting (429), not because of a failure. */
   throttled: boolean
-  /** The chain id that it answered with, when that was the wrong one. */
+  /** The chain id that it reports, if that is not the network's. */
   wrong_chain: bigint | undefined
-  /** Told once per change of state: it is down with the reason, or (undefined) up again. */
+  /** Called once per change of state: down with the reason, or (undefined) up again. */
   onChange?(down_reason: string | undefined): void
   /**
-   * Asks it all at once. An answer is undefined where the node left it out. Throws when it does not answer, answers with no
-   * JSON-RPC, or is on another chain.
+   * Sends the calls as one batch. An answer is undefined if the node omitted it. Throws when the node does not answer, does not answer
+   * with JSON-RPC, or is on another chain.
    */
   ask(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]>
 }
@@ -32,14 +32,14 @@ const first_rest_ms = 1_000
 const max_rest_ms = 30_000
 const max_throttle_s = 60
 const wrong_chain_rest_ms = 30_000
-/** Whoever refuses batches may have meant this one: that costs one exchange a minute to find out. */
+/** A node may have refused only one batch, so batches are tried again after this time. */
 const batches_rest_ms = 60_000
 const max_reason_length = 300
-/** How nodes refuse a request or a batch that is too large, apart from HTTP 413. */
+/** The texts with which nodes refuse a request or a batch that is too large, apart from HTTP 413. */
 const too_large =
   /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
 
-/** `now`: milliseconds, never going back. `scrub`: takes what nobody else shall read out of an error. */
+/** `now`: monotonic milliseconds. `scrub`: removes secrets from an error. */
 export function createEndpoint(
   post: Post,
   weight: number,
@@ -57,8 +57,8 @@ export function createEndpoint(
 
   async function ask(calls: RpcCall[]) {
     try {
-      // The chain id comes along with the first question: a node that was restarted may be on another chain since. Another
-      // question under way may change `verified` meanwhile: what was asked is what is answered.
+      // The first request also asks for the chain id: a restarted node may be on another chain. A concurrent request may change
+      // `verified`, so the value at the start decides whether the answer has a chain id.
       const verifying = !verified
       const answers = await send(verifying ? [{ method: 'eth_chainId', params: [] }, ...calls] : calls)
       if (verifying) verify(answers.shift())
@@ -110,7 +110,7 @@ export function createEndpoint(
         throw new Error(`It is at its limit: ${refused.error.message}`)
       }
       if (refused && 'error' in refused && too_large.test(String(refused.error.message))) return split(calls)
-      // Some nodes refuse batches with one error for all: they are asked one by one.
+      // Some nodes refuse batches with a single error, so the calls are sent one by one.
       batchesFrom = now() + batches_rest_ms
     }
     const answers: (RpcAnswer | undefined)[] = []
@@ -121,13 +121,13 @@ export function createEndpoint(
     return answers
   }
 
-  /** For a while it gets at most half as much: each try that is too large costs an exchange. */
+  /** Halves the batches for a while, because every batch that is too large costs a round trip. */
   function split(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
     smaller = { calls: Math.ceil(calls.length / 2), until: now() + batches_rest_ms }
     return sendInParts(calls, smaller.calls)
   }
 
-  /** One after the other: the order of transactions stays. */
+  /** Sends the calls one after the other, which keeps the order of transactions. */
   async function sendInParts(calls: RpcCall[], size: number): Promise<(RpcAnswer | undefined)[]> {
     const answers: (RpcAnswer | undefined)[] = []
     for (let from = 0; from < calls.length; from += size) answers.push(...(await send(calls.slice(from, from + size))))

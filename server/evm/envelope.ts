@@ -23,12 +23,12 @@ export interface SignedEnvelope {
 }
 
 export interface Sealed {
-  /** To be signed. */
+  /** The digest to sign. */
   digest: Uint8Array
   finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
 }
 
-/** The digest to sign (EIP-155 for a legacy transaction, EIP-1559 for the other), and what becomes of the signature. */
+/** The digest to sign (EIP-155 for a legacy transaction, EIP-1559 for the other), and the function that adds the signature. */
 export function seal({ chain_id, nonce, to, value, data, gas_limit, prices }: Envelope): Sealed {
   const content = [gas_limit, fromHex(to), value, fromHex(data)]
   if (prices.kind === 'legacy') return sealed(0, BigInt(chain_id), [nonce, prices.gas_price, ...content])
@@ -55,7 +55,7 @@ export function readSigned(raw: Uint8Array): {
   }
 }
 
-/** `fields`: what is signed, in the order of the type's (the Yellow Paper's for a legacy one, EIP-2930, EIP-1559). */
+/** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559). */
 export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Sealed {
   const serialize = (more: Input[]) => {
     const list = RLP.encode([...fields, ...more])
@@ -69,7 +69,7 @@ export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Seal
       const hex = toHex(rs)
       const [r, s] = [hex.slice(0, 66), `0x${hex.slice(66)}`] as const
       const parity = recovery === 1 ? 1 : 0
-      // Numbers have no leading zeros there.
+      // RLP numbers have no leading zeros.
       const raw = serialize([vOf(type, chain_id, parity), BigInt(r), BigInt(s)])
       const signature = shownSignature(type, chain_id, r, s, parity)
       return { raw, hash: toHex(keccak256(raw)), signature }
@@ -84,7 +84,7 @@ const shownSignature = (type: number | null, chain_id: bigint, r: string, s: str
   v: Number(vOf(type, chain_id, parity)),
 })
 
-/** The y parity of a typed transaction, and what EIP-155 makes of it for a legacy one. */
+/** `v`: the y parity for a typed transaction, the value of EIP-155 for a legacy one. */
 function vOf(type: number | null, chain_id: bigint, parity: 0 | 1): bigint {
   if (type !== 0) return BigInt(parity)
   return BigInt(parity) + (chain_id > 0n ? chain_id * 2n + 35n : 27n)

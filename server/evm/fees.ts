@@ -1,8 +1,8 @@
-/** Fees, in wei a unit of gas. Pure: the market and the caps come in, prices go out. */
+/** Fees in wei per unit of gas. Pure functions of the market and the caps. */
 
 export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
 
-/** Which percentile of recent tips a tier pays. */
+/** The percentile of recent tips that each tier pays. */
 export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>
 
 /** The current market, in wei per unit of gas: EIP-1559 on a chain with a base fee, otherwise one gas price. */
@@ -14,9 +14,9 @@ export type Prices =
   | { kind: 'eip1559'; max_fee_per_gas: bigint; max_priority_fee_per_gas: bigint }
   | { kind: 'legacy'; gas_price: bigint }
 
-// The base fee grows by at most an eighth a block: twice of it lasts for six full blocks.
+// The base fee grows by at most an eighth per block, so twice the base fee covers six full blocks.
 const base_fee_room = 2n
-// A legacy chain has no percentiles; a faster tier pays more than what the node proposes.
+// A legacy chain has no percentiles, so a faster tier pays a multiple of the node's proposal.
 const legacy_percent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
 
 /** The current prices of a tier. `legacy`: one gas price, even on a chain with a base fee. */
@@ -30,7 +30,7 @@ export function quote(market: Market, tier: Tier, legacy = false): Prices {
   return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas: tip }
 }
 
-/** The same prices, at most `cap` a unit. */
+/** The prices, limited to `cap`. */
 export function limit(prices: Prices, cap: bigint | undefined): Prices {
   if (cap === undefined || most(prices) <= cap) return prices
   if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: cap }
@@ -41,22 +41,22 @@ export function limit(prices: Prices, cap: bigint | undefined): Prices {
   }
 }
 
-/** The most that is paid for a unit of gas. */
+/** The highest price per unit of gas. */
 export const most = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)
 
-/** What a unit of gas costs in a block with the market's base fee; `most` where the base fee is above it. */
+/** The price per unit of gas in a block with the market's base fee; `most` when the base fee is higher. */
 export const nextPrice = (prices: Prices, market: Market): bigint =>
   prices.kind === 'legacy' || market.kind === 'legacy'
     ? most(prices)
     : least(market.base_fee + prices.max_priority_fee_per_gas, prices.max_fee_per_gas)
 
-/** Whether a block with this base fee can include it. */
+/** Whether a block with this base fee can include the transaction. */
 export const isPayable = (prices: Prices, market: Market): boolean =>
   market.kind === 'legacy' || most(prices) >= market.base_fee
 
 /**
- * The prices of a replacement: at least 10 % above `last` in both fees, which is what nodes ask for, and at least what the
- * market asks. Undefined when the cap leaves no room for that.
+ * The prices of a replacement: at least 10 % above `last` in both fees, as nodes require, and at least the market price. Undefined when
+ * the cap is too low.
  */
 export function bump(last: Prices, wanted: Prices, cap: bigint | undefined): Prices | undefined {
   if (last.kind === 'legacy') {
@@ -77,8 +77,8 @@ export function bump(last: Prices, wanted: Prices, cap: bigint | undefined): Pri
 }
 
 /**
- * Whether these prices are above `multiple` times what the market asks for the tier: in the worst case, or as a block with the
- * base fee of now would charge them.
+ * Whether the prices exceed `multiple` times the market price of the tier: in the worst case, or in a block with the current base
+ * fee.
  */
 export function isAbove(prices: Prices, market: Market, tier: Tier, multiple: bigint): boolean {
   const asked = quote(market, tier, prices.kind === 'legacy')
@@ -87,7 +87,7 @@ export function isAbove(prices: Prices, market: Market, tier: Tier, multiple: bi
   return market.base_fee + prices.max_priority_fee_per_gas > (market.base_fee + market.tips[tier]) * multiple
 }
 
-/** Whether each fee differs by less than a tenth: too little for another signature. */
+/** Whether each fee differs by less than 10 %, which does not justify another signature. */
 export function isNear(a: Prices, b: Prices): boolean {
   if (a.kind === 'legacy' && b.kind === 'legacy') return isClose(a.gas_price, b.gas_price)
   if (a.kind === 'legacy' || b.kind === 'legacy') return false
@@ -96,7 +96,7 @@ export function isNear(a: Prices, b: Prices): boolean {
   )
 }
 
-/** Whether both fees are at least as high: a gas price is both at once. */
+/** Whether both fees are at least as high. A gas price counts as both fees. */
 export function isEnough(prices: Prices, least: Prices): boolean {
   const [wanted, given] = [feesOf(least), feesOf(prices)]
   return given.max_fee >= wanted.max_fee && given.tip >= wanted.tip
@@ -115,7 +115,7 @@ const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent),
 
 const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * percent + 99n) / 100n
 
-// biome-ignore lint/complexity/useMathMinMax: Math.max knows no bigint.
+// biome-ignore lint/complexity/useMathMinMax: Math.max does not accept bigint.
 const greatest = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b))
 
 const least = (a: bigint, b: bigint | undefined): bigint => (b === undefined || a < b ? a : b)

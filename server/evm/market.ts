@@ -3,14 +3,14 @@ import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 
 const history_blocks = 20
 const fallback_tip = 1_000_000_000n
-/** The highest accepted price, in wei per unit of gas. No chain is near it; a higher one could exceed 256 bits after multiplication. */
+/** The highest accepted price, in wei per unit of gas. No chain comes near it. A multiple of a higher price could exceed 256 bits. */
 const max_price = 2n ** 96n
 
 const tiers = Object.keys(percentileOf) as Tier[]
 
 /**
- * Reads the market: from eth_feeHistory where its answer is sound, else from the newest block's base fee and
- * eth_maxPriorityFeePerGas, else from eth_gasPrice (chains without EIP-1559). A malformed answer counts as no answer, because
+ * Reads the market from eth_feeHistory if its answer is valid, otherwise from the newest block's base fee and
+ * eth_maxPriorityFeePerGas, otherwise from eth_gasPrice (chains without EIP-1559). A malformed answer counts as no answer, because
  * some nodes answer eth_feeHistory with null or with arrays missing. Throws RpcError or RpcUnavailable when no way is left.
  */
 export async function readMarket(rpc: Rpc): Promise<Market> {
@@ -19,15 +19,15 @@ export async function readMarket(rpc: Rpc): Promise<Market> {
   const { base_fee, rewards } = readHistory(history) ?? { base_fee: await headBaseFee(rpc), rewards: [] }
   if (base_fee === undefined || base_fee === 0n) return { kind: 'legacy', gas_price: await gasPrice(rpc) }
 
-  // Empty blocks have no tips to go by.
+  // Empty blocks have no tips.
   const suggested = rewards.length > 0 ? undefined : await suggestedTip(rpc)
   const tips = tiers.map((tier, column) => [tier, suggested ?? median(rewards.map((row) => row[column] ?? 0n))])
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
 
 /**
- * The market by the answers of several nodes: of each price the median, of two the lower one. One node that lies cannot raise what is
- * paid; a price that is too low is raised later. Undefined without an answer.
+ * The market by several nodes: the median of each price; of two, the lower one. A single false answer cannot raise the price, and a
+ * price that is too low is raised later. Undefined without an answer.
  */
 export function medianMarket(markets: Market[]): Market | undefined {
   const modern = markets.filter((market) => market.kind === 'eip1559')
@@ -42,13 +42,13 @@ export function medianMarket(markets: Market[]): Market | undefined {
 }
 
 interface History {
-  /** Of the next block; 0 where the chain has none. */
+  /** The base fee of the next block; 0 on a chain without one. */
   base_fee: bigint
-  /** Of the blocks that were not empty, a column for each tier. */
+  /** The tips of the blocks that were not empty, one column per tier. */
   rewards: bigint[][]
 }
 
-/** Undefined for an answer without a base fee. Malformed rows of tips are left out. */
+/** Undefined for an answer without a base fee. Malformed rows of tips are skipped. */
 function readHistory(answer: unknown): History | undefined {
   const { baseFeePerGas, gasUsedRatio, reward } = fieldsOf(answer)
   const base_fee = Array.isArray(baseFeePerGas) ? readPrice(baseFeePerGas.at(-1)) : undefined
@@ -75,7 +75,7 @@ async function gasPrice(rpc: Rpc): Promise<bigint> {
   return price
 }
 
-/** A node that does not know a method, or fails at it, leaves the next way open. */
+/** Undefined when the node does not support the method or fails; then the next source is read. */
 const orNothing = (answer: Promise<unknown>): Promise<unknown> =>
   answer.catch((error) => {
     if (error instanceof RpcError) return undefined

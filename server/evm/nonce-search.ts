@@ -16,7 +16,7 @@ interface Owner {
   address: string
 }
 
-/** A node's transaction object of eth_getBlockByNumber, as far as it is signed. */
+/** The signed members of a transaction object from eth_getBlockByNumber. */
 export interface ListedTransaction {
   hash: string
   from?: string
@@ -39,9 +39,9 @@ export interface ListedTransaction {
   v: string
 }
 
-/** Growth of the steps backwards: 20 of them pass any chain's height. */
+/** The growth of the steps backwards: 20 steps exceed any chain's height. */
 const growth = 4
-/** Only one can be genuine; a false listing may hold thousands, and each signature takes a millisecond. */
+/** Only one candidate can be genuine. A false block may list thousands, and checking a signature takes a millisecond. */
 const max_candidates = 4
 
 /**
@@ -56,7 +56,7 @@ export async function findByNonce(
   nonce: number,
   head: number,
 ): Promise<SignedRival | undefined> {
-  /** Undefined where the node does not know. */
+  /** Undefined when the node does not have the state of that block. */
   const isUsedAt = (block: number) =>
     nonceAt(owner.address, block).then(
       (count) => count > nonce,
@@ -157,5 +157,5 @@ const authorization = (one: NonNullable<ListedTransaction['authorizationList']>[
   signature: Signature.from({ r: word(one.r), s: word(one.s), yParity: Number(one.yParity) as 0 | 1 }),
 })
 
-/** Nodes leave the zeros out at the left of r and s. */
+/** Nodes omit the leading zeros of r and s. */
 const word = (quantity: string) => `0x${BigInt(quantity).toString(16).padStart(64, '0')}`

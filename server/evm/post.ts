@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 
 const max_sockets = 64
-/** Of an answer. */
+/** The limit for a response. */
 const default_max_bytes = 64 * 1024 * 1024
 
 export interface PostAnswer {
@@ -14,13 +14,13 @@ export interface PostAnswer {
 
 export type Post = (body: string, timeout_ms: number) => Promise<PostAnswer>
 
-/** A node's answer is larger than this process reads. The message completes "The answer ...". */
+/** A node's response is larger than the limit. The message completes "The answer ...". */
 export class AnswerTooLarge extends Error {}
 
 /**
- * POSTs JSON to one URL over kept connections. Node's own client, because `fetch` would follow a redirect to a place that
- * nobody checked. `lookup` decides which addresses a name may mean. Throws when there is no whole answer in time, and
- * AnswerTooLarge for one of more than `max_bytes`.
+ * POSTs JSON to one URL over persistent connections. Uses node:http, because `fetch` follows redirects to unchecked addresses.
+ * `lookup` decides which addresses a host name may resolve to. Throws when no complete response arrives in time, and AnswerTooLarge
+ * for a response of more than `max_bytes`.
  */
 export function createPost(url: string, lookup: LookupFunction | undefined, max_bytes = default_max_bytes): Post {
   const { request, Agent } = url.startsWith('https:') ? https : http

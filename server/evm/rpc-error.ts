@@ -18,37 +18,37 @@ export type RpcErrorKind =
   | 'method_not_found'
   | 'unknown'
 
-/** A JSON-RPC error object as it came. */
+/** A JSON-RPC error object, unparsed. */
 export interface RpcErrorObject {
   code?: number
   message?: string
   data?: unknown
 }
 
-// The first match decides, so what is special stands above what is general.
+// The first match decides, so specific patterns stand above general ones.
 const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
-  // First, because what follows a revert is the contract's own text: it may well say "nonce too low".
+  // First, because the text after a revert comes from the contract and may contain "nonce too low".
   ['reverted', /execution reverted|transaction reverted|reverted with|^revert(?:ed)?\b|vm execution error/im],
   ['reverted', /vm exception while processing transaction: revert|always failing transaction/i],
-  // These hold "nonce too high" and "nonce too low" but never pass, whatever the account's nonce.
+  // These contain "nonce too high" or "nonce too low" but are permanent, whatever the account's nonce is.
   ['rejected', /nonce has max value|exceeds max nonce|nonce overflow|authority nonce too low/i],
   ['replacement_underpriced', /replacement transaction (?:is )?underpriced|to replace existing transaction/i],
   ['replacement_underpriced', /could not replace existing|replacementnotallowed/i],
-  // Nethermind's OwnNonceAlreadyUsed is another transaction, so no success.
+  // Nethermind's OwnNonceAlreadyUsed means another transaction, so it is not a success.
   ['replacement_underpriced', /ownnoncealreadyused|another (?:tx|transaction) (?:with|which has the) same nonce/i],
   ['already_known', /(?<!block )already ?known|already ?imported|already_exists|\bknown transaction/i],
   ['already_known', /existing txn? with same hash|(?:tx|transaction) already (?:in mempool|exists)/i],
   ['nonce_too_low', /nonce (?:\d{1,20} )?(?:is )?too low|oldnonce|invalid transaction nonce|pool\(stale\)/i],
   ['nonce_too_high', /nonce (?:\d{1,20} )?(?:is )?too (?:high|far in future|distant)|noncegap|noncetoofarinfuture/i],
-  // A full pool says the third of these to a transaction whose predecessors it lacks: send those again.
+  // A full pool answers the third of these to a transaction whose predecessors it lacks: send the predecessors again.
   ['nonce_too_high', /gapped-nonce|delegation nonce gap|future transaction tries to replace pending/i],
   ['nonce_too_high', /notcurrentnoncefordelegation|invalid transaction with a lower nonce/i],
   ['insufficient_funds', /insufficient ?(?:sender )?(?:funds|balance)|insufficient maxfeepergas for sender/i],
   ['insufficient_funds', /(?:not|n't have) enough funds|exceeds (?:transaction sender )?account balance|outoffunds/i],
   ['insufficient_funds', /overdraft|overdraws from account|lack of funds/i],
-  // No limit is below 21,000 gas: an allowance that is comes from the balance.
+  // No gas limit is below 21,000, so a lower allowance results from the balance.
   ['insufficient_funds', /gas required exceeds allowance:? \(?(?:\d{1,4}|1\d{4}|20\d{3})\b/i],
-  // Anvil says "intrinsic gas too high" of a cost above the gas limit too.
+  // Anvil also answers "intrinsic gas too high" when the cost exceeds the gas limit.
   ['gas_limit_too_low', /intrinsic ?gas(?! too high)|intrinsic gas too high -- (?:callgascost|gasfloor)/i],
   ['gas_limit_too_low', /floor data gas|requires at least \d{1,20} gas but got|not enough gas to cover minimal/i],
   ['gas_limit_too_low', /gas (?:cost|floor) (?:\(\d{1,20}\) )?exceeds the gas limit/i],
@@ -62,7 +62,7 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['underpriced', /miner premium is negative/i],
   ['pool_full', /(?:pool|queue) (?:is )?full|account limit exceeded|too many transactions in the queue|\bspammer\b/i],
   ['pool_full', /in-flight transaction limit|pool size constraints|delegation authority has pending/i],
-  // A transaction of another type, or a delegation, of this account is pending; it passes when that is mined.
+  // A transaction of another type, or a delegation, is pending for this account. The refusal ends when that is mined.
   ['pool_full', /already reserved|delegatorhaspendingtx|pendingtxsofconflictingtype|transaction type conflict/i],
   ['rejected', /invalid (?:sender|signature|transaction signature|transaction v, r, s|transaction type|rlp)/i],
   ['rejected', /(?:invalid|wrong) chain ?id|chain ?id (?:not supported|is required|mismatch)|for another chain/i],
@@ -77,10 +77,10 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['rejected', /gas ?uint(?:64 )?overflow|int256overflow|transaction cost overflow|transaction invalid/i],
   ['rejected', /not authorized to send|forbidden sender|not on the whitelist|senders with deployed code/i],
   ['rejected', /^(?:[a-z ]{1,40}: )?invalid(?:$|,)|marked the transaction as invalid/im],
-  // Halts stand below the gas rows: "out of gas: gas required exceeds ..." is a limit.
+  // Halts stand below the gas rows, because "out of gas: gas required exceeds ..." is a limit.
   ['reverted', /out ?of ?gas|invalid ?(?:fe)?opcode|stack ?(?:under|over)flow|bad ?instruction|invalid jump/i],
   ['reverted', /evm error|due to an exception|code size exceeded/i],
-  // Limits on what one query returns: slower would not help, so they are no rate limit for all their code -32005.
+  // Limits on the result of one query. A slower rate would not help, so these are not rate limits despite the code -32005.
   ['unknown', /returned more than|block range|range limit|batch size/i],
   ['rate_limited', /rate.?limit|rate exceeded|too many requests|request (?:count|limit) (?:exceeded|reached)/i],
   ['rate_limited', /compute units|capacity (?:limit|exceeded)|credits limited|quota exceeded/i],
@@ -94,8 +94,8 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['unavailable', /unauthorized|must be authenticated|invalid (?:api key|project id)/i],
 ]
 
-// Codes on which all agree decide at once. Of the others nodes make different things (besu's -32005 is a gas limit, its
-// -32001 a nonce), so they count only where the text says nothing.
+// Codes that every node uses alike decide at once. The others differ between nodes (besu's -32005 is a gas limit, its -32001 a
+// nonce), so they count only when the text matches nothing.
 const certainCodes = new Map<unknown, RpcErrorKind>([
   [-32601, 'method_not_found'],
   [429, 'rate_limited'],
@@ -114,7 +114,7 @@ const maxStrings = 16
 const maxStringLength = 20_000
 const maxReasonLength = 500
 
-/** What a node's refusal means for a relayer: by its text, wherever in the error object that stands, else by its code. */
+/** Classifies a node's error by its text, at any place in the error object, otherwise by its code. */
 export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
   const certain = certainCodes.get(error.code)
   if (certain) return certain
@@ -123,8 +123,8 @@ export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
 }
 
 /**
- * Why an execution reverted, told by an error object or its data: the contract's text (Error(string)), the name of a
- * panic, else a custom error as selector and data; printable, at most 500 characters; undefined where nothing tells.
+ * The revert reason in an error object or its data: the contract's text (Error(string)), the name of a panic, or a custom error as
+ * selector and data. Printable, at most 500 characters. Undefined when there is none.
  */
 export function revertReason(data: unknown): string | undefined {
   const strings = stringsIn(data)
@@ -132,18 +132,18 @@ export function revertReason(data: unknown): string | undefined {
   return printable((found && decoded(found)) ?? told(strings) ?? (found && undecoded(found)) ?? '')
 }
 
-/** The bytes with which an execution reverted, in lower case hex; undefined where nothing tells them. */
+/** The revert data in lower case hex; undefined when the error has none. */
 export const revertData = (error: RpcErrorObject): string | undefined => hexIn(stringsIn(error))
 
 const hexIn = (strings: string[]): string | undefined =>
   strings.flatMap((part) => hexPattern.exec(part)?.[1]?.toLowerCase() ?? []).find((hex) => hex !== '0x')
 
-/** Whether an execution ended because its gas limit was too low; a contract's own text may say the same, and does not count. */
+/** Whether an execution ran out of gas. A revert whose own text says so does not count. */
 export const isOutOfGas = (error: RpcErrorObject): boolean =>
   /out ?of ?gas/i.test(String(error.message ?? '')) && !/execution reverted/i.test(String(error.message ?? ''))
 
-// Wrapping proxies, Hardhat and MetaMask nest the node's error in `data`, others in `error` or `result`. Transaction
-// hashes stand there too, so only these keys are looked at. Data before message: the bytes are what the contract said.
+// Proxies, Hardhat and MetaMask nest the node's error in `data`, others in `error` or `result`. These objects also contain
+// transaction hashes, so only these keys are read. Data comes before the message, because it holds the contract's own bytes.
 const keys = ['data', 'result', 'error', 'originalError', 'details', 'message'] as const
 
 function stringsIn(value: unknown, depth = maxDepth): string[] {
@@ -169,7 +169,7 @@ const panics = new Map([
   [0x51n, 'call of a zero-initialized function'],
 ])
 
-/** What Solidity itself encodes; undefined for anything else, and for what only looks like it. */
+/** Decodes the errors that Solidity defines, Error(string) and Panic(uint256); undefined for any other and for malformed ones. */
 function decoded(hex: string): string | undefined {
   const read = (type: string) => AbiCoder.defaultAbiCoder().decode([type], `0x${hex.slice(10)}`)[0]
   try {
@@ -185,7 +185,7 @@ function decoded(hex: string): string | undefined {
 const undecoded = (hex: string): string =>
   hex.length % 64 === 10 ? `custom error ${hex.slice(0, 10)}: 0x${hex.slice(10)}`.replace(/: 0x$/, '') : `data ${hex}`
 
-// The node's words, where it knows the contract's errors by name. Of one it does not know, the bytes say more: anvil
+// The node's text, when the node knows the contract's errors by name. For an unknown custom error the bytes are better, because anvil
 // prints them as characters.
 function told(strings: string[]): string | undefined {
   const match = (part: string) =>
@@ -196,6 +196,6 @@ function told(strings: string[]): string | undefined {
 
 function printable(text: string): string | undefined {
   const cut = text.length > maxReasonLength ? `${text.slice(0, maxReasonLength - 1)}…` : text
-  // Cut first: half a surrogate pair is unprintable too.
+  // Cut first, because half a surrogate pair is unprintable too.
   return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').trim() || undefined
 }

@@ -26,16 +26,16 @@ export class RpcUnavailable extends Error {
   }
 }
 
-/** Asks the nodes of a network. Throws RpcError, RpcUnavailable or, where answers are bounded, AnswerTooLarge. */
+/** Calls a node of a network. Throws RpcError or RpcUnavailable, and AnswerTooLarge when answers are limited. */
 export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
 
 export interface RpcOptions {
-  /** Every healthy endpoint gets the call, also after one has answered. */
+  /** Sends the call to every healthy endpoint, even after one has answered. */
   everywhere?: boolean
 }
 
 export interface RpcLimits {
-  /** The most calls in one request, and about how many bytes they may have together. */
+  /** The most calls in one request, and approximately the most bytes of their parameters. */
   max_batch: number
   max_batch_bytes: number
   /** The most requests in flight. */
@@ -55,9 +55,9 @@ interface Waiting extends RpcCall {
   bytes: number
   everywhere: boolean
   isSettled: boolean
-  /** What the first node that took it answered, while others are still to get it. */
+  /** The first node's result, while other nodes still get the call. */
   success?: { result: unknown } | { error: Error }
-  /** The best of what other nodes answered; undefined while none has. */
+  /** The least final refusal so far; undefined: none. */
   refusal?: Error
   resolve(result: unknown): void
   reject(error: Error): void
@@ -80,7 +80,7 @@ export function createRpc(
   const queue: Waiting[] = []
   let underWay = 0
 
-  /** `isWhole`: nothing more joins the queue in this turn of the loop; else what fills no batch yet stays. */
+  /** `isWhole`: the queue is complete for this turn of the event loop. Otherwise an incomplete batch stays in the queue. */
   const pump = (isWhole = true) => {
     while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
       underWay += 1
@@ -98,14 +98,14 @@ export function createRpc(
       const endpoint = choose(endpoints, tried, now(), random)
       if (!endpoint) break
       tried.add(endpoint)
-      // A node at rest is a last resort, and no judge of what others have refused or taken.
+      // A resting node is the last resort. It gets no calls that another node has answered or refused.
       const asked = endpoint.rest_until > now() ? left.filter((call) => !call.refusal && !call.success) : left
       if (asked.length === 0) break
       try {
         const answers = await endpoint.ask(asked)
         for (const [index, call] of asked.entries()) take(call, answers[index])
       } catch (error) {
-        // No other node would answer with less.
+        // Another node would give the same large answer.
         if (error instanceof AnswerTooLarge) return left.forEach((call) => void end(call, { error }))
         const message = `No node of the network answers (${(error as Error).message})`
         for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(endpoints)))
@@ -139,7 +139,7 @@ function take(call: Waiting, answer: RpcAnswer | undefined): void {
   else end(call, { error })
 }
 
-/** Who asked is answered at once, and waits for no other node. */
+/** Resolves the call at once, without waiting for other nodes. */
 function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void {
   call.success ??= success
   end(call, success)
@@ -159,21 +159,21 @@ function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
 
 /** The refusals of a transaction that are final for every node. */
 const hopeless: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'rejected'])
-/** The other refusals that say something about the transaction; what comes later says more. */
+/** The other refusals that are about the transaction, the least final last. */
 const told: readonly RpcErrorKind[] = [
   ...(['reverted', 'fee_too_high', 'insufficient_funds', 'nonce_too_high', 'pool_full'] as const),
   ...(['nonce_too_low', 'underpriced', 'replacement_underpriced'] as const),
 ]
 
-/** Of two refusals of the same transaction the one with the higher number counts. */
+/** How much hope a refusal leaves. Of two refusals of a transaction the one with the higher number is reported. */
 const hopeOf = (error: Error): number => {
   if (!(error instanceof RpcError)) return 1
   return hopeless.has(error.kind) ? 0 : 3 + told.indexOf(error.kind)
 }
 
 /**
- * Transactions that are sent together stay together: of two batches at once the later nonces may come first, and some nodes
- * refuse those.
+ * Keeps transactions that are sent together in one batch. Of two concurrent batches, the one with later nonces may arrive first, and
+ * some nodes refuse it.
  */
 function batchSize(queue: Waiting[], isWhole: boolean, max_batch: number, max_bytes: number): number {
   const end = fittingBytes(queue, Math.min(queue.length, max_batch), max_bytes)
@@ -184,7 +184,7 @@ function batchSize(queue: Waiting[], isWhole: boolean, max_batch: number, max_by
   return start > 0 ? start : end
 }
 
-/** How many of the first calls fit together; at least one. */
+/** The number of calls from the head of the queue that fit in one request; at least one. */
 function fittingBytes(queue: Waiting[], most: number, max_bytes: number): number {
   let bytes = 0
   for (let count = 0; count < most; count += 1) {
@@ -204,7 +204,7 @@ const sizeOf = (params: unknown[]): number =>
 
 const isSending = (call: RpcCall | undefined): boolean => call?.method === 'eth_sendRawTransaction'
 
-/** By weight among those that are well; those of weight 0, and those at rest, only when there is no other. */
+/** Chooses a healthy endpoint by weight. Endpoints of weight 0, and resting ones, are used only when there is no other. */
 function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, random: () => number): Endpoint | undefined {
   const left = endpoints.filter((endpoint) => !tried.has(endpoint))
   const well = left.filter(({ rest_until }) => rest_until <= time)
@@ -215,7 +215,7 @@ function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, rando
     if (endpoint.weight > 0 && at < 0) return endpoint
   }
   if (well.length > 0) return well[0]
-  // Of those at rest the one that is next to end it is tried; one that asked to be left alone is.
+  // Tries the resting endpoint whose rest ends first. An endpoint that limits the rate (429) is left alone.
   return left.filter(({ throttled }) => !throttled).sort((a, b) => a.rest_until - b.rest_until)[0]
 }
 

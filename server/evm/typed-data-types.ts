@@ -18,32 +18,34 @@ export type Type = Struct | Atom | { kind: 'array'; of: Type; length: number | u
 
 interface Resolved {
   struct: Struct
-  /** What it is made of, itself not among them: the texts of their types, by name. */
+  /** The encoded types of the structs that it refers to, by name, without itself. */
   parts: Map<string, string>
   text: string
 }
 
-/** A struct with all that it is made of. Each is worked out once, however often it is named. Throws ApiError (400). */
+const unknownType = 'must be an elementary type of EIP-712, a struct that `types` declares, or an array of these'
+
+/** Resolves a struct and the structs that it refers to, each once. Throws ApiError (400). */
 export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: string): Struct {
   const resolved = new Map<string, Resolved>()
   const open = new Set<string>()
   for (const name of structs.keys()) {
-    if (readAtom(name)) throw badRequest('/body/types', `must not give ${name} another meaning`)
+    if (readAtom(name)) throw badRequest('/body/types', `must not redefine the elementary type ${name}`)
   }
 
   const resolve = (name: string, place: string): Resolved => {
     const known = resolved.get(name)
     if (known) return known
     const declared = structs.get(name)
-    if (!declared) throw badRequest(place, 'is no type')
-    if (open.has(name)) throw badRequest(place, `${name} holds itself`)
+    if (!declared) throw badRequest(place, unknownType)
+    if (open.has(name)) throw badRequest(place, `struct ${name} must not contain itself`)
     open.add(name)
 
     const parts = new Map<string, string>()
     const members = declared.map(({ name: member, type }, index) => {
       const own = `/body/types/${name}/${index}`
       if (declared.findIndex((other) => other.name === member) < index)
-        throw badRequest(`${own}/name`, 'is there twice')
+        throw badRequest(`${own}/name`, 'must be unique in its struct')
       return { name: member, type: typeOf(type, `${own}/type`, parts) }
     })
     const text = `${name}(${declared.map(({ name, type }) => `${type} ${name}`).join(',')})`
@@ -58,7 +60,7 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
     const base = text.replace(/\[.*$/, '')
     const innermost = readAtom(base) ?? structOf(base, place, parts)
     return [...text.matchAll(/\[(\d*)\]/g)].reduce<Type>((of, [, length = '']) => {
-      if (length.startsWith('0')) throw badRequest(place, 'is no type')
+      if (length.startsWith('0')) throw badRequest(place, unknownType)
       return { kind: 'array', of, length: length === '' ? undefined : Number(length) }
     }, innermost)
   }
@@ -73,7 +75,7 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
   return resolve(root, place).struct
 }
 
-/** Undefined when it is none of the types that the standard has. */
+/** Undefined when it is not an elementary type of EIP-712. */
 function readAtom(name: string): Atom | undefined {
   if (name === 'bytes' || name === 'string' || name === 'address' || name === 'bool') return { kind: name }
   const [, sign, bits] = /^(u?)int([1-9]\d{0,2})$/.exec(name) ?? []

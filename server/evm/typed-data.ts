@@ -6,16 +6,16 @@ import { hashOf } from './typed-data-values.ts'
 export interface HashedTypedData {
   domain_separator: Buffer
   struct_hash: Buffer
-  /** The one that the domain names. */
+  /** The domain's `chainId`. */
   chain_id: bigint | undefined
 }
 
-/** Up to six microseconds each: no document holds others up. */
+/** A value takes up to 6 us, so a document blocks other requests for at most 30 ms. */
 const max_values = 5_000
 const max_types_length = 32_768
 
 const domainType = 'EIP712Domain'
-/** EIP-712: a domain has one or more of these, in this order. */
+/** EIP-712: the members that a domain may have, in this order. */
 const domainMembers = {
   name: 'string',
   version: 'string',
@@ -25,8 +25,8 @@ const domainMembers = {
 } as const
 
 /**
- * EIP-712: the two hashes of a document. Stricter than the libraries, which take "false" for true and a member that is missing
- * for nothing, and linear in the document's size, which they are not. Throws ApiError (400) with the place.
+ * Computes the two hashes of an EIP-712 document. Stricter than the libraries, which read "false" as true and accept missing members,
+ * and linear in the document's size, unlike the libraries. Throws ApiError (400) with the place of the fault.
  */
 export function hashTypedData({ domain, types, primaryType, message }: TypedData): HashedTypedData {
   const length = Object.entries(types).reduce(
@@ -36,7 +36,7 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
   )
   if (length > max_types_length) throw badRequest('/body/types', `must have at most ${max_types_length} characters`)
   const structs = new Map(Object.entries(types))
-  if (primaryType === domainType) throw badRequest('/body/primaryType', 'must not be the domain')
+  if (primaryType === domainType) throw badRequest('/body/primaryType', 'must not be EIP712Domain')
   const budget = { left: max_values }
   const struct = resolveStruct(structs, primaryType, '/body/primaryType')
   return {
@@ -46,14 +46,17 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
   }
 }
 
-/** As it is declared; else with the members that are given, in the standard's order. */
+/** The declared domain type, or one of the given members in the order of the standard. */
 function domainStruct(structs: Map<string, TypedData['types'][string]>, domain: TypedData['domain']): Struct {
   const given = Object.entries(domainMembers).filter(([name]) => Object.hasOwn(domain, name))
   const members = structs.get(domainType) ?? given.map(([name, type]) => ({ name, type }))
   for (const [index, { name, type }] of members.entries()) {
     const known = Object.hasOwn(domainMembers, name) ? domainMembers[name as keyof typeof domainMembers] : undefined
     if (known === type) continue
-    throw badRequest(`/body/types/${domainType}/${index}`, 'is no member that a domain can have')
+    throw badRequest(
+      `/body/types/${domainType}/${index}`,
+      'must be one of: string name, string version, uint256 chainId, address verifyingContract, bytes32 salt',
+    )
   }
   return resolveStruct(new Map([[domainType, members]]), domainType, `/body/types/${domainType}`)
 }

@@ -3,20 +3,20 @@ import { toHex } from '../hex.ts'
 import { fromHex, type Sealed, sealed } from './envelope.ts'
 
 export interface UnsignedTransaction extends Sealed {
-  /** 0 for a legacy one that names none. */
+  /** 0 for a legacy transaction without a chain id. */
   chain_id: bigint
-  /** Lower case; null for the creation of a contract. */
+  /** Lower case; null for a contract creation. */
   to: string | null
   value: bigint
   data: string
-  /** The most that it pays for gas. */
+  /** The highest price per unit of gas. */
   gas_price: bigint
   gas_limit: bigint
 }
 
 /**
- * An unsigned transaction as its type serialises it (EIP-155, EIP-2930, EIP-1559), in hex. Throws when the bytes are none, or in any
- * other than their one form, or signed already.
+ * Parses the hex of an unsigned transaction (EIP-155, EIP-2930, EIP-1559). Throws when the bytes are malformed, not in canonical form,
+ * or already signed.
  */
 export function parseUnsigned(hex: string): UnsignedTransaction {
   const bytes = fromHex(hex)
@@ -24,21 +24,21 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
   const encoded = type === 0 ? bytes : bytes.subarray(1)
   checkItems(encoded)
   const list = listIn(RLP.decode(encoded), fieldCounts[type])
-  // A legacy one may name its chain behind its content, with two zeros in the places of r and s.
+  // A legacy transaction may end with its chain id and two zeros in place of r and s (EIP-155).
   const [fields, domain] = type === 0 ? [list.slice(0, 6), list.slice(6)] : [list, list.slice(0, 1)]
   const chain_id = domain.length === 0 ? 0n : numberIn(domain[0])
   if (type === 0 && domain.length > 0) {
-    if (chain_id === 0n) throw new Error('It names no chain')
-    if (numberIn(domain[1]) !== 0n || numberIn(domain[2]) !== 0n) throw new Error('It is signed already')
+    if (chain_id === 0n) throw new Error('The chain id is 0')
+    if (numberIn(domain[1]) !== 0n || numberIn(domain[2]) !== 0n) throw new Error('The transaction is already signed')
   }
 
   const [nonce, ...rest] = type === 0 ? fields : fields.slice(1)
   const prices = rest.splice(0, type === 2 ? 2 : 1).map(numberIn)
   const [gas_limit, receiver, amount, data, access = []] = rest
   if (numberIn(nonce) > max_uint64 || numberIn(gas_limit) > max_uint64)
-    throw new Error('It has a number that is too large')
+    throw new Error('The nonce or gas limit exceeds 64 bits')
   if (type === 2 && (prices[0] as bigint) > (prices[1] as bigint))
-    throw new Error('Its tip is more than it pays at most')
+    throw new Error('max_priority_fee_per_gas exceeds max_fee_per_gas')
   for (const entry of listIn(access)) {
     const [address, keys] = listIn(entry, [2])
     bytesIn(address, 20)
@@ -58,27 +58,27 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
 
 /** The gas limit of a transaction (EIP-7825: 2^24) pays for 8,830 storage keys of an access list (EIP-2930: 1,900 gas each). */
 const max_items = 10_000
-/** Transaction, access list, entry, its keys, key. */
+/** Transaction, access list, entry, list of storage keys, storage key. */
 const max_depth = 5
 
 /**
- * Counts the items of an RLP text by their headers, because decoding a flat list of 1 MiB blocks the process for up to a second.
- * Lengths that are wrong are left to the decoder.
+ * Counts the RLP items by their headers, because decoding a flat list of 1 MiB blocks the process for up to a second. The decoder
+ * refuses wrong lengths later.
  */
 function checkItems(bytes: Uint8Array): void {
   const ends: number[] = []
   let at = 0
   for (let items = 1; at < bytes.length; items += 1) {
-    if (items > max_items) throw new Error(`It has more than ${max_items} items`)
+    if (items > max_items) throw new Error(`The transaction has more than ${max_items} items`)
     while (ends.length > 0 && at >= (ends.at(-1) as number)) ends.pop()
     const { isList, start, end } = headerAt(bytes, at)
-    if (ends.length >= max_depth) throw new Error(`It is nested more than ${max_depth} deep`)
+    if (ends.length >= max_depth) throw new Error(`The transaction is nested more than ${max_depth} levels deep`)
     if (isList) ends.push(end)
     at = isList ? start : end
   }
 }
 
-/** Where an item's content begins and ends (Yellow Paper, appendix B). */
+/** The start and the end of an item's content (Yellow Paper, appendix B). */
 function headerAt(bytes: Uint8Array, at: number): { isList: boolean; start: number; end: number } {
   const first = bytes[at] as number
   if (first < 0x80) return { isList: false, start: at, end: at + 1 }
@@ -91,35 +91,35 @@ function headerAt(bytes: Uint8Array, at: number): { isList: boolean; start: numb
   return { isList, start, end: start + length }
 }
 
-/** EIP-2718: a legacy transaction is a list, and a list's first byte is no type. */
+/** EIP-2718: a first byte from 0xc0 begins a list, and so a legacy transaction. */
 function typeOf([first = 0]: Uint8Array): 0 | 1 | 2 {
   if (first >= 0xc0) return 0
   if (first === 1 || first === 2) return first
-  throw new Error('Its type is not signed here')
+  throw new Error('The transaction type is not supported')
 }
 
-/** Of what is not signed. */
+/** The numbers of fields of an unsigned transaction, by type. */
 const fieldCounts = { 0: [6, 9], 1: [8], 2: [9] }
-/** EIP-2681 for the nonce; more gas than that fits in no block. */
+/** The limit for nonces (EIP-2681). No block has more gas than this either. */
 const max_uint64 = 2n ** 64n - 1n
 
 type Decoded = Uint8Array | NestedUint8Array
 
 function listIn(decoded: Decoded | undefined, counts?: number[]): Decoded[] {
-  if (!Array.isArray(decoded)) throw new Error('It has bytes in the place of a list')
-  if (counts && !counts.includes(decoded.length)) throw new Error(`It has ${decoded.length} fields`)
+  if (!Array.isArray(decoded)) throw new Error('A list is missing')
+  if (counts && !counts.includes(decoded.length)) throw new Error(`A list has ${decoded.length} items`)
   return decoded
 }
 
 function bytesIn(decoded: Decoded | undefined, length?: number): Uint8Array {
-  if (!(decoded instanceof Uint8Array)) throw new Error('It has a list in the place of bytes')
-  if (length !== undefined && decoded.length !== length) throw new Error(`It has not ${length} bytes where it must`)
+  if (!(decoded instanceof Uint8Array)) throw new Error('A list stands where bytes are required')
+  if (length !== undefined && decoded.length !== length) throw new Error(`A field must have ${length} bytes`)
   return decoded
 }
 
-/** At most 32 bytes; one with leading zeros would be the same number in another form. */
+/** At most 32 bytes without leading zeros, because the form must be canonical. */
 function numberIn(decoded: Decoded | undefined): bigint {
   const bytes = bytesIn(decoded)
-  if (bytes.length > 32 || bytes[0] === 0) throw new Error('It has a number that is none')
+  if (bytes.length > 32 || bytes[0] === 0) throw new Error('A number exceeds 32 bytes or has leading zeros')
   return BigInt(bytes.length === 0 ? 0 : toHex(bytes))
 }

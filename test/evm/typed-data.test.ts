@@ -332,6 +332,6 @@ test('a document that would be hashed for ever is not', () => {
     message: { l: Array(count).fill(true) },
   })
   expect(hashTypedData(many(4_999)).struct_hash).toHaveLength(32)
-  const details = [{ path: '/body/message', message: 'has too many values' }]
+  const details = [{ path: '/body/message', message: 'must have at most 5,000 values together with the domain' }]
   expect(() => hashTypedData(many(5_000))).toThrow(expect.objectContaining({ details }))
 })
