@@ -1,4 +1,5 @@
 import { retryAfter_s } from './error.ts'
+import { pause } from './pause.ts'
 
 const max_wait_s = 60
 
@@ -20,17 +21,3 @@ export function obeyRetryAfter(
     }
   }
 }
-
-const pause = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -38,8 +38,10 @@ test('publint and attw find nothing wrong with the tarball', async () => {
 })
 
 test('it brings the licence, the README and what was built, and depends on the version that the tests use', async () => {
-  expect(Object.keys(manifest('client').dependencies)).toEqual(['openapi-fetch'])
-  expect(manifest('client').dependencies['openapi-fetch']).toBe(manifest('.').devDependencies['openapi-fetch'])
+  const { dependencies, peerDependenciesMeta } = manifest('client')
+  expect(Object.keys(dependencies)).toEqual(['commander', 'eventsource-parser', 'openapi-fetch'])
+  for (const name in dependencies) expect(dependencies[name], name).toBe(manifest('.').devDependencies[name])
+  for (const name in peerDependenciesMeta) expect(existsSync(join(project, 'node_modules', name)), name).toBe(false)
   const files = (await run('tar', ['-tf', tarball], folder)).trim().split('\n')
   expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/package.json']))
   expect(files.filter((file) => !/^package\/(?:dist\/(?:client|generated)\/|[^/]+$)/.test(file))).toEqual([])
@@ -58,6 +60,16 @@ test('installed in an empty project, it does what its README shows', async () =>
     '404 not_found Relayer with ID nobody not found',
   ])
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
+})
+
+test('it installs the command, which says what --call needs', async () => {
+  const { url, api_key } = await startTestService()
+  const env = { ...process.env, RELAYER_URL: url, RELAYER_API_KEY: api_key }
+  const relayer = join(project, 'node_modules', '.bin', 'relayer')
+  const { stdout } = await promisify(execFile)(relayer, ['sign', 'Hello'], { env })
+  expect(stdout).toMatch(/^0x[0-9a-f]{130}\n$/)
+  const call = promisify(execFile)(relayer, ['send', '--to', '0x12', '--call', 'a()'], { env })
+  await expect(call).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('npm install ethers') })
 })
 
 test('CommonJS code can require it', async () => {

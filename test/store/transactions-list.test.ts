@@ -36,7 +36,6 @@ test('a transaction has every key, null while it is unknown', async () => {
       speed: null,
       receipt: null,
       error: null,
-      reference: null,
     },
   ])
 })

@@ -5,7 +5,6 @@ import type { EventRow, RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { dataColumn, withData } from './transaction-data.ts'
 
 /** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreWorld {
@@ -32,7 +31,7 @@ export interface Events {
 
 /**
  * Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. The body
- * is serialized here, once, except for a transaction's data: it may be large, and the event names its stored version.
+ * is serialized here, once.
  */
 export function createEvents(
   { db }: Connection,
@@ -42,8 +41,8 @@ export function createEvents(
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object]>(`
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, data_key, created_at)
-    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $data_key, $timestamp)`)
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
+    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp)`)
   // A disabled notification gets no deliveries. Missed ones can be redelivered after it is enabled.
   const target = db.prepare<[number], { notification_key: number; status: string }>(`
     SELECT key AS notification_key, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
@@ -52,13 +51,10 @@ export function createEvents(
     INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
     VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
 
-  const write = (
-    relayer_key: number,
-    event: Event['event'],
-    subject: string,
-    payload: Event['payload'],
-    data_key: number | null = null,
-  ) => {
+  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const shown = (row: TransactionRow) => shownTransaction({ ...row, data: dataOf.get(row.key) ?? null })
+
+  const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
     const time = now()
     const timestamp = new Date(time).toISOString()
     const sequence = next.get(relayer_key) as number
@@ -73,7 +69,6 @@ export function createEvents(
       event,
       subject,
       body,
-      data_key,
       timestamp,
     })
     const its = target.get(relayer_key)
@@ -85,14 +80,16 @@ export function createEvents(
 
   return {
     ofTransaction(row) {
-      const payload: Event['payload'] = { payload_type: 'transaction', ...withoutData(row) }
-      write(row.relayer_key, 'transaction_update', row.id, payload, row.data_key)
+      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shown(row) })
       observer.moved?.(row.status)
     },
     ofWait(row) {
       const waiting_for = row.waiting_for ?? 'other'
-      const payload: Event['payload'] = { payload_type: 'transaction_waiting', waiting_for, ...withoutData(row) }
-      write(row.relayer_key, 'transaction_waiting', row.id, payload, row.data_key)
+      write(row.relayer_key, 'transaction_waiting', row.id, {
+        payload_type: 'transaction_waiting',
+        waiting_for,
+        ...shown(row),
+      })
       const { relayer_id, id: transaction_id, nonce, status_reason } = row
       observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for, reason: status_reason })
     },
@@ -111,16 +108,12 @@ export function createEvents(
   }
 }
 
-const withoutData = (row: TransactionRow) => shownTransaction({ ...row, data: null })
-
-type StoredEvent = EventRow & { data: Uint8Array | null }
-
 /** The most bytes of events that are read at once: an event may contain 128 KB of data as hex. */
 const max_characters = 500_000
 
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
-  const select = db.prepare<[number, number, number], StoredEvent>(`
-    SELECT sequence, event, body, ${dataColumn('events')} FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
+  const select = db.prepare<[number, number, number], EventRow>(`
+    SELECT sequence, event, body FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
   const last = db
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = +?')
     .pluck()
@@ -128,10 +121,9 @@ export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'
     async events(relayer_key, after, limit) {
       const events: EventRow[] = []
       let characters = 0
-      for (const { data, ...event } of select.iterate(relayer_key, after, limit)) {
-        const body = withData(event.body, data)
-        events.push({ ...event, body })
-        characters += body.length
+      for (const event of select.iterate(relayer_key, after, limit)) {
+        events.push(event)
+        characters += event.body.length
         if (characters >= max_characters) break
       }
       return events

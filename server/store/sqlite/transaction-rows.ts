@@ -1,7 +1,6 @@
 import type { Transaction } from '../../../generated/openapi.ts'
 import { shownTransaction } from '../../shown-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
-import { dataColumn, hexOf } from './transaction-data.ts'
 
 /** A row as SQLite has it. */
 export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'error' | 'resign' | 'waits_told'> & {
@@ -13,17 +12,19 @@ export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'erro
   waits_told: string
 }
 
-export type WholeRow = Row & { data: Uint8Array | null }
+export type WholeRow = Row & Pick<WholeTransactionRow, 'data'>
 
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
-  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
+  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error,
   block_number, block_hash`
 
-export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
-  data_key`
+export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes`
 
-export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
+/** Of the transaction that the statement is about. */
+export const dataColumn = '(SELECT data FROM transaction_data WHERE transaction_key = transactions.key) AS data'
+
+export const wholeColumns = `${columns}, ${dataColumn}`
 
 const parsed = (text: string | null) => (text === null ? null : JSON.parse(text))
 
@@ -38,8 +39,7 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
 }
 
 type JsonColumn = 'signature' | 'speed' | 'receipt' | 'error'
-export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'> &
-  Pick<Transaction, 'data'>
+export type ShownRow = Pick<WholeRow, keyof Transaction | 'block_number' | 'block_hash'>
 
 /** What stands in the columns that the contract shows. */
 export const show = (row: ShownRow): Transaction => shownTransaction(decode(row))
@@ -50,7 +50,7 @@ export const read = (row: Row): TransactionRow => ({
   waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
 })
 
-export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: hexOf(row.data) })
+export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: row.data })
 
 export const encode = (row: TransactionRow) => ({
   ...row,

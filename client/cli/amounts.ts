@@ -1,0 +1,13 @@
+import { CommandError } from './exit-codes.ts'
+
+const decimals: Record<string, number> = { wei: 0, gwei: 9, ether: 18 }
+
+/** Wei from `1000`, `2.5gwei` or `0.1ether`. */
+export function readWei(input: string): bigint {
+  const match = /^(\d{1,78})(?:\.(\d{1,18}))?\s?(wei|gwei|ether)?$/.exec(input)
+  const [, whole = '', fraction = '', unit = 'wei'] = match ?? []
+  const places = decimals[unit] as number
+  if (!match || fraction.length > places)
+    throw new CommandError(`An amount is in wei, or has a unit: 1000, 2.5gwei, 0.1ether; it is ${input}`)
+  return BigInt(whole + fraction.padEnd(places, '0'))
+}

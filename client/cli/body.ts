@@ -1,0 +1,56 @@
+import { parseJson, readInput } from './context.ts'
+import { CommandError } from './exit-codes.ts'
+
+export interface BodyOptions {
+  file?: string
+  set?: string[]
+}
+
+type Body = Record<string, unknown>
+
+/** Collects the values of an option that may be repeated. */
+export const repeated = (value: string, before: string[] = []): string[] => [...before, value]
+
+/** Members that hold secrets: other users of the machine can see arguments, and shells keep them. */
+const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase', 'keystore', 'token'])
+
+/**
+ * A request body from --file and --set. `NAME=VALUE` sets a member, `policies.max_value=5` a member of a member; the value is JSON, or
+ * else text; an integer above 2^53 stays text, as amounts are.
+ */
+export async function readBody({ file, set = [] }: BodyOptions, start: Body = {}): Promise<Body> {
+  const given = file === undefined ? {} : parseJson(await readInput(file), file === '-' ? 'Standard input' : file)
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new CommandError('The body must be a JSON object')
+  const body: Body = { ...start, ...given }
+  for (const assignment of set) assign(body, assignment)
+  return body
+}
+
+function assign(body: Body, assignment: string): void {
+  const sign = assignment.indexOf('=')
+  const names = assignment.slice(0, Math.max(0, sign)).split('.')
+  const last = names.pop()
+  if (!last || names.includes(''))
+    throw new CommandError(`--set takes NAME=VALUE, for example name=Treasury; it is ${assignment}`)
+  if (secrets.has(last))
+    throw new CommandError(`${last} is a secret: pass it in a file or on standard input, not with --set`)
+  let place = body
+  for (const name of names) {
+    const inner = Object.hasOwn(place, name) ? place[name] : undefined
+    const next = typeof inner === 'object' && inner !== null ? (inner as Body) : {}
+    Object.defineProperty(place, name, { value: next, enumerable: true, configurable: true, writable: true })
+    place = next
+  }
+  const value = readValue(assignment.slice(sign + 1))
+  Object.defineProperty(place, last, { value, enumerable: true, configurable: true, writable: true })
+}
+
+function readValue(input: string): unknown {
+  try {
+    const value: unknown = JSON.parse(input)
+    return typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value) ? input : value
+  } catch {
+    return input
+  }
+}

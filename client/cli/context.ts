@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { createRelayerClient, type RelayerClient } from '../index.ts'
+import { CommandError } from './exit-codes.ts'
+import { printer } from './print.ts'
+
+/** What a command works with. */
+export interface Context {
+  url: string
+  token: string
+  client: RelayerClient
+  print: ReturnType<typeof printer>
+  /** --relayer or RELAYER_ID. */
+  relayer_id: string | undefined
+  /** The one of --relayer or RELAYER_ID, or the only one that the API key sees. */
+  relayerId(): Promise<string>
+}
+
+export interface GlobalOptions {
+  url?: string
+  relayer?: string
+  json?: boolean
+}
+
+const default_url = 'http://127.0.0.1:8080'
+
+export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
+  const url = (options.url ?? env.RELAYER_URL ?? default_url).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  const token = env.RELAYER_API_KEY?.trim() ?? ''
+  if (token === '') throw new CommandError('RELAYER_API_KEY is not set: it must hold the API key')
+  if (!URL.canParse(url)) throw new CommandError(`RELAYER_URL must be a URL, for example ${default_url}; it is ${url}`)
+  const client = createRelayerClient({ baseUrl: url, token })
+  const relayer_id = options.relayer ?? (env.RELAYER_ID || undefined)
+  return {
+    url,
+    token,
+    client,
+    print: printer(options.json === true),
+    relayer_id,
+    async relayerId() {
+      if (relayer_id !== undefined) return relayer_id
+      const { data, pagination } = await client.get('/api/v1/relayers', { query: { per_page: 2 } })
+      const [only] = data
+      if (only && pagination.total_items === 1) return only.id
+      throw new CommandError(`--relayer or RELAYER_ID must name a relayer: the API key sees ${pagination.total_items}`)
+    },
+  }
+}
+
+/** The text of a file, or of standard input for `-`. */
+export const readInput = async (file: string): Promise<string> => {
+  if (file === '-') return text(process.stdin)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CommandError(`The file ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** A secret from a file or from standard input: never from an argument, which other users of the machine can see. */
+export const readSecret = async (file: string): Promise<string> => {
+  const secret = (await readInput(file)).replace(/\r?\n$/, '')
+  if (secret === '') throw new CommandError(`${file === '-' ? 'Standard input' : file} is empty`)
+  return secret
+}
+
+export function parseJson(input: string, place: string): unknown {
+  try {
+    return JSON.parse(input)
+  } catch {
+    throw new CommandError(`${place} must be JSON`)
+  }
+}

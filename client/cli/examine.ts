@@ -1,0 +1,129 @@
+import type { Network, NonceState, Notification, Relayer, RelayerStatus } from '../../generated/client.ts'
+import { RelayerError } from '../error.ts'
+import type { Context } from './context.ts'
+import { type Finding, fine, problem, warning } from './finding.ts'
+import { collect } from './resources.ts'
+
+const stale_block_s = 600
+
+/** One relayer of each network asks a node. */
+export async function* examineNetworks({ client }: Context): AsyncGenerator<Finding> {
+  const relayers = await collect(client.all('/api/v1/relayers'))
+  for await (const network of client.all('/api/v1/networks')) {
+    const part = `network ${network.name}`
+    const relayer = relayers.find((one) => one.network === network.name && one.custom_rpc_urls.length === 0)
+    if (!relayer) {
+      yield fine(part, 'no relayer uses its nodes')
+      continue
+    }
+    const ask = async (method: 'eth_chainId' | 'eth_getBlockByNumber', params: unknown[] = []) => {
+      const input = { path: { relayer_id: relayer.id }, body: { method, params } }
+      const { data } = await client.post('/api/v1/relayers/{relayer_id}/rpc', input)
+      if (data.error) throw new Error(data.error.message)
+      return data.result
+    }
+    try {
+      yield chainOf(part, network, Number(await ask('eth_chainId')))
+      yield headOf(
+        part,
+        network,
+        (await ask('eth_getBlockByNumber', ['latest', false])) as { timestamp: string } | null,
+      )
+    } catch (error) {
+      yield problem(
+        part,
+        (error as Error).message,
+        `Check its RPC endpoints: ${network.rpc_urls.map(({ url }) => url).join(', ')}`,
+      )
+    }
+  }
+}
+
+function chainOf(part: string, { id, chain_id }: Network, answered: number): Finding {
+  if (answered === chain_id) return fine(part, `a node answers on chain ${chain_id}`)
+  const remedy = `Correct its RPC endpoints: relayer networks change ${id} --set 'rpc_urls=["https://..."]'`
+  return problem(part, `the nodes are on chain ${answered} and not on ${chain_id}`, remedy)
+}
+
+function headOf(part: string, { is_testnet }: Network, block: { timestamp: string } | null): Finding {
+  const age_s = Math.round(Date.now() / 1_000 - Number(block?.timestamp ?? 0))
+  if (age_s <= stale_block_s || is_testnet) return fine(part, `the latest block is ${Math.max(0, age_s)} s old`)
+  return warning(
+    part,
+    `the latest block is ${age_s} s old`,
+    'The nodes may be behind their chain: compare them with a block explorer.',
+  )
+}
+
+/** State, nonces and balance of every relayer. */
+export async function* examineRelayers({ client }: Context): AsyncGenerator<Finding> {
+  for await (const relayer of client.all('/api/v1/relayers')) {
+    const path = { relayer_id: relayer.id }
+    const { data: status } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
+    const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
+    const part = `relayer ${relayer.id}`
+    yield stateOf(part, relayer)
+    yield nonceOf(part, relayer, nonce)
+    yield balanceOf(part, relayer, status)
+  }
+}
+
+function stateOf(part: string, { id, paused, system_disabled, disabled_reason }: Relayer): Finding {
+  if (system_disabled)
+    return problem(
+      part,
+      `disabled: ${disabled_reason ?? 'no reason is stored'}`,
+      'Remove the cause: the service enables it again.',
+    )
+  if (paused) return warning(part, 'paused', `To continue: relayer relayers change ${id} --set paused=false`)
+  return fine(part, 'enabled')
+}
+
+function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking }: NonceState): Finding {
+  if (blocking !== null) {
+    const { transaction_id, nonce, waiting_for, reason } = blocking
+    const told = `nonce ${nonce} waits (${waiting_for}): ${reason ?? 'no reason is stored'}`
+    return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
+  }
+  if (status === 'in_step') return fine(part, 'nonces agree with the chain')
+  const remedy =
+    status === 'unreachable'
+      ? 'Check the nodes of its network.'
+      : `The service corrects it. If it stays: POST /api/v1/relayers/${id}/nonce/heal`
+  return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${explanation}`, remedy)
+}
+
+function balanceOf(part: string, { address, policies }: Relayer, { balance }: RelayerStatus): Finding {
+  const remedy = `Send funds to ${address}.`
+  if (balance === null)
+    return warning(part, 'the balance is unknown: no node answers', 'Check the nodes of its network.')
+  const min = BigInt(policies.min_balance ?? 0)
+  if (BigInt(balance) < min)
+    return problem(part, `the balance of ${balance} wei is below its min_balance of ${min}`, remedy)
+  return balance === '0' ? warning(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
+}
+
+/** A key without the scope `notifications` skips this part. */
+export async function* examineNotifications({ client }: Context): AsyncGenerator<Finding> {
+  try {
+    for await (const notification of client.all('/api/v1/notifications')) yield* healthOf(client, notification)
+  } catch (error) {
+    if (!(error instanceof RelayerError) || error.status !== 403) throw error
+    yield warning('notifications', 'not checked', 'The API key lacks the scope "notifications".')
+  }
+}
+
+async function* healthOf(client: Context['client'], { id, has_signing_key }: Notification): AsyncGenerator<Finding> {
+  const path = { notification_id: id }
+  const { data } = await client.get('/api/v1/notifications/{notification_id}/health', { path })
+  const part = `notification ${id}`
+  const again = `relayer deliveries redeliver ${id} --since TIME`
+  if (data.status === 'disabled')
+    yield problem(part, `disabled: ${data.disabled_reason}`, `Correct the endpoint, set its url again, then: ${again}`)
+  else if (data.failing_since !== null)
+    yield problem(part, `every attempt failed since ${data.failing_since}`, `relayer deliveries list ${id} shows why.`)
+  else if (data.failed > 0) yield warning(part, `${data.failed} deliveries failed`, `To send them again: ${again}`)
+  else yield fine(part, `${data.pending} deliveries are pending, none failed`)
+  if (!has_signing_key)
+    yield warning(part, 'deliveries are not signed', `relayer notifications change ${id} --signing-key-file FILE`)
+}

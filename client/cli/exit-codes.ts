@@ -1,0 +1,59 @@
+import { CommanderError } from 'commander'
+import { RelayerError } from '../error.ts'
+
+/** What a script can tell from the exit code. */
+export const exitCodes = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  refused: 3,
+  not_found: 4,
+  unauthorized: 5,
+  unavailable: 6,
+  not_confirmed: 7,
+  timeout: 8,
+  problems: 9,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+export const exitCodesHelp = `
+Exit codes:
+  0  done
+  1  unexpected error
+  2  wrong usage: an unknown or missing argument, RELAYER_API_KEY not set
+  3  the service refuses the request (400, 403 by a policy, 409, 413, 422)
+  4  not found (404)
+  5  the API key is not accepted, or lacks a scope (401, 403)
+  6  the service is unavailable or not reached, or a limit is reached (429, 5xx): try again
+  7  the transaction ended as failed, canceled or expired
+  8  the transaction was not finished within --timeout
+  9  doctor found problems`
+
+/** An error that the user can correct; shown without a stack trace. */
+export class CommandError extends Error {
+  readonly exit_code: ExitCode
+
+  constructor(message: string, exit_code: ExitCode = exitCodes.usage) {
+    super(message)
+    this.exit_code = exit_code
+  }
+}
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandError) return error.exit_code
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (error instanceof RangeError) return exitCodes.usage
+  if (error instanceof RelayerError) return codeOfStatus(error)
+  return isUnreached(error) ? exitCodes.unavailable : exitCodes.unexpected
+}
+
+function codeOfStatus({ status, code }: RelayerError): ExitCode {
+  if (status === 401 || code === 'forbidden') return exitCodes.unauthorized
+  if (status === 404) return exitCodes.not_found
+  return status === 408 || status === 429 || status >= 500 ? exitCodes.unavailable : exitCodes.refused
+}
+
+/** fetch throws a TypeError with the connection's error as its cause. */
+export const isUnreached = (error: unknown): error is TypeError =>
+  error instanceof TypeError && error.cause !== undefined

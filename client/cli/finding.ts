@@ -1,0 +1,21 @@
+/** What doctor found about one part. `remedy`: what to do; null when nothing is wrong. */
+export interface Finding {
+  part: string
+  state: 'ok' | 'warning' | 'problem'
+  message: string
+  remedy: string | null
+}
+
+export const fine = (part: string, message: string): Finding => ({ part, state: 'ok', message, remedy: null })
+export const warning = (part: string, message: string, remedy: string): Finding => ({
+  part,
+  state: 'warning',
+  message,
+  remedy,
+})
+export const problem = (part: string, message: string, remedy: string): Finding => ({
+  part,
+  state: 'problem',
+  message,
+  remedy,
+})

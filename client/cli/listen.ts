@@ -1,0 +1,106 @@
+import type { Command } from 'commander'
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
+import type { Event } from '../../generated/client.ts'
+import { RelayerError } from '../error.ts'
+import { pause } from '../pause.ts'
+import { isUnknown } from '../transactions.ts'
+import { signWebhook } from '../webhook.ts'
+import { type Context, readSecret } from './context.ts'
+import { CommandError, isUnreached } from './exit-codes.ts'
+
+interface ListenOptions {
+  since?: string
+  forwardTo?: string
+  signingKeyFile?: string
+}
+
+const reconnect_ms = 2_000
+const forward_ms = 15_000
+
+/** `listen`: the event stream of a relayer, on the terminal and at a local URL, as webhooks deliver it. */
+export function addListen(program: Command, context: () => Context): void {
+  program
+    .command('listen')
+    .description("print a relayer's events as they happen, and forward them to a local URL as webhooks")
+    .option('--since <sequence>', 'start after this event; 0: with the oldest stored one (default: with the next)')
+    .option('--forward-to <url>', 'send each event to this URL, signed as a webhook')
+    .option('--signing-key-file <file>', 'the signing key (default: a new one, which is printed)')
+    .action(async (options: ListenOptions) => {
+      const world = context()
+      const { since, forwardTo } = options
+      if (since !== undefined && !/^\d{1,16}$/.test(since)) throw new CommandError('--since must be a sequence number')
+      if (forwardTo !== undefined && !/^https?:\/\//.test(forwardTo))
+        throw new CommandError('--forward-to must be a URL, for example http://localhost:3000/webhook')
+      const key = forwardTo === undefined ? '' : await signingKey(world, options)
+      const relayer_id = await world.relayerId()
+      for await (const { id, data } of events(world, relayer_id, since)) {
+        const event = JSON.parse(data) as Event
+        world.print.line(event, `${event.timestamp}  ${id}  ${event.event}  ${brief(event)}`)
+        if (forwardTo !== undefined) world.print.note(await forward(forwardTo, key, event.id, data))
+      }
+    })
+}
+
+async function signingKey({ print }: Context, { signingKeyFile }: ListenOptions): Promise<string> {
+  if (signingKeyFile !== undefined) return readSecret(signingKeyFile)
+  const key = `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))}`
+  print.note(`Signing key of the forwarded events: ${key}`)
+  return key
+}
+
+/** All events, also after the connection broke: it is opened again behind the last event. */
+async function* events(
+  world: Context,
+  relayer_id: string,
+  since: string | undefined,
+): AsyncGenerator<EventSourceMessage> {
+  let last = since
+  for (;;) {
+    try {
+      const stream = await connect(world, relayer_id, last)
+      for await (const message of stream) {
+        last = message.id
+        yield message
+      }
+    } catch (error) {
+      if (!isUnreached(error) && !isUnknown(error) && !isBroken(error)) throw error
+    }
+    world.print.note('The connection is closed: connecting again')
+    await pause(reconnect_ms)
+  }
+}
+
+async function connect({ url, token, print }: Context, relayer_id: string, last: string | undefined) {
+  const response = await fetch(`${url}/api/v1/relayers/${encodeURIComponent(relayer_id)}/events`, {
+    headers: { Authorization: `Bearer ${token}`, ...(last !== undefined && { 'Last-Event-ID': last }) },
+    redirect: 'error',
+  })
+  if (!response.ok || !response.body) throw RelayerError.from(response, await response.json().catch(() => undefined))
+  print.note(`Listening to ${relayer_id}`)
+  return response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+}
+
+/** The service stopped, or is not ready yet. */
+const isBroken = (error: unknown) =>
+  error instanceof RelayerError
+    ? error.status === 503 || error.status === 429
+    : (error as Error).message === 'terminated'
+
+/** What became of the delivery, in a line. */
+async function forward(url: string, key: string, id: string, body: string): Promise<string> {
+  const headers = { 'Content-Type': 'application/json', 'User-Agent': 'evm-relayer-service' }
+  const signed = await signWebhook(key, id, body)
+  try {
+    const signal = AbortSignal.timeout(forward_ms)
+    const { status } = await fetch(url, { method: 'POST', headers: { ...headers, ...signed }, body, signal })
+    return `-> ${url} ${status}`
+  } catch (error) {
+    const { cause, message } = error as Error
+    return `-> ${url} ${(cause as Error | undefined)?.message ?? message}`
+  }
+}
+
+function brief({ payload }: Event): string {
+  if ('status' in payload) return `${payload.id} ${payload.status} ${payload.hash ?? ''}`
+  return 'relayer' in payload ? payload.relayer.id : ''
+}

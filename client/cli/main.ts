@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { RelayerError } from '../error.ts'
+import { type Context, createContext, type GlobalOptions } from './context.ts'
+import { addDeliveries } from './deliveries.ts'
+import { addDoctor } from './doctor.ts'
+import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached } from './exit-codes.ts'
+import { addListen } from './listen.ts'
+import { addPolicies } from './policies.ts'
+import { addResources } from './resources.ts'
+import { addSend } from './send.ts'
+import { addSign } from './sign.ts'
+import { addTransactions } from './transactions.ts'
+import { addWhy } from './why.ts'
+
+const environmentHelp = `
+Environment:
+  RELAYER_URL      the service's URL (default: http://127.0.0.1:8080)
+  RELAYER_API_KEY  the API key
+  RELAYER_ID       the relayer, where --relayer is not given`
+
+const program = new Command('relayer')
+  .description('Signs, sends and manages with an EVM Relayer Service.')
+  .option('--url <url>', 'the service; before RELAYER_URL')
+  .option('-r, --relayer <id>', 'the relayer; before RELAYER_ID')
+  .option('--json', 'print JSON')
+  .addHelpText('after', `${environmentHelp}\n${exitCodesHelp}`)
+
+const context = (): Context => createContext(program.opts<GlobalOptions>(), process.env)
+const parts = [
+  addSign,
+  addSend,
+  addTransactions,
+  addWhy,
+  addResources,
+  addPolicies,
+  addDeliveries,
+  addListen,
+  addDoctor,
+]
+for (const add of parts) add(program, context)
+prepare(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = exitCodeOf(error)
+  if (!(error instanceof CommanderError)) process.stderr.write(`${explain(error)}\n`)
+}
+
+/** Global options may stand anywhere, and a wrong usage throws. */
+function prepare(command: Command): void {
+  command.exitOverride()
+  command.configureHelp({ showGlobalOptions: true })
+  for (const inner of command.commands) prepare(inner)
+}
+
+/** In JSON with --json. */
+function explain(error: unknown): string {
+  const { message, stack } = error as Error
+  const told = isUnreached(error) ? `${message}: ${(error.cause as Error).message}` : message
+  const isTold =
+    error instanceof CommandError || error instanceof RelayerError || exitCodeOf(error) !== exitCodes.unexpected
+  if (program.opts<GlobalOptions>().json)
+    return JSON.stringify(error instanceof RelayerError ? error : { message: told, exit_code: exitCodeOf(error) })
+  if (error instanceof RelayerError) return withDetails(error)
+  return isTold ? told : (stack ?? message)
+}
+
+function withDetails({ status, code, message, details, request_id }: RelayerError): string {
+  const more = details.slice(1).map((detail) => `  ${detail.path}: ${detail.message}`)
+  const request = request_id === undefined ? [] : [`  request ${request_id}`]
+  return [`${status} ${code ?? ''}: ${message}`, ...more, ...request].join('\n')
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { UpdateRelayerRequest } from '../../generated/client.ts'
+import { type BodyOptions, readBody, repeated } from './body.ts'
+import type { Context } from './context.ts'
+import { CommandError } from './exit-codes.ts'
+import { collect } from './resources.ts'
+
+const onePath = '/api/v1/relayers/{relayer_id}'
+
+/** `policies`: the limits of each relayer. */
+export function addPolicies(program: Command, context: () => Context): void {
+  const group = program.command('policies').description('the limits of relayers')
+  group
+    .command('list')
+    .description('list the policies of all relayers')
+    .action(async () => {
+      const { client, print } = context()
+      const relayers = await collect(client.all('/api/v1/relayers'))
+      print.list(
+        relayers.map(({ id, policies }) => ({ relayer_id: id, policies })),
+        ['relayer_id', 'policies'],
+      )
+    })
+  group
+    .command('show <relayer>')
+    .description('show the policies of a relayer')
+    .action(async (relayer_id: string) => {
+      const { client, print } = context()
+      print.one((await client.get(onePath, { path: { relayer_id } })).data.policies)
+    })
+  group
+    .command('change <relayer>')
+    .description('change policies: absent ones stay, null removes, for example --set max_value=1000')
+    .option('--file <file>', 'a JSON object with the policies (-: standard input)')
+    .option('--set <name=value>', 'sets a policy; repeatable', repeated)
+    .action(async (relayer_id: string, options: BodyOptions) => {
+      const { client, print } = context()
+      const policies = await readBody(options)
+      if (Object.keys(policies).length === 0) throw new CommandError('Nothing to change: give --set or --file')
+      // The service checks the members.
+      const body = { policies } as UpdateRelayerRequest
+      print.one((await client.patch(onePath, { path: { relayer_id }, body })).data.policies)
+    })
+}

@@ -1,0 +1,48 @@
+type Item = Record<string, unknown>
+
+/** Writes results to standard output: JSON, or text for people. Notes go to standard error. */
+export function printer(isJson: boolean) {
+  const write = (text: string) => void process.stdout.write(`${text}\n`)
+  return {
+    isJson,
+    /** One result. `brief`: its text; default: all members. */
+    one: (item: unknown, brief?: string) => write(isJson ? json(item) : (brief ?? members(item as Item))),
+    /** A list, as a table of these members. */
+    list: (items: Item[], columns: string[]) => write(isJson ? json(items) : table(items, columns)),
+    /** One of many results that arrive over time: a line each. */
+    line: (item: unknown, brief: string) => write(isJson ? JSON.stringify(item) : brief),
+    note: (text: string) => void process.stderr.write(`${text}\n`),
+  }
+}
+
+const json = (value: unknown) => JSON.stringify(value, null, 2)
+
+const shown = (value: unknown): string => {
+  if (value === null || value === undefined) return '-'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** `policies.max_value` is a member of a member. */
+const at = (item: Item, column: string): unknown =>
+  column.split('.').reduce<unknown>((value, name) => (value as Item | null | undefined)?.[name], item)
+
+function members(item: Item): string {
+  const width = Math.max(0, ...Object.keys(item).map((name) => name.length))
+  return Object.entries(item)
+    .map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}`)
+    .join('\n')
+}
+
+function table(items: Item[], columns: string[]): string {
+  const titles = columns.map((column) => column.replace(/^.*\./, '').toUpperCase())
+  const rows = [titles, ...items.map((item) => columns.map((column) => shown(at(item, column))))]
+  const widths = columns.map((_, index) => Math.max(...rows.map((row) => (row[index] as string).length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

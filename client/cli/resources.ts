@@ -1,0 +1,194 @@
+import type { Command } from 'commander'
+import { type BodyOptions, readBody, repeated } from './body.ts'
+import { type Context, parseJson, readSecret } from './context.ts'
+import { CommandError } from './exit-codes.ts'
+
+type Body = Record<string, unknown>
+type Verb = 'list' | 'show' | 'create' | 'change' | 'delete'
+
+/** An option that names a file with a secret, and the member of the body that the secret becomes. */
+interface Secret {
+  option: string
+  about: string
+  /** Changes the body. */
+  apply(body: Body, secret: string): void
+}
+
+interface Resource {
+  name: string
+  about: string
+  /** Of the list; a single one is `<path>/{<id>}`. */
+  path: string
+  id: string
+  columns: string[]
+  verbs: Verb[]
+  /** Members of a new one that are not given. */
+  defaults?: Body
+  secrets?: Secret[]
+}
+
+const config = (body: Body): Body => {
+  body.config = { ...(body.config as Body | undefined) }
+  return body.config as Body
+}
+
+const resources: Resource[] = [
+  {
+    name: 'relayers',
+    about: 'named keys on networks',
+    path: '/api/v1/relayers',
+    id: 'relayer_id',
+    columns: ['id', 'network', 'address', 'paused', 'system_disabled', 'disabled_reason'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+    defaults: { network_type: 'evm', paused: false },
+  },
+  {
+    name: 'signers',
+    about: 'private keys',
+    path: '/api/v1/signers',
+    id: 'signer_id',
+    columns: ['id', 'type', 'address'],
+    verbs: ['list', 'show', 'create', 'delete'],
+    defaults: { type: 'generated' },
+    secrets: [
+      {
+        option: 'key-file',
+        about: 'imports the private key in this file (-: standard input)',
+        apply(body, key) {
+          body.type = 'plain'
+          config(body).key = key.trim()
+        },
+      },
+      {
+        option: 'keystore-file',
+        about: 'imports the V3 keystore in this file',
+        apply(body, keystore) {
+          body.type = 'keystore'
+          config(body).keystore = parseJson(keystore, 'The keystore')
+        },
+      },
+      {
+        option: 'passphrase-file',
+        about: 'the passphrase of the keystore (-: standard input)',
+        apply(body, passphrase) {
+          config(body).passphrase = passphrase
+        },
+      },
+    ],
+  },
+  {
+    name: 'networks',
+    about: 'chains and their RPC endpoints',
+    path: '/api/v1/networks',
+    id: 'network_id',
+    columns: ['id', 'chain_id', 'required_confirmations', 'is_testnet', 'symbol'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+    defaults: { network_type: 'evm' },
+  },
+  {
+    name: 'notifications',
+    about: 'webhook endpoints',
+    path: '/api/v1/notifications',
+    id: 'notification_id',
+    columns: ['id', 'type', 'url', 'has_signing_key'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+    defaults: { type: 'webhook' },
+    secrets: [
+      {
+        option: 'signing-key-file',
+        about: 'the secret that signs deliveries (-: standard input)',
+        apply(body, key) {
+          body.signing_key = key
+        },
+      },
+    ],
+  },
+  {
+    name: 'keys',
+    about: 'API keys; create prints the token once',
+    path: '/api/v1/api-keys',
+    id: 'api_key_id',
+    columns: ['id', 'name', 'scopes', 'relayer_ids', 'expires_at', 'last_used_at'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+  },
+]
+
+const about: Record<Verb, string> = {
+  list: 'list all',
+  show: 'show one',
+  create: 'create one from --file and --set',
+  change: 'change members of one: absent members stay, null removes',
+  delete: 'delete one',
+}
+
+const idOf = (verb: Verb) => (verb === 'list' || verb === 'create' ? '' : ' <id>')
+
+type Call = (path: string, input?: Body) => Promise<{ data: unknown }>
+type Calls = Record<'get' | 'post' | 'patch' | 'delete', Call>
+
+/** `relayers`, `signers`, `networks`, `notifications` and `keys`, each with its verbs. */
+export function addResources(program: Command, context: () => Context): void {
+  for (const resource of resources) {
+    const group = program.command(resource.name).description(resource.about)
+    for (const verb of resource.verbs) addVerb(group, resource, verb, context)
+  }
+}
+
+function addVerb(group: Command, resource: Resource, verb: Verb, context: () => Context): void {
+  const command = group.command(`${verb}${idOf(verb)}`).description(about[verb])
+  if (verb === 'create' || verb === 'change') {
+    command
+      .option('--file <file>', 'a JSON object with the members (-: standard input)')
+      .option('--set <name=value>', 'sets a member, for example policies.max_value=1000; repeatable', repeated)
+    for (const { option, about } of resource.secrets ?? []) command.option(`--${option} <file>`, about)
+  }
+  command.action(async (...given: unknown[]) => {
+    const id = idOf(verb) === '' ? '' : (given[0] as string)
+    const world = context()
+    await run(world, resource, verb, id, command.opts())
+  })
+}
+
+async function run(world: Context, resource: Resource, verb: Verb, id: string, options: BodyOptions & Body) {
+  const { client, print } = world
+  // The paths come from the table above, so their types are not known here.
+  const calls = client as unknown as Calls
+  const { path, columns } = resource
+  const onePath = `${path}/{${resource.id}}`
+  const one = { path: { [resource.id]: id } }
+  switch (verb) {
+    case 'list': {
+      const all = client.all as unknown as (path: string) => AsyncIterable<Body>
+      return print.list(await collect(all(path)), columns)
+    }
+    case 'show':
+      return print.one((await calls.get(onePath, one)).data)
+    case 'create':
+      return print.one((await calls.post(path, { body: await bodyOf(resource, options, resource.defaults) })).data)
+    case 'change': {
+      const body = await bodyOf(resource, options)
+      if (Object.keys(body).length === 0) throw new CommandError('Nothing to change: give --set or --file')
+      return print.one((await calls.patch(onePath, { ...one, body })).data)
+    }
+    case 'delete':
+      return print.one((await calls.delete(onePath, one)).data, `deleted ${id}`)
+  }
+}
+
+async function bodyOf({ secrets = [] }: Resource, options: BodyOptions & Body, start?: Body): Promise<Body> {
+  const body = await readBody(options, start)
+  for (const { option, apply } of secrets) {
+    const file = options[option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]
+    if (typeof file === 'string') apply(body, await readSecret(file))
+  }
+  return body
+}
+
+export async function collect<T>(items: AsyncIterable<T>, limit = Number.POSITIVE_INFINITY): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) {
+    if (all.length >= limit) break
+    all.push(item)
+  }
+  return all
+}

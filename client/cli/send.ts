@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import type { SendTransactionRequest } from '../../generated/client.ts'
+import { sendTransaction } from '../transactions.ts'
+import { readWei } from './amounts.ts'
+import { encodeCall } from './call-data.ts'
+import type { Context } from './context.ts'
+import { CommandError } from './exit-codes.ts'
+import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
+import { addWait, follow, type WaitOptions } from './wait.ts'
+
+interface SendCommandOptions extends PriceOptions, WaitOptions {
+  to?: string
+  value?: string
+  data?: string
+  call?: string
+  abi?: string
+  create?: boolean
+  gasLimit?: string
+  validUntil?: string
+  idempotencyKey?: string
+  dryRun?: boolean
+}
+
+const dryRunPath = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
+
+export function addSend(program: Command, context: () => Context): void {
+  const command = program
+    .command('send [arguments...]')
+    .description('send a transaction; the arguments are those of --call')
+    .option('--to <address>', 'the recipient')
+    .option('--value <amount>', 'wei, or with a unit: 2.5gwei, 0.1ether (default: 0)')
+    .option('--data <hex>', 'call data')
+    .option('--call <function>', 'the function to call, for example "transfer(address,uint256)"')
+    .option('--abi <file>', 'an ABI, or an artifact with one, in JSON: --call then takes the name alone')
+    .option('--create', 'create a contract from --data, without --to')
+    .option('--gas-limit <gas>', 'default: the node estimates it')
+    .option('--valid-until <time>', 'do not send after this time (RFC 3339)')
+    .option('--idempotency-key <key>', 'repeating the command with the same key sends nothing twice')
+    .option('--dry-run', 'check only: accept and sign nothing')
+  addWait(addPrices(command)).action(async (values: string[], options: SendCommandOptions) => {
+    const world = context()
+    const { client, print } = world
+    const body = await bodyOf(values, options)
+    const relayer_id = await world.relayerId()
+    if (options.dryRun) return print.one((await client.post(dryRunPath, { path: { relayer_id }, body })).data)
+    const { idempotencyKey } = options
+    const sent = await sendTransaction(client, relayer_id, body, { ...(idempotencyKey && { idempotencyKey }) })
+    return follow(world, relayer_id, sent, options)
+  })
+}
+
+async function bodyOf(values: string[], options: SendCommandOptions): Promise<SendTransactionRequest> {
+  const { to, value, call, create, gasLimit, validUntil } = options
+  if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
+  if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
+  if (call === undefined && values.length > 0) throw new CommandError('Arguments belong to --call, which is missing')
+  const data = call === undefined ? options.data : await encodeCall(call, values, options.abi)
+  if (gasLimit !== undefined && !/^\d{1,15}$/.test(gasLimit)) throw new CommandError('--gas-limit must be a number')
+  return {
+    ...(to !== undefined && { to }),
+    ...(value !== undefined && { value: readWei(value) }),
+    ...(data !== undefined && { data }),
+    ...(gasLimit !== undefined && { gas_limit: Number(gasLimit) }),
+    ...(validUntil !== undefined && { valid_until: validUntil }),
+    ...pricesOf(options),
+  }
+}

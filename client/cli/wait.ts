@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander'
+import type { Transaction } from '../../generated/client.ts'
+import { waitForTransaction } from '../transactions.ts'
+import type { Context } from './context.ts'
+import { CommandError, exitCodes } from './exit-codes.ts'
+
+type Until = 'mined' | 'confirmed'
+
+export interface WaitOptions {
+  /** true: the option without a state. */
+  wait?: Until | true
+  timeout: string
+}
+
+const default_timeout_s = 600
+
+export const addWait = (command: Command): Command =>
+  addTimeout(
+    command.addOption(
+      new Option('--wait [state]', 'wait until it is mined or confirmed (default: confirmed)').choices([
+        'mined',
+        'confirmed',
+      ]),
+    ),
+  )
+
+export const addTimeout = (command: Command): Command =>
+  command.option('--timeout <seconds>', 'the longest wait', `${default_timeout_s}`)
+
+/** Prints the transaction, after the wait that the options ask for. */
+export async function follow(
+  world: Context,
+  relayer_id: string,
+  sent: Transaction,
+  { wait, timeout }: WaitOptions,
+): Promise<void> {
+  if (wait === undefined) return world.print.one(sent, sent.id)
+  const until = wait === true ? 'confirmed' : wait
+  world.print.note(`${sent.id} is accepted`)
+  const end = await waitUntil(world, relayer_id, sent.id, until, timeout)
+  world.print.one(end, inOneLine(end))
+}
+
+/** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
+export async function waitUntil(
+  { client }: Context,
+  relayer_id: string,
+  transaction_id: string,
+  until: Until,
+  timeout: string,
+  onChange: (transaction: Transaction) => void = () => {},
+): Promise<Transaction> {
+  if (!/^\d{1,6}$/.test(timeout)) throw new CommandError(`--timeout must be a number of seconds; it is ${timeout}`)
+  const signal = AbortSignal.timeout(Number(timeout) * 1_000)
+  try {
+    const end = await waitForTransaction(client, relayer_id, transaction_id, { until, onChange, signal })
+    if (end.status !== 'mined' && end.status !== 'confirmed') process.exitCode = exitCodes.not_confirmed
+    return end
+  } catch (error) {
+    if (!signal.aborted) throw error
+    const told = `${transaction_id} is not ${until} after ${timeout} s: \`relayer why ${transaction_id}\` says why`
+    throw new CommandError(told, exitCodes.timeout)
+  }
+}
+
+export const inOneLine = ({ id, status, hash, nonce, status_reason }: Transaction): string =>
+  `${id}  ${status.padEnd(9)}  nonce ${nonce ?? '-'}  ${hash ?? '-'}${status_reason === null ? '' : `  ${status_reason}`}`

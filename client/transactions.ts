@@ -1,0 +1,97 @@
+import type { SendTransactionRequest, Transaction } from '../generated/client.ts'
+import { RelayerError } from './error.ts'
+import type { RelayerClient } from './index.ts'
+import { pause } from './pause.ts'
+
+const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
+const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const max_sends = 4
+const between_sends_ms = 500
+const first_look_ms = 200
+const max_look_ms = 2_000
+
+/** In a block or ended. `mined` can still be reorganized away. */
+const inBlock: ReadonlySet<string> = new Set(['mined', 'confirmed', 'failed', 'canceled', 'expired'])
+const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+export interface SendOptions {
+  /** Identifies this transaction: the same key sends nothing twice. Default: a random one. */
+  idempotencyKey?: string
+  /** The state that the response waits for. Default `none`. */
+  wait?: 'none' | 'submitted' | 'mined' | 'confirmed'
+  wait_seconds?: number
+  signal?: AbortSignal
+}
+
+/**
+ * Sends a transaction under an Idempotency-Key of its own. A request without a response, or with one of a proxy, is repeated under the
+ * same key, so nothing is sent twice.
+ */
+export async function sendTransaction(
+  client: RelayerClient,
+  relayer_id: string,
+  body: SendTransactionRequest,
+  { idempotencyKey = crypto.randomUUID(), wait = 'none', wait_seconds, signal }: SendOptions = {},
+): Promise<Transaction> {
+  const input = {
+    path: { relayer_id },
+    header: { 'Idempotency-Key': idempotencyKey },
+    query: { wait, ...(wait_seconds !== undefined && { wait_seconds }) },
+    body,
+    ...(signal && { signal }),
+  }
+  for (let sends = 1; ; sends += 1) {
+    try {
+      return (await client.post(sendPath, input)).data
+    } catch (error) {
+      if (sends >= max_sends || signal?.aborted || !isUnknown(error)) throw error
+      await pause(between_sends_ms, signal)
+    }
+  }
+}
+
+/** Whether the service may have accepted the transaction all the same: it did not answer. */
+export const isUnknown = (error: unknown): boolean =>
+  error instanceof RelayerError
+    ? error.code === undefined && error.status >= 502
+    : !(error instanceof RangeError) && error instanceof TypeError
+
+export interface WaitOptions {
+  /** Default `confirmed`: as deep in the chain as the network requires. */
+  until?: 'mined' | 'confirmed'
+  /** Called with each change of state. */
+  onChange?: (transaction: Transaction) => void
+  signal?: AbortSignal
+}
+
+/**
+ * Follows a transaction, through every new price, until it is mined or confirmed, or ends as failed, canceled or expired. Check its
+ * `status`.
+ */
+export async function waitForTransaction(
+  client: RelayerClient,
+  relayer_id: string,
+  transaction_id: string,
+  { until = 'confirmed', onChange, signal }: WaitOptions = {},
+): Promise<Transaction> {
+  const input = { path: { relayer_id, transaction_id }, ...(signal && { signal }) }
+  const isReached = ({ status }: Transaction) => (until === 'mined' ? inBlock : ended).has(status)
+  let shown = ''
+  for (let look_ms = first_look_ms; ; look_ms = Math.min(look_ms * 1.5, max_look_ms)) {
+    const transaction = await client.get(onePath, input).then(
+      ({ data }) => data,
+      (error) => {
+        if (isUnknown(error) && !signal?.aborted) return undefined
+        throw error
+      },
+    )
+    const state = transaction && `${transaction.status} ${transaction.hash} ${transaction.status_reason}`
+    if (transaction && state !== shown) {
+      shown = state as string
+      look_ms = first_look_ms
+      onChange?.(transaction)
+    }
+    if (transaction && isReached(transaction)) return transaction
+    await pause(look_ms, signal)
+  }
+}

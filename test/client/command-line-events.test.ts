@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { verifyWebhook } from '../../client/webhook.ts'
+import { testChain } from '../support/chain.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+const demo = { path: { relayer_id: 'demo' } }
+const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+
+interface Finding {
+  part: string
+  state: string
+  message: string
+  remedy: string | null
+}
+
+test('listen prints the events of a relayer, and forwards them as signed webhooks', async () => {
+  const service = await startTestService()
+  const { client } = service
+  const pause = (paused: boolean) => client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
+  const receiver = await startReceiver((_, response) => void response.writeHead(202).end())
+  const file = join(temporaryFolder(), 'signing-key')
+  writeFileSync(file, `${signing_key}\n`)
+  await pause(true)
+  const listen = startRelayerCommand(service, [
+    ...['listen', '--json', '--since', '0'],
+    ...['--forward-to', receiver.url, '--signing-key-file', file],
+  ])
+  await expect.poll(() => receiver.got.length).toBe(1)
+  await pause(false)
+  await expect.poll(() => listen.err().match(/-> \S+ 202\n/g)).toHaveLength(2)
+  const printed = listen
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(printed.map(({ sequence, event }) => [sequence, event])).toEqual([
+    [1, 'relayer_state_update'],
+    [2, 'relayer_state_update'],
+  ])
+  for (const [index, { headers, body }] of receiver.got.entries())
+    expect(await verifyWebhook(signing_key, headers, body)).toEqual(printed[index])
+  await expect(verifyWebhook('another key', receiver.got[0]?.headers ?? {}, '')).rejects.toThrow('does not match')
+  expect(listen.out() + listen.err()).not.toContain(signing_key)
+})
+
+test('deliveries are listed, and sent again', async () => {
+  const service = await startTestService({ WEBHOOK_TIME_SCALE: '0.000001' })
+  const { client } = service
+  let status = 500
+  const receiver = await startReceiver((_, response) => void response.writeHead(status).end())
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url, signing_key } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'hook', paused: true } })
+  const { json, run } = relayerCommand(service)
+  const failed = () => json<{ id: string }[]>(['deliveries', 'list', 'hook', '--status', 'failed'])
+  await expect.poll(async () => (await failed()).length).toBe(1)
+  expect((await run(['deliveries', 'list', 'hook'])).out).toMatch(/relayer_state_update +1 +failed .* 500\n$/)
+
+  status = 204
+  const [delivery] = await failed()
+  await json(['deliveries', 'redeliver', 'hook', delivery?.id ?? ''])
+  const delivered = () => json<unknown[]>(['deliveries', 'list', 'hook', '--status', 'delivered'])
+  await expect.poll(async () => (await delivered()).length).toBe(1)
+  expect(await json(['deliveries', 'redeliver', 'hook', '--since', '2026-01-01T00:00:00Z'])).toEqual({ redelivered: 0 })
+})
+
+test('doctor says what is wrong and what to do, and is content when nothing is', async () => {
+  const chain = await testChain()
+  const service = await startTestService()
+  const { client } = service
+  const { json, run } = relayerCommand(service)
+  const problems = async () => {
+    const { code, out } = await run(['doctor', '--json'])
+    const findings = JSON.parse(out) as Finding[]
+    expect(code).toBe(findings.some(({ state }) => state === 'problem') ? 9 : 0)
+    return findings
+      .filter(({ state }) => state !== 'ok')
+      .map(({ part, state, message }) => `${part} ${state} ${message}`)
+  }
+  expect(await problems()).toEqual([
+    expect.stringMatching(/^network local problem .*No node/),
+    expect.stringMatching(/^relayer demo warning nonces: /),
+    'relayer demo warning the balance is unknown: no node answers',
+  ])
+
+  const nodes = (rpc_urls: string[]) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  await nodes([chain.url])
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: 'http://127.0.0.1:9/' } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true, policies: { min_balance: 1 } } })
+  expect(await problems()).toEqual([
+    'relayer demo warning paused',
+    'relayer demo problem the balance of 0 wei is below its min_balance of 1',
+    'notification hook warning deliveries are not signed',
+  ])
+  const { out } = await run(['doctor'])
+  expect(out).toContain(
+    'warning relayer demo: paused\n        To continue: relayer relayers change demo --set paused=false',
+  )
+
+  await json(['relayers', 'change', 'demo', '--set', 'paused=false'])
+  await json(['notifications', 'change', 'hook', '--signing-key-file', '-'], signing_key)
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
+  await chain.setBalance(relayer.address, 10n ** 18n)
+  expect(await problems()).toEqual([])
+
+  const stopped = await relayerCommand({ url: 'http://127.0.0.1:9', api_key: 'x' }).run(['doctor', '--json'])
+  expect([stopped.code, JSON.parse(stopped.out)]).toEqual([9, [expect.objectContaining({ part: 'service' })]])
+})

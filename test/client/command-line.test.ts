@@ -1,0 +1,176 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Interface, verifyMessage, verifyTypedData } from 'ethers'
+import { expect, test } from 'vitest'
+import type { ApiKey, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
+import { testChain } from '../support/chain.ts'
+import { relayerCommand } from '../support/relayer-command.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const key = `0x${'46'.repeat(32)}`
+
+async function start() {
+  const service = await startTestService()
+  const { data: relayer } = await service.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
+  return { service, relayer, ...relayerCommand(service) }
+}
+
+async function startOnChain(options = {}) {
+  const chain = await testChain(options)
+  const started = await start()
+  const path = { network_id: 'evm:local' }
+  await started.service.client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
+  await chain.setBalance(started.relayer.address, 10n ** 20n)
+  return { chain, ...started }
+}
+
+test('it signs a text, bytes and typed data, and prints the signature alone', async () => {
+  const { relayer, run } = await start()
+  const signer = async (...parameters: Parameters<typeof run>) => {
+    const { code, out, err } = await run(...parameters)
+    expect([code, err]).toEqual([0, ''])
+    return out.trim()
+  }
+  const isBy = (address: string) => expect(address.toLowerCase()).toBe(relayer.address)
+  isBy(verifyMessage('Hello', await signer(['sign', 'Hello'])))
+  isBy(verifyMessage('0xff', await signer(['sign', '-'], '0xff')))
+  isBy(verifyMessage(Uint8Array.of(255), await signer(['sign', '--hex', '0xff'])))
+  const types = { Order: [{ name: 'amount', type: 'uint256' }] }
+  const message = { amount: '7' }
+  const document = JSON.stringify({ types, primaryType: 'Order', domain: { name: 'A' }, message })
+  isBy(verifyTypedData({ name: 'A' }, types, message, await signer(['sign', '--typed-data', '-'], document)))
+})
+
+test('it encodes a call, sends it, waits, and shows it', async () => {
+  const { run, json } = await startOnChain({ blockTime_s: 0.3 })
+  const amount = '1000000000000000000000'
+  const sent = await json<Transaction>([
+    ...['send', '--to', to, '--call', 'transfer(address,uint256)', to, amount],
+    ...['--gas-limit', '100000', '--value', '2.5gwei', '--wait', '--timeout', '60'],
+  ])
+  const data = new Interface(['function transfer(address,uint256)']).encodeFunctionData('transfer', [to, amount])
+  expect(sent).toMatchObject({ status: 'confirmed', to, data, value: '2500000000', gas_limit: 100_000 })
+
+  const file = join(temporaryFolder(), 'abi.json')
+  writeFileSync(file, JSON.stringify({ abi: ['function set(uint8[] list, bool on)'] }))
+  const second = await json<Transaction>([
+    ...['send', '--to', to, '--abi', file, '--call', 'set', '[1,2]', 'true'],
+    ...['--gas-limit', '100000', '--idempotency-key', 'a'],
+  ])
+  expect(second.data?.slice(0, 10)).toBe(new Interface(['function set(uint8[], bool)']).getFunction('set')?.selector)
+  const again = ['send', '--to', to, '--abi', file, '--call', 'set', '[1,2]', 'true', '--gas-limit', '100000']
+  expect((await json<Transaction>([...again, '--idempotency-key', 'a'])).id).toBe(second.id)
+
+  const watched = await run(['tx', 'watch', second.id])
+  expect(watched).toMatchObject({ code: 0, out: expect.stringMatching(/ confirmed {2}nonce 1 {2}0x[0-9a-f]{64}\n$/) })
+  expect((await json<Transaction[]>(['tx', 'list'])).map(({ id }) => id)).toEqual([second.id, sent.id])
+  expect((await run(['tx', 'list', '--limit', '1'])).out).toMatch(
+    new RegExp(`^ID .*\\n${second.id} +confirmed +1 [^\\n]+\\n$`),
+  )
+  expect(await json<Transaction>(['tx', 'show', sent.id])).toEqual(sent)
+  expect((await json<{ accepted: boolean }>(['send', '--to', to, '--dry-run'])).accepted).toBe(true)
+})
+
+test('it speeds a transaction up, cancels it, says why it waits, and tells its end by the exit code', async () => {
+  const { chain, json, run } = await startOnChain({ noMining: true })
+  const sent = await json<Transaction>(['send', '--to', to, '--value', '0.1ether', '--max-fee', '3gwei'])
+  await expect.poll(async () => (await json<Transaction>(['tx', 'show', sent.id])).status).toBe('submitted')
+  const faster = await json<Transaction>(['tx', 'speed-up', sent.id, '--max-fee', '9gwei', '--priority-fee', '3gwei'])
+  expect(faster).toMatchObject({ id: sent.id, value: '100000000000000000', max_fee_per_gas: '9000000000' })
+  expect(await run(['tx', 'watch', sent.id, '--timeout', '0'])).toMatchObject({
+    code: 8,
+    err: expect.stringContaining(`relayer why ${sent.id}`),
+  })
+  expect((await run(['why', sent.id])).out).toMatch(/^(sent|submitted): /)
+  const watch = run(['tx', 'watch', sent.id])
+  expect((await run(['tx', 'cancel', sent.id])).code).toBe(0)
+  const mine = setInterval(() => void chain.mine(), 300)
+  expect(await watch).toMatchObject({
+    code: 7,
+    out: expect.stringMatching(/ canceled {3}nonce 0 .*Canceled by request\n$/),
+  })
+  clearInterval(mine)
+})
+
+test('it creates and changes resources, with secrets from a file or standard input only', async () => {
+  const { run, json } = await start()
+  const signer = await json<Signer>(['signers', 'create', '--set', 'id=own', '--key-file', '-'], `${key}\n`)
+  expect(signer).toMatchObject({ id: 'own', address: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f' })
+  await json([
+    'networks',
+    'create',
+    '--set',
+    'name=test',
+    '--set',
+    'chain_id=5',
+    '--set',
+    'rpc_urls=["http://127.0.0.1:9"]',
+  ])
+  const relayer = await json<Relayer>(
+    [
+      'relayers',
+      'create',
+      '--file',
+      '-',
+      '--set',
+      'signer_id=own',
+      '--set',
+      'policies.max_value=1000000000000000000000',
+    ],
+    JSON.stringify({ id: 'till', name: 'Till', network: 'test' }),
+  )
+  expect(relayer).toMatchObject({ id: 'till', paused: false, policies: { max_value: '1000000000000000000000' } })
+  expect(await json(['policies', 'change', 'till', '--set', 'max_value=null', '--set', 'max_value_per_day=5'])).toEqual(
+    {
+      max_value_per_day: '5',
+    },
+  )
+  expect(await json<Relayer>(['relayers', 'change', 'till', '--set', 'paused=true'])).toMatchObject({ paused: true })
+  expect((await json<Relayer[]>(['relayers', 'list'])).map(({ id }) => id)).toEqual(['demo', 'till'])
+  expect((await run(['relayers', 'list'])).out).toMatch(/^ID +NETWORK +ADDRESS .*\ndemo .*\ntill +test .*\n$/)
+
+  const secretFile = join(temporaryFolder(), 'signing-key')
+  writeFileSync(secretFile, 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n')
+  const hook = ['notifications', 'create', '--set', 'id=hook', '--set', 'url=http://127.0.0.1:9/']
+  expect(await json([...hook, '--signing-key-file', secretFile])).toMatchObject({ id: 'hook', has_signing_key: true })
+  const made = await json<NewApiKey>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
+  expect((await json<ApiKey>(['keys', 'show', made.api_key.id])).scopes).toEqual(['sign'])
+  expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
+
+  for (const assignment of [`config.key=${key}`, 'signing_key=secret', 'config.passphrase=secret']) {
+    const { code, err } = await run(['signers', 'create', '--set', assignment])
+    expect([code, err]).toEqual([2, expect.stringMatching(/is a secret: .* file or on standard input/)])
+  }
+})
+
+test('the exit code says what kind of failure it was', async () => {
+  const { service, run } = await start()
+  const { data: made } = await service.client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })
+  const reader = relayerCommand({ url: service.url, api_key: made.token })
+  const wrong = relayerCommand({ url: service.url, api_key: 't'.repeat(40) })
+  const nowhere = relayerCommand({ url: 'http://127.0.0.1:9', api_key: 't'.repeat(40) })
+  const keyless = relayerCommand({ url: service.url, api_key: '' })
+  const cases = [
+    [0, run(['--help']), ''],
+    [2, run(['relayers', 'list', '--wrong']), /unknown option '--wrong'/],
+    [2, run(['send', '--value', '1']), /--to, or --create/],
+    [2, run(['send', '--to', to, '--value', '1.5']), /1000, 2\.5gwei, 0\.1ether/],
+    [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
+    [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set/],
+    [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must match/],
+    [4, run(['relayers', 'show', 'nobody']), /404 not_found: Relayer with ID nobody not found\n {2}request \S+/],
+    [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
+    [5, wrong.run(['relayers', 'list']), /401 unauthorized/],
+    [5, reader.run(['sign', 'Hello']), /403 forbidden/],
+    [6, nowhere.run(['relayers', 'list']), /fetch failed: \S+/],
+    [6, run(['send', '--to', to]), /503 unavailable: network: /],
+  ] as const
+  for (const [code, end, told] of cases) {
+    const { code: actual, err, out } = await end
+    expect.soft(err).toMatch(told)
+    expect.soft(actual, err || out).toBe(code)
+  }
+  const { err } = await run(['relayers', 'show', 'nobody', '--json'])
+  expect(JSON.parse(err)).toMatchObject({ status: 404, code: 'not_found', request_id: expect.any(String) })
+})

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+const program = join(import.meta.dirname, '..', '..', 'client', 'cli', 'main.ts')
+
+export interface RunningCommand {
+  out(): string
+  err(): string
+  kill(): void
+  ended: Promise<{ code: number | NodeJS.Signals | null; out: string; err: string }>
+}
+
+export interface Connection {
+  url: string
+  api_key: string
+}
+
+/** `relayer` with these arguments, in a process of its own. `input`: its standard input. */
+export function startRelayerCommand(
+  { url, api_key }: Connection,
+  parameters: string[],
+  { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
+): RunningCommand {
+  const { PATH = '' } = process.env
+  const settings = { PATH, RELAYER_URL: url, RELAYER_API_KEY: api_key, ...env }
+  const child = spawn(process.execPath, [program, ...parameters], { env: settings })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const written = { out: '', err: '' }
+  child.stdout.on('data', (chunk) => {
+    written.out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    written.err += chunk
+  })
+  // A command that ends early does not read it.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const ended = new Promise<Awaited<RunningCommand['ended']>>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve({ code: code ?? signal, ...written }))
+  })
+  return { out: () => written.out, err: () => written.err, kill: () => void child.kill(), ended }
+}
+
+/** The command's end, with what it printed as JSON. */
+export function relayerCommand(connection: Connection) {
+  const run = (parameters: string[], input = '') => startRelayerCommand(connection, parameters, { input }).ended
+  return {
+    run,
+    /** Of a command that must succeed: what it prints with --json. */
+    async json<T>(parameters: string[], input = ''): Promise<T> {
+      const { code, out, err } = await run([...parameters, '--json'], input)
+      if (code !== 0) throw new Error(`relayer ${parameters.join(' ')} ended with ${code}: ${err}`)
+      return JSON.parse(out) as T
+    },
+  }
+}
