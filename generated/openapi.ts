@@ -122,6 +122,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the transactions of all relayers
+         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count
+         *     the matching transactions only. A page must end within the 10,000 newest; to go further back, narrow the list
+         *     with `created_before`.
+         */
+        get: operations["listAllTransactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/transactions": {
         parameters: {
             query?: never;
@@ -1129,6 +1151,10 @@ export interface components {
         Id: string;
         /** @description A display name. */
         Name: string;
+        /** @description 1 to 255 characters, without control characters. */
+        Reference: string;
+        /** @description 1 to 255 characters, without control characters, or null. */
+        ReferenceOrNull: string | null;
         /** @description Like an id, at most 124 characters, so that `evm:<name>` is a valid id. */
         NetworkName: string;
         /** @enum {string} */
@@ -1183,10 +1209,12 @@ export interface components {
          */
         CallDataInputOrNull: string | null;
         /** @description Exactly one of `message` and `message_hex`. Both together are refused. */
-        SignMessageRequest: {
+        SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
+        SignTextRequest: {
             message: components["schemas"]["MessageText"];
             message_hex?: components["schemas"]["MessageBytes"];
-        } | {
+        };
+        SignBytesRequest: {
             message?: components["schemas"]["MessageText"];
             message_hex: components["schemas"]["MessageBytes"];
         };
@@ -1285,6 +1313,8 @@ export interface components {
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description Why the transaction reverted or failed. Null while it has done neither. */
             error: components["schemas"]["TransactionError"] | null;
+            /** @description The reference that the caller gave, or null. */
+            reference: components["schemas"]["ReferenceOrNull"];
         };
         /**
          * @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier
@@ -1368,10 +1398,12 @@ export interface components {
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description Why the transaction reverted or failed. Null while it has done neither. */
             error: components["schemas"]["TransactionError"] | null;
+            /** @description The reference that the caller gave, or null. */
+            reference: components["schemas"]["ReferenceOrNull"];
         };
         /**
          * @description The transaction at the time of the event. Members that came later are absent from events that an earlier version
-         *     stored: `receipt`, `error`.
+         *     stored: `receipt`, `error`, `reference`.
          */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
@@ -1408,6 +1440,8 @@ export interface components {
             receipt?: components["schemas"]["TransactionReceipt"] | null;
             /** @description Why the transaction reverted or failed. Null while it has done neither. */
             error?: components["schemas"]["TransactionError"] | null;
+            /** @description The reference that the caller gave, or null. */
+            reference?: components["schemas"]["ReferenceOrNull"];
         };
         /** @description The transaction, and the conditions that may delay it. */
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
@@ -1447,6 +1481,11 @@ export interface components {
              *     otherwise it is canceled on the chain first.
              */
             valid_until?: string | null;
+            /**
+             * @description Your own reference, for example an order number. It is shown with the transaction, and lists can be filtered
+             *     by it. It need not be unique. A replacement without it keeps the one before.
+             */
+            reference?: components["schemas"]["ReferenceOrNull"];
         };
         DryRun: {
             /** @description Whether the transaction would be accepted now. */
@@ -2726,6 +2765,18 @@ export interface components {
          * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
          */
         transaction_id: components["schemas"]["PathId"];
+        /** @description Only transactions in this state. Repeat the parameter for several states. */
+        transaction_status: components["schemas"]["TransactionStatus"][];
+        /** @description Only transactions accepted after this time (RFC 3339). */
+        transaction_created_after: string;
+        /** @description Only transactions accepted before this time (RFC 3339). */
+        transaction_created_before: string;
+        /** @description Only transactions with this `reference`. */
+        transaction_reference: components["schemas"]["Reference"];
+        /** @description Only the transaction that was signed with this hash, at any of its prices. */
+        transaction_hash: string;
+        /** @description Only transactions to this address. */
+        transaction_to: components["schemas"]["AddressInput"];
         /**
          * @description The signer's id.
          * @example treasury-key
@@ -2781,6 +2832,8 @@ export type FailureCode = components['schemas']['FailureCode'];
 export type PathId = components['schemas']['PathId'];
 export type Id = components['schemas']['Id'];
 export type Name = components['schemas']['Name'];
+export type Reference = components['schemas']['Reference'];
+export type ReferenceOrNull = components['schemas']['ReferenceOrNull'];
 export type NetworkName = components['schemas']['NetworkName'];
 export type NetworkType = components['schemas']['NetworkType'];
 export type Address = components['schemas']['Address'];
@@ -2801,6 +2854,8 @@ export type IdOrNull = components['schemas']['IdOrNull'];
 export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
+export type SignTextRequest = components['schemas']['SignTextRequest'];
+export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type MessageText = components['schemas']['MessageText'];
 export type MessageBytes = components['schemas']['MessageBytes'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
@@ -2928,6 +2983,12 @@ export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
+export type ParameterTransactionStatus = components['parameters']['transaction_status'];
+export type ParameterTransactionCreatedAfter = components['parameters']['transaction_created_after'];
+export type ParameterTransactionCreatedBefore = components['parameters']['transaction_created_before'];
+export type ParameterTransactionReference = components['parameters']['transaction_reference'];
+export type ParameterTransactionHash = components['parameters']['transaction_hash'];
+export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -3035,11 +3096,21 @@ export interface operations {
                  */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
-                status?: components["schemas"]["TransactionStatus"][];
+                status?: components["parameters"]["transaction_status"];
                 /** @description Only transactions accepted after this time (RFC 3339). */
-                created_after?: string;
+                created_after?: components["parameters"]["transaction_created_after"];
                 /** @description Only transactions accepted before this time (RFC 3339). */
-                created_before?: string;
+                created_before?: components["parameters"]["transaction_created_before"];
+                /** @description Only transactions with this `reference`. */
+                reference?: components["parameters"]["transaction_reference"];
+                /** @description Only the transaction that was signed with this hash, at any of its prices. */
+                hash?: components["parameters"]["transaction_hash"];
+                /** @description Only transactions to this address. */
+                to?: components["parameters"]["transaction_to"];
+                /** @description Only nonces from this one on. With a range of nonces, the highest nonce comes first. */
+                nonce_from?: number;
+                /** @description Only nonces up to this one. */
+                nonce_to?: number;
             };
             header?: never;
             path: {
@@ -3057,6 +3128,43 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listAllTransactions: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+                /** @description Only transactions in this state. Repeat the parameter for several states. */
+                status?: components["parameters"]["transaction_status"];
+                /** @description Only transactions accepted after this time (RFC 3339). */
+                created_after?: components["parameters"]["transaction_created_after"];
+                /** @description Only transactions accepted before this time (RFC 3339). */
+                created_before?: components["parameters"]["transaction_created_before"];
+                /** @description Only transactions with this `reference`. */
+                reference?: components["parameters"]["transaction_reference"];
+                /** @description Only the transaction that was signed with this hash, at any of its prices. */
+                hash?: components["parameters"]["transaction_hash"];
+                /** @description Only transactions to this address. */
+                to?: components["parameters"]["transaction_to"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

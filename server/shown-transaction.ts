@@ -25,6 +25,7 @@ export const shownTransaction = (row: Transaction & Block): Transaction => ({
   speed: row.speed,
   receipt: currentReceipt(row),
   error: currentError(row),
+  reference: row.reference,
 })
 
 /** The message of a revert whose reason is not known. */

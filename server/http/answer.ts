@@ -1,18 +1,19 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import type { Operation } from './contract.ts'
 import { encodeList, isLongList } from './long-list.ts'
 
 /** Sends a body after its validation against the contract. Rejects when the body violates the contract. */
-export async function answer(request: Request, response: Response, operation: Operation, body: unknown): Promise<void> {
-  const { status } = operation
+export async function answer(
+  response: Response,
+  { status, checkResponse }: Pick<Operation, 'status' | 'checkResponse'>,
+  body: unknown,
+): Promise<void> {
   response.status(status)
-  if (isLongList(body)) {
-    const pieces = await encodeList(body, (part) => operation.checkResponse(request, status, part))
-    return sendPieces(response, pieces)
-  }
-  await operation.checkResponse(request, status, body)
+  if (!checkResponse) return void response.json(body)
+  if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse))
+  await checkResponse(body)
   // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
   const text = JSON.stringify(body)
   response.setHeader('Content-Type', 'application/json; charset=utf-8')

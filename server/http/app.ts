@@ -39,8 +39,9 @@ export function createApp(dependencies: AppDependencies): Express {
   app.disable('etag')
   app.enable('case sensitive routing')
   app.enable('strict routing')
-  // Each operation parses its query by the parameter types of the contract.
+  // Each operation parses its query by the parameter types of the contract. Express's own `query` is a getter.
   app.set('query parser', false)
+  Object.defineProperty(app.request, 'query', { value: {}, writable: true })
 
   app.use(function requestContext(request, response, next) {
     audit.flushOverdue()
@@ -87,9 +88,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   }
   const readRequest: RequestHandler = async (request, response, next) => {
     checkMediaType(request, operation)
-    const query = readQuery(searchOf(request.url))
-    // Express's `query` is a getter that parses the query again at each access.
-    Object.defineProperty(request, 'query', { value: query, configurable: true })
+    request.query = readQuery(searchOf(request.url)) as Request['query']
     request.body = await readBody(request, operation, () => {
       const held = bodyBytes.hold(contextOf(response).caller as Caller, 0)
       onClose(response, held.release)
@@ -97,8 +96,8 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     })
     next()
   }
-  const { method, identify, checkRequest } = operation
-  route[method](identify, admission, readRequest, ...checkRequest, handle(operation, dependencies))
+  const { method, checkRequest } = operation
+  route[method](admission, readRequest, ...checkRequest, handle(operation, dependencies))
 }
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */
@@ -126,7 +125,7 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
         onClose: (callback: () => void) => onClose(response, callback),
       })
       recorder.end(auditEntry, operation.status)
-      if (!operation.streams) return await answer(request, response, operation, result)
+      if (!operation.streams) return await answer(response, operation, result)
       await streamEvents(response, result as AsyncIterable<string>, () =>
         isStillAllowed(request, operation, authenticate),
       )

@@ -29,6 +29,7 @@ export function readTransactionRequest(body: SendTransactionRequest) {
     gas_limit: body.gas_limit ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
+    reference: body.reference,
   }
 }
 

@@ -1,14 +1,20 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { AcceptedTransaction, DryRun, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
+import type {
+  AcceptedTransaction,
+  DryRun,
+  SendTransactionRequest,
+  Transaction,
+  TransactionStatus,
+} from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
-import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
 import type { TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { page } from './page.ts'
-import { readTime } from './values.ts'
+import { readAddress, readTime } from './values.ts'
 
 export interface TransactionDependencies {
   store: Store
@@ -48,6 +54,7 @@ type Transactions = Pick<
   | 'sendTransaction'
   | 'dryRunTransaction'
   | 'listTransactions'
+  | 'listAllTransactions'
   | 'getTransaction'
   | 'getTransactionByNonce'
   | 'replaceTransaction'
@@ -88,15 +95,30 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
     async listTransactions({ path, query }) {
       const { key } = await find(path.relayer_id)
-      const filter: TransactionFilter = { status: query.status }
-      if (query.created_after) filter.created_after = readTime(query.created_after, '/query/created_after')
-      if (query.created_before) filter.created_before = readTime(query.created_before, '/query/created_before')
+      const filter = readFilter(query)
+      if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
+      if (query.nonce_to !== undefined) filter.nonce_to = query.nonce_to
       const first = await store.firstInLine(key)
       return page(
         query,
         (slice) => store.listTransactions(key, slice, filter),
         (transaction) => behind(transaction, first),
       )
+    },
+
+    async listAllTransactions({ query, caller }) {
+      const firsts = new Map<string, TransactionRow | undefined>()
+      const read = async (slice: Slice) => {
+        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query))
+        if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
+        for (const { relayer_id } of listing.items) {
+          if (firsts.has(relayer_id)) continue
+          const relayer = await store.getRelayer(relayer_id)
+          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.key)))
+        }
+        return listing
+      }
+      return page(query, read, (transaction) => behind(transaction, firsts.get(transaction.relayer_id)))
     },
 
     async getTransaction({ path }) {
@@ -156,6 +178,28 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         total_processed: queued.length + failed.length,
       })
     },
+  }
+}
+
+const too_deep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
+
+interface FilterQuery {
+  status: TransactionStatus[]
+  created_after?: string
+  created_before?: string
+  reference?: string
+  hash?: string
+  to?: string
+}
+
+function readFilter({ status, created_after, created_before, reference, hash, to }: FilterQuery): TransactionFilter {
+  return {
+    status,
+    ...(created_after && { created_after: readTime(created_after, '/query/created_after') }),
+    ...(created_before && { created_before: readTime(created_before, '/query/created_before') }),
+    ...(reference !== undefined && { reference }),
+    ...(hash !== undefined && { hash: hash.toLowerCase() }),
+    ...(to !== undefined && { to: readAddress(to, '/query/to') }),
   }
 }
 

@@ -15,6 +15,8 @@ export interface TransactionRequest {
   max_priority_fee_per_gas: string | null
   /** RFC 3339, UTC, milliseconds. */
   valid_until: string | null
+  /** The caller's; undefined: not given. */
+  reference: string | null | undefined
 }
 
 const transfer_gas = 21_000

@@ -12,6 +12,12 @@ export interface TransactionFilter {
   /** RFC 3339, UTC, milliseconds. */
   created_after?: string
   created_before?: string
+  reference?: string
+  /** Lower case, as the two below. Of any of its attempts. */
+  hash?: string
+  to?: string
+  nonce_from?: number
+  nonce_to?: number
 }
 
 /** The intended end of a transaction: sent, or withdrawn by cancellation, expiry or failure. */
@@ -20,8 +26,9 @@ export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data'> {
   key: number
-  /** The size of its data. */
+  /** The size of its data, and the key of its stored version. */
   data_bytes: number
+  data_key: number | null
   relayer_key: number
   chain_id: number
   valid_until: string | null
@@ -65,6 +72,8 @@ export type NewTransaction = Pick<
   | 'intent'
   | 'status_reason'
 > & {
+  /** The caller's; absent: none. */
+  reference?: string | null
   /** Only to fill a gap; absent: the account's next nonce. */
   nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }
@@ -157,7 +166,16 @@ export interface Move {
   set: Partial<
     Omit<
       WholeTransactionRow,
-      'key' | 'id' | 'relayer_key' | 'relayer_id' | 'chain_id' | 'from' | 'revision' | 'waits_told' | 'data_bytes'
+      | 'key'
+      | 'id'
+      | 'relayer_key'
+      | 'relayer_id'
+      | 'chain_id'
+      | 'from'
+      | 'revision'
+      | 'waits_told'
+      | 'data_bytes'
+      | 'data_key'
     >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal'>

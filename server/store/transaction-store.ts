@@ -23,6 +23,15 @@ import type {
 export interface TransactionStore {
   /** Newest first. A page costs the same at any depth, with and without a filter. */
   listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
+  /**
+   * Of several relayers (`ids`; absent: all), newest first. `too_deep`: the page ends beyond the 10,000 newest, which is as far as the
+   * lists of several relayers are merged. A filter by nonces does not apply.
+   */
+  listTransactionsOf(
+    ids: ReadonlySet<string> | undefined,
+    slice: Slice,
+    filter: TransactionFilter,
+  ): Promise<Listing<Transaction> | 'too_deep'>
   getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */

@@ -57,13 +57,13 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
   }).immediate()
 }
 
-/** Ended in several ways, one in a thousand otherwise than its neighbours. */
+/** Ended in several ways, one in a thousand otherwise than its neighbours; all to one address and under one reference. */
 const fillTransactions = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
-      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at)
-    SELECT 'full-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000', n, 21000,
-      '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}
+      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, reference)
+    SELECT 'full-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
+      '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}, 'order-7'
     FROM relayers, numbers WHERE id = 'full'`)
 
 function fillDeliveries(db: Database.Database, rows: number): void {

@@ -128,8 +128,9 @@ function fillTransactions(db: Database.Database, id: string, data_characters: nu
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', NULL, NULL
     FROM relayers, numbers WHERE id = $id`).run({ id })
   const bytes = data_characters / 2
-  db.prepare(
-    `INSERT INTO transaction_data SELECT key, '0x' || hex(zeroblob(?)) FROM transactions WHERE relayer_id = ?`,
-  ).run(bytes, id)
-  db.prepare('UPDATE transactions SET data_bytes = ? WHERE relayer_id = ?').run(bytes, id)
+  db.prepare('INSERT INTO transaction_data SELECT key, zeroblob(?) FROM transactions WHERE relayer_id = ?').run(
+    bytes,
+    id,
+  )
+  db.prepare('UPDATE transactions SET data_bytes = ?, data_key = key WHERE relayer_id = ?').run(bytes, id)
 }

@@ -49,17 +49,10 @@ test('a handler that is asked for nothing gets every default', async () => {
   for (const { id, parameters } of declared()) {
     const operation = operations.find((one) => one.id === id)
     const query: Record<string, unknown> = {}
-    const request = {
-      method: operation?.method.toUpperCase(),
-      headers: { 'content-type': operation?.mediaTypes[0] },
-      originalUrl: '/',
-      params: {},
-      query,
-    }
-    for (const check of [operation?.identify, operation?.checkRequest[0]] as RequestHandler[]) {
-      // Its path and its body are missing; its query is filled in all the same.
-      await new Promise<void>((resolve) => check(request as never, {} as never, () => resolve()))
-    }
+    const request = { headers: { 'content-type': operation?.mediaTypes[0] }, params: {}, query }
+    const check = operation?.checkRequest[0] as RequestHandler
+    // Its path and its body are missing; its query is filled in all the same.
+    await new Promise<void>((resolve) => check(request as never, {} as never, () => resolve()))
     const defaults = parameters.filter(({ schema }) => 'default' in schema)
     expect({ id, query }).toEqual({
       id,

@@ -19,7 +19,8 @@ function plant(file: string, address: string) {
     FROM counted`)
   db.transaction(() => {
     insert.run({ each, address })
-    db.exec("INSERT INTO transaction_data SELECT key, '0x' || printf('%.*c', 4096, '0') FROM transactions")
+    db.exec('INSERT INTO transaction_data SELECT key, zeroblob(2048) FROM transactions')
+    db.exec('UPDATE transactions SET data_key = key')
     db.prepare('INSERT INTO accounts (chain_id, address, next_nonce) VALUES (31337, ?, ?)').run(address, 2 * each)
   })()
   db.close()

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/store/sending-rows.ts'
+import { searches } from '../../server/store/sqlite/transaction-search.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { randomFrom } from '../support/random.ts'
 import { temporaryFolder } from '../support/service.ts'
@@ -31,14 +32,28 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
 }
 
 const insert = `
-  INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", value, status, created_at)
-  VALUES ('t' || $relayer_key || '-' || $sequence, $relayer_key, 'r', $sequence, 1, '0x', '1', $status, $created_at)`
+  INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
+    reference)
+  VALUES ('t' || $relayer_key || '-' || $sequence, $relayer_key, 'r', $sequence, 1, $relayer_key, '1', $status, $created_at,
+    $nonce, $to, $reference)`
+
+/** The relayers 7 and 8, without what they refer to. */
+function insertRelayers(db: Database.Database): void {
+  db.pragma('foreign_keys = OFF')
+  for (const key of [7, 8]) {
+    db.prepare(`
+      INSERT INTO relayers (key, id, name, network, network_type, chain_id, paused, address, signer_id, policies,
+        custom_rpc_urls, system_disabled)
+      VALUES ($key, 'r' || $key, 'r', 'n', 'evm', 1, 0, $key, 's', '{}', '[]', 0)`).run({ key })
+  }
+}
 
 test('pages and totals of any filter are those of the rows, whatever changed and wherever the clock was', async () => {
   const { store, db } = openStore()
   const random = randomFrom(10)
   const below = (end: number) => Math.floor(random() * end)
   const pick = <T>(values: T[]): T => values[below(values.length)] as T
+  insertRelayers(db)
   const put = db.prepare(insert)
   let clock = 0
   db.transaction(() => {
@@ -47,9 +62,12 @@ test('pages and totals of any filter are those of the rows, whatever changed and
       clock += sequence % 2_000 === 0 ? -1_500 : below(3)
       // Long runs of one status, and the end mixed.
       const status = sequence < 2_500 ? 'confirmed' : sequence < 4_000 ? pick(states.slice(4)) : pick(states)
-      put.run({ relayer_key: 7, sequence, status, created_at: timeOf(clock) })
+      const others = { to: pick(receivers), reference: pick(references) }
+      // Now and then a transaction has got a nonce after later ones, or has given it back.
+      const nonce = sequence % 50 === 0 ? sequence + 7_000 : sequence % 70 === 0 ? null : sequence
+      put.run({ relayer_key: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })
       if (sequence % 9 === 0)
-        put.run({ relayer_key: 8, sequence: sequence / 9, status: 'failed', created_at: timeOf(0) })
+        put.run({ relayer_key: 8, sequence: sequence / 9, status: 'failed', created_at: timeOf(0), nonce, ...others })
     }
     // What retention removes, what is reopened, and what ends.
     db.prepare('DELETE FROM transactions WHERE relayer_key = 7 AND sequence <= 1234').run()
@@ -57,21 +75,22 @@ test('pages and totals of any filter are those of the rows, whatever changed and
     for (let count = 0; count < 500; count += 1) move.run(pick(states), 1_235 + below(4_000))
   })()
 
-  const all = db.prepare<[], { id: string; status: TransactionStatus; created_at: string }>(
-    'SELECT id, status, created_at FROM transactions WHERE relayer_key = 7 ORDER BY sequence DESC',
+  const all = db.prepare<[], Listed>(
+    'SELECT id, status, created_at, "to", reference, nonce FROM transactions WHERE relayer_key = 7 ORDER BY sequence DESC',
   )
   const rows = all.all()
-  for (let trial = 0; trial < 300; trial += 1) {
+  for (let trial = 0; trial < 600; trial += 1) {
     const filter: TransactionFilter = { status: states.filter(() => random() < pick([0, 0.2, 0.8])) }
     if (random() < 0.4) filter.created_after = timeOf(below(clock))
     if (random() < 0.4) filter.created_before = timeOf(below(clock))
+    if (random() < 0.2) filter.reference = pick(references) ?? 'none'
+    if (random() < 0.2) filter.to = pick(receivers) ?? 'none'
+    if (random() < 0.1) filter.nonce_from = below(6_000)
+    if (random() < 0.1) filter.nonce_to = below(13_000)
     const slice = { offset: below(pick([10, 1_000, 6_000])), limit: pick([0, 1, 10, 1_000]) }
-    const wanted = rows.filter(
-      ({ status, created_at }) =>
-        (filter.status.length === 0 || filter.status.includes(status)) &&
-        (filter.created_after === undefined || created_at > filter.created_after) &&
-        (filter.created_before === undefined || created_at < filter.created_before),
-    )
+    const wanted = rows.filter((row) => isListed(row, filter))
+    const byNonce = filter.nonce_from !== undefined || filter.nonce_to !== undefined
+    if (byNonce) wanted.sort((a, b) => Number(b.nonce) - Number(a.nonce))
     const { items, total_items } = await store.listTransactions(7, slice, filter)
     const label = JSON.stringify({ filter, slice })
     expect(total_items, label).toBe(wanted.length)
@@ -83,6 +102,62 @@ test('pages and totals of any filter are those of the rows, whatever changed and
   const unfinished = rows.filter(({ status }) => states.indexOf(status) < 4).length
   expect(await store.countUnfinished(7)).toBe(unfinished)
   expect(await store.countUnfinished(8)).toBe(0)
+})
+
+const receivers = ['0xa', '0xb', null]
+const references = ['often', 'often', 'often', 'seldom', null]
+
+interface Listed {
+  id: string
+  status: TransactionStatus
+  created_at: string
+  to: string | null
+  reference: string | null
+  nonce: number | null
+}
+
+const isListed = (row: Listed, filter: TransactionFilter): boolean =>
+  (filter.status.length === 0 || filter.status.includes(row.status)) &&
+  (filter.created_after === undefined || row.created_at > filter.created_after) &&
+  (filter.created_before === undefined || row.created_at < filter.created_before) &&
+  (filter.reference === undefined || row.reference === filter.reference) &&
+  (filter.to === undefined || row.to === filter.to) &&
+  (filter.nonce_from === undefined || (row.nonce ?? -1) >= filter.nonce_from) &&
+  (filter.nonce_to === undefined || (row.nonce !== null && row.nonce <= filter.nonce_to))
+
+test('each search walks one index, and no table', () => {
+  const { db } = openStore()
+  const index: Record<string, RegExp> = {
+    hash: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash/,
+    nonce:
+      /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(chain_id=\? AND from=\? AND nonce>\? AND nonce<\?\)/,
+    reference:
+      /SEARCH transactions USING INDEX transactions_by_reference \(relayer_key=\? AND reference=\? AND sequence<\?\)/,
+    to: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_key=\? AND to=\? AND sequence<\?\)/,
+  }
+  for (const [name, statement] of Object.entries(searches)) {
+    const values = {
+      relayer_key: 7,
+      states: null,
+      created_after: null,
+      created_before: null,
+      reference: 'a',
+      to: '0x',
+      hash: '0x',
+      nonce_from: null,
+      nonce_to: 9,
+      below: 9,
+    }
+    const plan = db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${statement}`).all(values)
+    const steps = plan.map(({ detail }) => detail)
+    expect(steps.join('\n'), name).toMatch(index[name] as RegExp)
+    // Of a hash there are few transactions, so these alone are sorted.
+    const sorts = name === 'hash' ? /^SCAN (?!json_each)/ : /^SCAN (?!json_each)|TEMP B-TREE/
+    expect(
+      steps.filter((step) => sorts.test(step)),
+      name,
+    ).toEqual([])
+  }
 })
 
 /** How many bytes this process has read, from wherever. Linux only. */

@@ -36,6 +36,7 @@ test('a transaction has every key, null while it is unknown', async () => {
       speed: null,
       receipt: null,
       error: null,
+      reference: null,
     },
   ])
 })

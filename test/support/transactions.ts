@@ -42,10 +42,9 @@ export function changeTransaction(database_file: string, id: string, changes: Pa
 }
 
 function setData(db: Database.Database, id: string, data: string | null): void {
-  db.prepare('DELETE FROM transaction_data WHERE transaction_key = (SELECT key FROM transactions WHERE id = ?)').run(id)
-  if (data !== null)
-    db.prepare('INSERT INTO transaction_data SELECT key, ? FROM transactions WHERE id = ?').run(data, id)
-  db.prepare('UPDATE transactions SET data_bytes = ? WHERE id = ?').run(((data?.length ?? 2) - 2) / 2, id)
+  const bytes = data === null ? null : Buffer.from(data.slice(2), 'hex')
+  const data_key = bytes && db.prepare('INSERT INTO transaction_data (data) VALUES (?)').run(bytes).lastInsertRowid
+  db.prepare('UPDATE transactions SET data_bytes = ?, data_key = ? WHERE id = ?').run(bytes?.length ?? 0, data_key, id)
 }
 
 /** The id that the row of that sequence has. */

@@ -9,6 +9,7 @@ import { nonceCounter } from './nonce-counter.ts'
 import { createReservations, reservedOf } from './reservations.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
 import { createSpending } from './spending.ts'
+import { createTransactionData, dataColumn, withData } from './transaction-data.ts'
 import { bytesOf, columns, type Row, read } from './transaction-rows.ts'
 
 /** The acceptance of transactions, and the first answers under their idempotency keys. */
@@ -26,20 +27,20 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object], Row>(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce,
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, data_key, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent, spent, reserved)
-    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $nonce,
+      valid_until, intent, spent, reserved, reference)
+    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $data_key, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent, $spent, $reserved)
+      $valid_until, $intent, $spent, $reserved, $reference)
     RETURNING ${columns}`)
-  const insertData = db.prepare<[number, string]>('INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?)')
+  const versions = createTransactionData(connection)
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
-    SELECT body_hash, answer, transaction_key FROM idempotency
+    SELECT body_hash, answer, transaction_key, ${dataColumn('idempotency')} FROM idempotency
     WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
   const insertKnown = db.prepare<[object]>(`
-    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
-    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer)`)
+    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer, data_key)
+    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer, $data_key)`)
   const unfinished = createUnfinished(connection)
   const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
 
@@ -66,14 +67,26 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
     const created_at = new Date(world.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
     const { data } = wanted
-    const values = { ...wanted, ...taken, reserved, sequence, nonce, speed, created_at, data_bytes: bytesOf(data) }
+    const values = {
+      reference: null,
+      ...wanted,
+      ...taken,
+      reserved,
+      sequence,
+      nonce,
+      speed,
+      created_at,
+      data_bytes: bytesOf(data),
+      data_key: versions.add(data),
+    }
     const row = { ...read(insert.get(values) as Row), data }
     reservations.change(account, null, reserved)
-    if (data !== null) insertData.run(row.key, data)
     writeEvent(row)
     const transaction = { ...shownTransaction(row), warnings }
     if (idempotency) {
-      insertKnown.run({ ...idempotency, relayer_key, transaction_key: row.key, answer: JSON.stringify(transaction) })
+      const { key: transaction_key, data_key } = row
+      const answer = JSON.stringify({ ...transaction, data: null })
+      insertKnown.run({ ...idempotency, relayer_key, transaction_key, answer, data_key })
     }
     return { outcome: 'created', transaction, key: row.key }
   }
@@ -90,15 +103,17 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
 interface KnownAnswer {
   body_hash: string
   answer: string
+  data: Uint8Array | null
   transaction_key: number
 }
 
-function answerAgain({ body_hash, answer, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
+function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
-  const transaction: AcceptedTransaction = JSON.parse(answer)
+  const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
   // Answers that an earlier version stored lack the members that came later.
   transaction.warnings ??= []
   transaction.receipt ??= null
   transaction.error ??= null
+  transaction.reference ??= null
   return { outcome: 'replayed', transaction, key: transaction_key }
 }

@@ -8,6 +8,7 @@ import type { Connection } from './connection.ts'
 import type { StoreWorld } from './events.ts'
 import { groupCommit } from './group-commit.ts'
 import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { dataColumn, withData } from './transaction-data.ts'
 
 type Deliveries = Pick<
   Store,
@@ -68,11 +69,9 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
         WHERE earlier.status = 'pending' AND earlier.notification_key = deliveries.notification_key
           AND earlier.subject = deliveries.subject AND earlier.key < deliveries.key)
     ORDER BY next_at, deliveries.key LIMIT +?`)
-  const bodyOf = db
-    .prepare<[number], string>(
-      'SELECT body FROM deliveries JOIN events ON events.key = event_key WHERE deliveries.key = ?',
-    )
-    .pluck()
+  const bodyOf = db.prepare<[number], { body: string; data: Uint8Array | null }>(`
+      SELECT body, ${dataColumn('events')} FROM deliveries JOIN events ON events.key = event_key
+      WHERE deliveries.key = ?`)
   const nextDue = db
     .prepare<[number], number | null>(
       `SELECT min(next_at) FROM deliveries WHERE notification_key = +? AND status = 'pending'`,
@@ -157,7 +156,10 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     },
     targetKey: async (id, creator) => keyOf.get(id, creator ?? null),
     dueDeliveries: async (key, time, limit) => due.all(key, time, limit),
-    bodyOf: async (key) => bodyOf.get(key),
+    bodyOf: async (key) => {
+      const stored = bodyOf.get(key)
+      return stored && withData(stored.body, stored.data)
+    },
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
     // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
     settleDelivery: groupCommit(connection, settleOne),

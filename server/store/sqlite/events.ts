@@ -5,6 +5,7 @@ import type { EventRow, RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { dataColumn, withData } from './transaction-data.ts'
 
 /** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreWorld {
@@ -31,7 +32,7 @@ export interface Events {
 
 /**
  * Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. The body
- * is serialized here, once.
+ * is serialized here, once, except for a transaction's data: it may be large, and the event names its stored version.
  */
 export function createEvents(
   { db }: Connection,
@@ -41,8 +42,8 @@ export function createEvents(
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = +?')
     .pluck()
   const insert = db.prepare<[object]>(`
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
-    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $timestamp)`)
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, data_key, created_at)
+    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $data_key, $timestamp)`)
   // A disabled notification gets no deliveries. Missed ones can be redelivered after it is enabled.
   const target = db.prepare<[number], { notification_key: number; status: string }>(`
     SELECT key AS notification_key, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
@@ -51,10 +52,13 @@ export function createEvents(
     INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
     VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
 
-  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
-  const shown = (row: TransactionRow) => shownTransaction({ ...row, data: dataOf.get(row.key) ?? null })
-
-  const write = (relayer_key: number, event: Event['event'], subject: string, payload: Event['payload']) => {
+  const write = (
+    relayer_key: number,
+    event: Event['event'],
+    subject: string,
+    payload: Event['payload'],
+    data_key: number | null = null,
+  ) => {
     const time = now()
     const timestamp = new Date(time).toISOString()
     const sequence = next.get(relayer_key) as number
@@ -69,6 +73,7 @@ export function createEvents(
       event,
       subject,
       body,
+      data_key,
       timestamp,
     })
     const its = target.get(relayer_key)
@@ -80,16 +85,14 @@ export function createEvents(
 
   return {
     ofTransaction(row) {
-      write(row.relayer_key, 'transaction_update', row.id, { payload_type: 'transaction', ...shown(row) })
+      const payload: Event['payload'] = { payload_type: 'transaction', ...withoutData(row) }
+      write(row.relayer_key, 'transaction_update', row.id, payload, row.data_key)
       observer.moved?.(row.status)
     },
     ofWait(row) {
       const waiting_for = row.waiting_for ?? 'other'
-      write(row.relayer_key, 'transaction_waiting', row.id, {
-        payload_type: 'transaction_waiting',
-        waiting_for,
-        ...shown(row),
-      })
+      const payload: Event['payload'] = { payload_type: 'transaction_waiting', waiting_for, ...withoutData(row) }
+      write(row.relayer_key, 'transaction_waiting', row.id, payload, row.data_key)
       const { relayer_id, id: transaction_id, nonce, status_reason } = row
       observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for, reason: status_reason })
     },
@@ -108,12 +111,16 @@ export function createEvents(
   }
 }
 
+const withoutData = (row: TransactionRow) => shownTransaction({ ...row, data: null })
+
+type StoredEvent = EventRow & { data: Uint8Array | null }
+
 /** The most bytes of events that are read at once: an event may contain 128 KB of data as hex. */
 const max_characters = 500_000
 
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
-  const select = db.prepare<[number, number, number], EventRow>(`
-    SELECT sequence, event, body FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
+  const select = db.prepare<[number, number, number], StoredEvent>(`
+    SELECT sequence, event, body, ${dataColumn('events')} FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
   const last = db
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = +?')
     .pluck()
@@ -121,9 +128,10 @@ export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'
     async events(relayer_key, after, limit) {
       const events: EventRow[] = []
       let characters = 0
-      for (const event of select.iterate(relayer_key, after, limit)) {
-        events.push(event)
-        characters += event.body.length
+      for (const { data, ...event } of select.iterate(relayer_key, after, limit)) {
+        const body = withData(event.body, data)
+        events.push({ ...event, body })
+        characters += body.length
         if (characters >= max_characters) break
       }
       return events

@@ -6,16 +6,11 @@ import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
 /** The columns that a withdrawal depends on. */
-type Candidate = Pick<
-  Row,
-  'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved' | 'data_bytes'
-> & {
+type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved'> & {
   nonce: number
   attempts: number
 }
 
-/** An event contains the transaction's data, so a lot of large transactions ends early to stay short. */
-const max_lot_bytes = 256 * 1024
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 
 /** Withdraws many transactions in short database transactions, by the rules of `withdraw`. `giveBack`: returns what a row has spent. */
@@ -29,8 +24,7 @@ export function lotWithdrawal(
   const candidates = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((unfinished) =>
     db.prepare<[number, number, number], Candidate>(`
       SELECT key, id, chain_id, "from", nonce, status, intent, hash, reserved,
-        (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts,
-        data_bytes
+        (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts
       FROM transactions WHERE relayer_key = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
   )
   const end = db.prepare<[object], Row>(`
@@ -43,16 +37,10 @@ export function lotWithdrawal(
     WHERE key = $key`)
 
   function nextLot(relayer_key: number, below_nonce: number, limit: number): Candidate[] {
-    const found = candidates
+    return candidates
       .flatMap((select) => select.all(relayer_key, below_nonce, limit))
       .sort((a, b) => b.nonce - a.nonce)
       .slice(0, limit)
-    let bytes = 0
-    const end = found.findIndex(({ data_bytes }, index) => {
-      bytes += data_bytes
-      return index > 0 && bytes > max_lot_bytes
-    })
-    return end < 0 ? found : found.slice(0, end)
   }
 
   return {

@@ -7,6 +7,7 @@ import type { Events } from './events.ts'
 import { firstInLine } from './first-in-line.ts'
 import { groupCommit } from './group-commit.ts'
 import { createReservations, reservedOf } from './reservations.ts'
+import { createTransactionData } from './transaction-data.ts'
 import { bytesOf, columns, encode, type Row, read } from './transaction-rows.ts'
 import type { TransactionSpending } from './transaction-spending.ts'
 
@@ -22,19 +23,21 @@ export function createMove(
 ): (move: Move) => TransactionRow | undefined {
   const { db } = connection
   const reservations = createReservations(db)
+  const versions = createTransactionData(connection)
   const first = firstInLine(connection)
   const writeAttempts = createAttempts(connection, now)
 
   const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
-  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
-  const setData = db.prepare<[number, string]>(`
-    INSERT INTO transaction_data (transaction_key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data`)
-  const removeData = db.prepare<[number]>('DELETE FROM transaction_data WHERE transaction_key = ?')
+  const setDataKey = db.prepare<[number | null, number]>('UPDATE transactions SET data_key = ? WHERE key = ?')
   const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE key = ?')
   const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
-  // Without the nonce, which hardly ever changes: to set it, even to what it is, writes an index anew.
+  const setReceiver = db.prepare<[string | null, string | null, number]>(
+    'UPDATE transactions SET "to" = ?, reference = ? WHERE key = ?',
+  )
+  // Without the nonce, the receiver and the reference, which hardly ever change: to set them, even to what they are, writes their
+  // indexes anew.
   const update = db.prepare<[object]>(`
-    UPDATE transactions SET hash = $hash, "to" = $to, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
+    UPDATE transactions SET hash = $hash, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, receipt = $receipt, error = $error, valid_until = $valid_until, intent = $intent, resign = $resign,
@@ -63,15 +66,17 @@ export function createMove(
     const { data, ...others } = set
     const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
     if (finished.has(after.status)) after.waiting_for = null
-    if (data !== undefined) {
+    if (data !== undefined && data !== versions.read(row.data_key)) {
       after.data_bytes = bytesOf(data)
-      if (data === null) removeData.run(key)
-      else if (data !== dataOf.get(key)) setData.run(key, data)
+      after.data_key = versions.add(data)
+      setDataKey.run(after.data_key, key)
     }
     after.reserved = reservedOf(after)
     update.run(encode(after))
     reservations.change({ chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
     if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
+    const { to, reference } = after
+    if (to !== before.to || reference !== before.reference) setReceiver.run(to, reference, key)
     writeAttempts(before, attempts)
     if (after.status !== before.status) events.ofTransaction(after)
     tellWait(after)
@@ -81,12 +86,7 @@ export function createMove(
 
 /** Moves in group commits, which are split where they are large. */
 export function moves(connection: Connection, move: (move: Move) => TransactionRow | undefined): Pick<Store, 'move'> {
-  const { db } = connection
-  const bytesStored = db.prepare<[number], number>('SELECT data_bytes FROM transactions WHERE key = ?').pluck()
-
-  /** An event carries the data as hex, and so does a change of it. */
-  const weightOf = ({ key, set, attempt }: Move): number =>
-    2 * (bytesStored.get(key) ?? 0) + (set.data?.length ?? 0) + (attempt?.raw.length ?? 0)
+  const weightOf = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
   const moveLot = groupCommit(connection, (lot: Move[]) => lot.map(move))
 

@@ -5,53 +5,55 @@ import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
-import { type Row, type ShownRow, show, shownColumns } from './transaction-rows.ts'
+import { createTransactionData, hexOf } from './transaction-data.ts'
+import { type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
+import { createSearch, searchFor } from './transaction-search.ts'
 
 /** Of data that is read together with its row. */
 const short_bytes = 1_000
 /** Of data that is read in one turn of the event loop: some milliseconds. */
 const turn_characters = 1_000_000
 
-type ListedRow = ShownRow & Pick<Row, 'key' | 'data_bytes'>
+type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_key'>
 
 type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
 type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
 /** Pages of a relayer's transactions, the newest first. */
-export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions'> {
+export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
   // Two seeks in the index of (relayer_key, sequence): sequences have no gaps, so the ends tell the count.
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
   const range = db.prepare<[number, number, number], ListedRow>(`
-    SELECT ${shownColumns}, key, data_bytes, iif(data_bytes <= ${short_bytes},
-      (SELECT data FROM transaction_data WHERE transaction_key = transactions.key), NULL) AS data
+    SELECT ${shownColumns}, data_bytes, data_key, iif(data_bytes <= ${short_bytes},
+      (SELECT data FROM transaction_data WHERE key = data_key), NULL) AS data
     FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
-  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const versions = createTransactionData({ db })
 
   /** Runs of sequence numbers; large data is read in steps, between which others have their turn. */
-  const readRuns = async (relayer_key: number, runs: Run[]): Promise<Transaction[]> => {
-    const rows = runs.flatMap(([to, from]) => range.all(relayer_key, from, to))
+  const readRuns = async (runs: { relayer_key: number; to: number; from: number }[]): Promise<Transaction[]> => {
+    const rows = runs.flatMap(({ relayer_key, to, from }) => range.all(relayer_key, from, to))
     const items: Transaction[] = []
     let characters = 0
-    for (const { key, data_bytes, ...row } of rows) {
+    for (const { data_bytes, data_key, ...row } of rows) {
       if (characters >= turn_characters) {
         await turn()
         characters = 0
       }
-      if (data_bytes > short_bytes) row.data = dataOf.get(key) ?? null
-      items.push(show(row))
-      characters += row.data?.length ?? 0
+      const data = data_bytes > short_bytes ? versions.read(data_key) : hexOf(row.data)
+      items.push(show({ ...row, data }))
+      characters += data?.length ?? 0
     }
     return items
   }
 
-  const all = async (relayer_key: number, { offset, limit }: Slice) => {
+  const all = (relayer_key: number, { offset, limit }: Slice): Found => {
     const { first, last } = ends.get(relayer_key, relayer_key) as { first: number | null; last: number | null }
-    if (first === null || last === null) return { items: [], total_items: 0 }
+    if (first === null || last === null) return { runs: [], total_items: 0 }
     const to = last - offset
     const from = Math.max(first, to - limit + 1)
-    return { items: to < from ? [] : await readRuns(relayer_key, [[to, from]]), total_items: last - first + 1 }
+    return { runs: to < from ? [] : [[to, from]], total_items: last - first + 1 }
   }
 
   const blocks = db.prepare<[number, number, number, number], BlockRow>(`
@@ -66,7 +68,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     .pluck()
 
   /** What moves on to another state while the page is read is shown in that state. */
-  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter) => {
+  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Found> => {
     const values = {
       relayer_key,
       states: filter.status.length > 0 ? JSON.stringify(filter.status) : null,
@@ -81,16 +83,75 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
       },
       slice,
     )
-    return { items: await readRuns(relayer_key, runsOf(items)), total_items }
+    return { runs: runsOf(items), total_items }
+  }
+
+  const search = createSearch({ db })
+
+  /** The sequence numbers of a page, and the length of the list. */
+  async function find(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Found> {
+    const index = searchFor(filter)
+    if (index !== undefined) {
+      const { items, total_items } = await search(index, relayer_key, slice, filter)
+      return { runs: runsOf(items), total_items }
+    }
+    const { status, created_after, created_before } = filter
+    return status.length > 0 || created_after || created_before
+      ? filtered(relayer_key, slice, filter)
+      : all(relayer_key, slice)
+  }
+
+  const relayerKeys = db
+    .prepare<[object], number>(`
+      SELECT key FROM relayers WHERE $ids IS NULL OR id IN (SELECT value FROM json_each($ids)) ORDER BY key`)
+    .pluck()
+  const keysIn = db.prepare<[number, number, number], Place>(`
+    SELECT key, relayer_key, sequence FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ?`)
+
+  /** Keys grow with time, over all relayers. */
+  async function merged(relayer_keys: number[], depth: number, filter: TransactionFilter) {
+    let newest: Place[] = []
+    let total_items = 0
+    for (const relayer_key of relayer_keys) {
+      const found = await find(relayer_key, { offset: 0, limit: depth }, filter)
+      total_items += found.total_items
+      const places = found.runs.flatMap(([to, from]) => keysIn.all(relayer_key, from, to))
+      if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.key - a.key).slice(0, depth)
+      await turn()
+    }
+    return { newest, total_items }
   }
 
   return {
-    listTransactions: async (relayer_key, slice, filter) =>
-      filter.status.length > 0 || filter.created_after || filter.created_before
-        ? filtered(relayer_key, slice, filter)
-        : all(relayer_key, slice),
+    async listTransactions(relayer_key, slice, filter) {
+      const { runs, total_items } = await find(relayer_key, slice, filter)
+      return { items: await readRuns(runs.map(([to, from]) => ({ relayer_key, to, from }))), total_items }
+    },
+    async listTransactionsOf(ids, { offset, limit }, filter) {
+      const relayer_keys = relayerKeys.all({ ids: ids ? JSON.stringify([...ids]) : null })
+      const depth = Math.min(offset + limit, max_depth)
+      const { newest, total_items } = await merged(relayer_keys, limit === 0 ? 0 : depth, filter)
+      if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
+      const places = newest.slice(offset, offset + limit)
+      const runs = places.map(({ relayer_key, sequence }) => ({ relayer_key, to: sequence, from: sequence }))
+      return { items: await readRuns(runs), total_items }
+    },
   }
 }
+
+interface Found {
+  runs: Run[]
+  total_items: number
+}
+
+interface Place {
+  key: number
+  relayer_key: number
+  sequence: number
+}
+
+/** How many of the newest transactions of several relayers are merged. */
+const max_depth = 10_000
 
 const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
 const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']

@@ -3,6 +3,7 @@ import type { Connection } from './connection.ts'
 import { firstInLine } from './first-in-line.ts'
 import { inSteps } from './in-steps.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
+import { dataColumn, hexOf } from './transaction-data.ts'
 import { columns, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
 
 type Reads = Pick<
@@ -30,7 +31,9 @@ export function transactionReads(connection: Connection): Reads {
   const byNonce = db.prepare<[number, string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )
-  const dataOf = db.prepare<[number], string>('SELECT data FROM transaction_data WHERE transaction_key = ?').pluck()
+  const dataOf = db
+    .prepare<[number], Uint8Array | null>(`SELECT ${dataColumn('transactions')} FROM transactions WHERE key = ?`)
+    .pluck()
   const selectPending = db.prepare<[number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE relayer_key = +? AND status = 'pending' AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
@@ -68,7 +71,7 @@ export function transactionReads(connection: Connection): Reads {
       const row = byNonce.get(chain_id, address, nonce)
       return row && readWhole(row)
     },
-    dataOf: async (key) => dataOf.get(key) ?? null,
+    dataOf: async (key) => hexOf(dataOf.get(key) ?? null),
     pending: (relayer_key, from, below, limit) =>
       inSteps(limit, (after, size) =>
         selectPending.all(relayer_key, after === undefined ? from : (after.nonce as number) + 1, below, size).map(read),

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../generated/openapi.ts'
 import { shownTransaction } from '../../shown-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
+import { dataColumn, hexOf } from './transaction-data.ts'
 
 /** A row as SQLite has it. */
 export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'error' | 'resign' | 'waits_told'> & {
@@ -12,19 +13,17 @@ export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'erro
   waits_told: string
 }
 
-export type WholeRow = Row & Pick<WholeTransactionRow, 'data'>
+export type WholeRow = Row & { data: Uint8Array | null }
 
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
-  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error,
+  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
   block_number, block_hash`
 
-export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes`
+export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
+  data_key`
 
-/** Of the transaction that the statement is about. */
-export const dataColumn = '(SELECT data FROM transaction_data WHERE transaction_key = transactions.key) AS data'
-
-export const wholeColumns = `${columns}, ${dataColumn}`
+export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 
 const parsed = (text: string | null) => (text === null ? null : JSON.parse(text))
 
@@ -39,7 +38,8 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
 }
 
 type JsonColumn = 'signature' | 'speed' | 'receipt' | 'error'
-export type ShownRow = Pick<WholeRow, keyof Transaction | 'block_number' | 'block_hash'>
+export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'> &
+  Pick<Transaction, 'data'>
 
 /** What stands in the columns that the contract shows. */
 export const show = (row: ShownRow): Transaction => shownTransaction(decode(row))
@@ -50,7 +50,7 @@ export const read = (row: Row): TransactionRow => ({
   waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
 })
 
-export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: row.data })
+export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: hexOf(row.data) })
 
 export const encode = (row: TransactionRow) => ({
   ...row,

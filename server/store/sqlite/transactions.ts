@@ -8,6 +8,7 @@ import { lotWithdrawal } from './lot-withdrawal.ts'
 import { createMove, moves } from './moves.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createUnfinished, crowdedBy } from './room.ts'
+import { hexOf } from './transaction-data.ts'
 import { bytesOf, columns, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
 import { transactionSpending } from './transaction-spending.ts'
 
@@ -63,7 +64,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
       write(() => {
         const row = byId.get(id, relayer_key)
         if (!row) return 'missing'
-        const { key, revision, chain_id, from, nonce, status, hash, data } = row
+        const { key, revision, chain_id, from, nonce, status, hash } = row
+        const data = hexOf(row.data)
         if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
         const neverSigned = status === 'pending' && hash === null
         // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.

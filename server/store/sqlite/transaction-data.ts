@@ -1,0 +1,35 @@
+import type { Connection } from './connection.ts'
+
+/**
+ * The data of transactions, each version stored once, as bytes. Transactions, events and first responses name their version
+ * (`data_key`); triggers delete a version that nothing names any more.
+ */
+export function createTransactionData({ db }: Pick<Connection, 'db'>) {
+  const insert = db.prepare<[Uint8Array]>('INSERT INTO transaction_data (data) VALUES (?)')
+  const select = db.prepare<[number], Uint8Array>('SELECT data FROM transaction_data WHERE key = ?').pluck()
+
+  return {
+    /** Stores a version, and returns its key. */
+    add: (data: string | null): number | null =>
+      data === null ? null : Number(insert.run(Buffer.from(data.slice(2), 'hex')).lastInsertRowid),
+    read: (data_key: number | null): string | null => (data_key === null ? null : hexOf(select.get(data_key) ?? null)),
+  }
+}
+
+/** In a column list: the data that the row of a table names. */
+export const dataColumn = (table: string): string =>
+  `(SELECT data FROM transaction_data WHERE key = ${table}.data_key) AS data`
+
+export const hexOf = (data: Uint8Array | null): string | null =>
+  data === null ? null : `0x${Buffer.from(data.buffer, data.byteOffset, data.length).toString('hex')}`
+
+/** The member `data` in JSON without it. A text inside a string cannot be taken for it, because its quotes are escaped there. */
+const absent = '"data":null'
+
+/** Completes JSON that was stored without its data. */
+export function withData(json: string, data: Uint8Array | null): string {
+  if (data === null) return json
+  const at = json.indexOf(absent)
+  if (at < 0) throw new Error('Stored JSON has no place for its data')
+  return `${json.slice(0, at)}"data":"${hexOf(data)}"${json.slice(at + absent.length)}`
+}

@@ -1,0 +1,105 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Listing, Slice } from '../rows.ts'
+import type { TransactionFilter } from '../sending-rows.ts'
+import type { Connection } from './connection.ts'
+
+/** Rows that one step reads: about a millisecond. */
+const step_rows = 1_000
+/** The longest time that a search blocks the event loop. */
+const turn_ms = 5
+
+interface Step {
+  sequence: number
+  /** The position in the index at which the next step continues. */
+  at: number
+  isMatch: 0 | 1
+}
+
+/** The whole filter, for the rows of an index that answers a part of it. */
+const matches = `
+  relayer_key = +$relayer_key
+  AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
+  AND ($created_after IS NULL OR created_at > +$created_after)
+  AND ($created_before IS NULL OR created_at < +$created_before)
+  AND ($reference IS NULL OR reference = +$reference)
+  AND ($to IS NULL OR "to" = +$to)
+  AND ($hash IS NULL OR EXISTS (SELECT 1 FROM attempts WHERE transaction_key = transactions.key AND hash = +$hash))`
+
+export const searches = {
+  hash: `
+    SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
+    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = +$hash) AND sequence < +$below
+      AND ($nonce_from IS NULL OR nonce >= +$nonce_from) AND ($nonce_to IS NULL OR nonce <= +$nonce_to)
+    ORDER BY sequence DESC LIMIT ${step_rows}`,
+  nonce: `
+    SELECT sequence, nonce AS at, ${matches} AS isMatch FROM transactions
+    WHERE chain_id = (SELECT chain_id FROM relayers WHERE key = +$relayer_key)
+      AND "from" = (SELECT address FROM relayers WHERE key = +$relayer_key)
+      AND nonce >= coalesce(+$nonce_from, 0) AND nonce <= min(+$nonce_to, +$below - 1)
+    ORDER BY nonce DESC LIMIT ${step_rows}`,
+  reference: `
+    SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
+    WHERE relayer_key = +$relayer_key AND reference = +$reference AND sequence < +$below
+    ORDER BY sequence DESC LIMIT ${step_rows}`,
+  to: `
+    SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
+    WHERE relayer_key = +$relayer_key AND "to" = +$to AND sequence < +$below
+    ORDER BY sequence DESC LIMIT ${step_rows}`,
+}
+
+type Search = keyof typeof searches
+
+/** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
+export function searchFor({ hash, nonce_from, nonce_to, reference, to }: TransactionFilter): Search | undefined {
+  if (hash !== undefined) return 'hash'
+  if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
+  if (reference !== undefined) return 'reference'
+  return to === undefined ? undefined : 'to'
+}
+
+/**
+ * Finds a page of a list that an index answers, and the length of the list: walks the rows of the index in steps, between which
+ * other work runs. Sequence numbers, the highest first; with a range of nonces, the highest nonce first.
+ */
+export function createSearch({ db }: Pick<Connection, 'db'>) {
+  const steps = Object.fromEntries(
+    Object.entries(searches).map(([name, statement]) => [name, db.prepare<[object], Step>(statement)]),
+  ) as Record<Search, ReturnType<typeof db.prepare<[object], Step>>>
+
+  return async (
+    search: Search,
+    relayer_key: number,
+    { offset, limit }: Slice,
+    filter: TransactionFilter,
+  ): Promise<Listing<number>> => {
+    const values = {
+      relayer_key,
+      states: filter.status.length > 0 ? JSON.stringify(filter.status) : null,
+      created_after: filter.created_after ?? null,
+      created_before: filter.created_before ?? null,
+      reference: filter.reference ?? null,
+      to: filter.to ?? null,
+      hash: filter.hash ?? null,
+      nonce_from: filter.nonce_from ?? null,
+      nonce_to: filter.nonce_to ?? Number.MAX_SAFE_INTEGER,
+    }
+    const items: number[] = []
+    let total_items = 0
+    let below = Number.MAX_SAFE_INTEGER
+    let began = performance.now()
+    for (;;) {
+      const rows = steps[search].all({ ...values, below })
+      for (const { sequence, isMatch } of rows) {
+        if (isMatch !== 1) continue
+        if (total_items >= offset && items.length < limit) items.push(sequence)
+        total_items += 1
+      }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < step_rows) return { items, total_items }
+      below = last.at
+      if (performance.now() - began < turn_ms) continue
+      await turn()
+      began = performance.now()
+    }
+  }
+}

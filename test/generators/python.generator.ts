@@ -1,0 +1,60 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+import { block, contract, expectSignature, locate, objectSchemas, operationIds, run } from './generated-client.ts'
+
+const program = `
+import compileall, json, os, pathlib, sys
+from relayer import AuthenticatedClient
+from relayer.api.signing import sign_message
+from relayer.models import Event, SignTextRequest, TransactionPayload
+
+assert compileall.compile_dir("relayer", quiet=1)
+
+delivery = json.loads(pathlib.Path("delivery.json").read_text())
+event = Event.from_dict(delivery)
+assert isinstance(event.payload, TransactionPayload), type(event.payload)
+assert event.payload.hash_ == delivery["payload"]["hash"]
+
+client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
+answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
+print(answer.data.sig)
+`
+
+test('openapi-python-client makes every operation and schema, and its client signs', async (context) => {
+  const generator = locate('openapi-python-client')
+  if (!generator) return context.skip('openapi-python-client is not on PATH: pip install openapi-python-client')
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'config.yaml'), 'post_hooks: []\n')
+  const output = join(folder, 'relayer')
+  const options = ['--path', contract, '--output-path', output, '--meta', 'none', '--config', 'config.yaml']
+  const said = await run(generator, ['generate', ...options], folder)
+  expect(said).not.toMatch(/warning|error/i)
+
+  const files = (await run('find', [output, '-name', '*.py', '!', '-name', '__init__.py'], folder)).split('\n')
+  expect(files.filter((file) => file.includes('/api/'))).toHaveLength(operationIds.length)
+  const models = readFileSync(join(output, 'models', '__init__.py'), 'utf8')
+  const lost = objectSchemas.filter((name) => !new RegExp(`import .*\\b${name}_?\\b`, 'i').test(models))
+  expect(lost).toEqual([])
+
+  const { url, api_key, client } = await startTestService()
+  writeFileSync(join(folder, 'delivery.json'), block('json'))
+  writeFileSync(join(folder, 'program.py'), program)
+  const beside = join(dirname(generator), 'python')
+  const python = existsSync(beside) ? beside : 'python3'
+  const signature = await run(python, ['program.py', url], folder, { API_KEY: api_key })
+  await expectSignature(client, signature)
+})
+
+test('the function in the webhook guide accepts the delivery in it', async (context) => {
+  const python = locate('python3')
+  if (!python) return context.skip('python3 is not on PATH')
+  const [, key] = /`(whsec_[^`]+)`/.exec(block()) ?? []
+  const [, signature] = /X-Signature: (\S+)/.exec(block('http')) ?? []
+  const body = JSON.stringify(JSON.parse(block('json')))
+  const check = `${block('python')}\nimport sys\nkey, body, signature = sys.argv[1:]\n`
+  const calls = 'print(is_authentic(key, body.encode(), signature), is_authentic(key, body.encode() + b" ", signature))'
+  const said = await run(python, ['-c', check + calls, `${key}`, body, `${signature}`], '.')
+  expect(said).toBe('True False')
+})

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const migrations = join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations')
+const address = `0x${'11'.repeat(20)}`
+const time = '2026-01-01T00:00:00.000Z'
+const later = '2026-02-01T00:00:00.000Z'
+
+/** A database as the schema before data had versions left it: a confirmed transaction, its event, and its first response. */
+function formerDatabase(): string {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  const db = new Database(file)
+  const files = readdirSync(migrations).sort().slice(0, 12)
+  for (const name of files) db.exec(readFileSync(join(migrations, name), 'utf8'))
+  db.pragma('user_version = 12')
+  const body = JSON.stringify({ id: 'e1', payload: { id: 't1', data: '0xabcd' } })
+  db.exec(`
+    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce, status,
+      created_at) VALUES ('t1', 1, 'r', 1, 1, '${address}', '${address}', '1', 2, 0, 'confirmed', '${time}'),
+      ('t2', 1, 'r', 2, 1, '${address}', '${address}', '1', 0, 1, 'confirmed', '${later}');
+    INSERT INTO transaction_data VALUES (1, '0xabcd');
+    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
+      VALUES ('e1', 1, 1, 'transaction_update', 't1', '${body}', '${time}');
+    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
+      VALUES ('c', 1, 'k', 'h', 1, '{"id":"t1","data":"0xabcd"}')`)
+  db.close()
+  return file
+}
+
+function open(file: string) {
+  const store = openSqliteStore(file, {
+    now: () => Date.parse(later),
+    makeId: () => crypto.randomUUID(),
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+  })
+  onTestFinished(store.close)
+  return store
+}
+
+const versionsIn = (file: string): number[] => {
+  const db = new Database(file, { readonly: true })
+  try {
+    return db.prepare<[], number>('SELECT key FROM transaction_data').pluck().all()
+  } finally {
+    db.close()
+  }
+}
+
+test('what was stored before data had versions is read as before', async () => {
+  const store = open(formerDatabase())
+  expect(await store.getTransaction(1, 't1')).toMatchObject({ data: '0xabcd', data_bytes: 2 })
+  expect(await store.getTransaction(1, 't2')).toMatchObject({ data: null })
+  expect(await store.dataOf(1)).toBe('0xabcd')
+  const { items } = await store.listTransactions(1, { offset: 0, limit: 10 }, { status: [] })
+  expect(items.map(({ data }) => data)).toEqual([null, '0xabcd'])
+  expect((await store.events(1, 0, 10)).map(({ body }) => JSON.parse(body).payload.data)).toEqual(['0xabcd'])
+  expect(await store.replay('c', 1, 'k', 'h')).toMatchObject({ transaction: { id: 't1', data: '0xabcd' } })
+})
+
+test('a version of data is deleted with the last row that names it, and not before', async () => {
+  const file = formerDatabase()
+  const store = open(file)
+  const [row] = await store.endedSince(1, 0)
+  expect(row).toBeUndefined()
+  const key = 1
+  const revision = (await store.getTransaction(1, 't1'))?.revision as number
+  const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
+    store.move([{ key, revision: at, set: { data, status } }])
+  // Two events with the second version, and none with the first one, which goes with the replacement.
+  await move('0xef', 'failed', revision)
+  expect(versionsIn(file)).toHaveLength(1)
+  await move('0xef', 'confirmed', revision + 1)
+  // The event of this move has no data, and the two before keep theirs.
+  await move(null, 'failed', revision + 2)
+  const told = async () => (await store.events(1, 1, 10)).map(({ body }) => JSON.parse(body).payload.data)
+  expect(await told()).toEqual(['0xef', '0xef', null])
+  expect(versionsIn(file)).toHaveLength(1)
+
+  const all = '2026-12-31T00:00:00.000Z'
+  await store.prune('idempotency', all, 0)
+  expect(await told()).toEqual(['0xef', '0xef', null])
+  await store.prune('events', all, 0)
+  expect(await told(), 'the last event stays').toEqual([null])
+  expect(versionsIn(file)).toEqual([])
+})
