@@ -23,7 +23,7 @@ export interface Observer {
   paid?(chain_id: number, fee: bigint): void
   /** A delivery attempt ended. */
   delivered?(outcome: DeliveryOutcome, duration_ms: number): void
-  /** A row that grants rights is not as the service wrote it. */
+  /** Another program changed a row that grants rights. */
   rowRefused?(table: string): void
   /** A database transaction committed or rolled back. */
   committed?(duration_ms: number): void

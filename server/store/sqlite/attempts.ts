@@ -18,7 +18,7 @@ export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts'
   }
 }
 
-/** Writes what a move says of the transaction's attempts: a new one with its audit entry, and what a node did with earlier ones. */
+/** Writes a move's changes of attempts: a new attempt with its audit entry, and the nodes' answers to earlier ones. */
 export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>, now: () => number) {
   const insertAttempt = db.prepare<[object]>(`
     INSERT INTO attempts (transaction_key, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,

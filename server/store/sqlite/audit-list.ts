@@ -14,7 +14,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
 
   /** The entries with these numbers, newest first. */
   function entriesOf(from: number, to: number): Entry[] {
-    // The one that holds the last of them ends less than a lot after it.
+    // The batch that contains the last number may end at most one batch after it.
     return lots
       .all(from, to + max_lot)
       .flatMap((entries) => (JSON.parse(entries) as AuditRow[]).reverse().map(read))

@@ -15,8 +15,8 @@ export interface ConnectionWorld {
 
 export interface Connection {
   /**
-   * Beside ORDER BY, LIMIT, min() and max() a parameter stands as `+?`: SQLite's planner looks at what a bare one is bound to, and so
-   * compiles the statement anew for every execution (5 to 8 us, for a seek of one). A test holds all statements to it.
+   * With ORDER BY, LIMIT, min() and max(), write parameters as `+?`. For a bare parameter, SQLite's planner depends on the bound value
+   * and compiles the statement for every execution (5 to 8 us; a seek takes 1 us). A test checks all statements.
    */
   db: Database.Database
   /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
@@ -100,7 +100,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   }
   const write = observer.committed ? timed(commit, observer.committed) : commit
 
-  // data_version moves when another connection commits; only then is the row read again.
+  // data_version changes when another connection commits; only then is the row read again.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const rights = createRights(db, file, () => dataVersion.get() as number, migrationsText)
   const readGeneration = db.prepare<[], number>('SELECT value FROM generation').pluck()

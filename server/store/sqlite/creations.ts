@@ -12,7 +12,7 @@ import { createSpending } from './spending.ts'
 import { createTransactionData, dataColumn, withData } from './transaction-data.ts'
 import { bytesOf, columns, type Row, read } from './transaction-rows.ts'
 
-/** The acceptance of transactions, and the first answers under their idempotency keys. */
+/** Accepts transactions, and returns the first responses of their idempotency keys. */
 export function creations(connection: Connection, world: StoreWorld): Pick<Store, 'createTransaction' | 'replay'> {
   const { db } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
@@ -110,7 +110,7 @@ interface KnownAnswer {
 function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
   const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
-  // Answers that an earlier version stored lack the members that came later.
+  // Responses that an earlier version stored lack members that were added later.
   transaction.warnings ??= []
   transaction.receipt ??= null
   transaction.error ??= null

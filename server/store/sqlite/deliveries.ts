@@ -25,9 +25,9 @@ type Deliveries = Pick<
   | 'notificationHealth'
 >
 
-/** Attempts of a delivery that are shown, the last ones. */
+/** The number of attempts in a response: the last ones of a delivery. */
 const max_shown_attempts = 20
-/** How long reading attempts holds up others at a time. */
+/** The longest time that reading attempts blocks the event loop. */
 const turn_ms = 5
 const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 
@@ -35,11 +35,11 @@ type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
 type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
 type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { key: number; next_at: number }
 
-/** The outbox, as the deliverer empties it and as the API shows it. */
+/** The outbox, for the deliverer and for the API. */
 export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
   const { db, write, rights } = connection
   const bulk = createBulkChanges(connection, now)
-  // Jumps from target to target in the index.
+  // Skips from target to target in the index, so it does not read every delivery.
   const atWork = db
     .prepare<[], number>(`
       WITH RECURSIVE at_work (target) AS (
@@ -124,7 +124,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
     attempts: attemptsOf.all(key).reverse(),
   })
 
-  /** Those in one of the states that were made at the time, or later; `since` as the store writes times. */
+  /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
   const listOf = (notification_key: number, states: Delivery['status'][], since = ''): BlockList => ({
     blocks: (level, from, to) =>
       blocks.all(notification_key, level, from, to).map((row) => {
@@ -138,7 +138,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   const isDisabled = (notification_key: number) => target.get(notification_key)?.disabled_reason != null
 
   function settleOne({ delivery_key, notification_key, attempt, disable: reason, ...verdict }: Settlement): void {
-    // It was deleted with its notification.
+    // The delivery was deleted with its notification.
     if (settle.run({ delivery_key, ...verdict }).changes === 0) return
     insertAttempt.run({ delivery_key, ...attempt })
     if (verdict.status === 'delivered') succeed.run(attempt.at, notification_key)
@@ -161,7 +161,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
       return stored && withData(stored.body, stored.data)
     },
     nextDueAt: async (key) => nextDue.get(key) ?? undefined,
-    // Answers come in crowds, and each that is not on the disk when the process is killed is delivered again.
+    // Many attempts end at the same time, so they share a commit. After a kill, attempts that were not committed are repeated.
     settleDelivery: groupCommit(connection, settleOne),
     listDeliveries: async (notification_key, slice, status) => {
       const found = await findPage(listOf(notification_key, status.length > 0 ? status : states), slice)

@@ -10,7 +10,7 @@ const max_nonces = 1_000
 
 /** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
 export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
-  // Keys are given in the order of creation, so the lowest is the oldest.
+  // Keys follow the order of creation, so the lowest is the oldest.
   const groups = [
     ['transactions_pending', `'pending'`, `status = 'pending'`],
     ['transactions_flying', 'status', `status IN ('sent', 'submitted')`],

@@ -34,8 +34,7 @@ export function createMove(
   const setReceiver = db.prepare<[string | null, string | null, number]>(
     'UPDATE transactions SET "to" = ?, reference = ? WHERE key = ?',
   )
-  // Without the nonce, the receiver and the reference, which hardly ever change: to set them, even to what they are, writes their
-  // indexes anew.
+  // Without the nonce, the receiver and the reference: setting a column, even to its present value, rewrites its indexes.
   const update = db.prepare<[object]>(`
     UPDATE transactions SET hash = $hash, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,

@@ -5,12 +5,12 @@ import { createReservations } from './reservations.ts'
 
 type Nonces = Pick<Store, 'getAccount' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'>
 
-/** Nonces that compacting reports as unused below a signed one. */
+/** The most gaps that `compactNonces` reports. */
 const max_gaps = 100
 
 const unused = { next_nonce: 0, used_below: 0, genesis_hash: null, reserved: '0', released: '0' }
 
-/** What `compactNonces` reads of a transaction. */
+/** The columns of a transaction that `compactNonces` reads. */
 interface Held {
   key: number
   nonce: number
@@ -71,7 +71,7 @@ export function nonces({ db, write }: Connection): Nonces {
         const signed = new Set(held.filter(({ is_signed }) => is_signed === 1).map(({ nonce }) => nonce))
         const highestSigned = Math.max(from - 1, ...lastOf(signed))
 
-        // Each moves to a lower nonce or stays, in their order, so no two ever have the same one.
+        // Each transaction keeps its nonce or gets a lower one, in order, so no two have the same nonce at any time.
         let free = from
         let moved = 0
         for (const { key, nonce, is_signed } of held) {
@@ -94,7 +94,7 @@ export function nonces({ db, write }: Connection): Nonces {
   }
 }
 
-/** Of numbers in rising order. */
+/** `numbers`: in ascending order. */
 const lastOf = (numbers: Set<number>): number[] => {
   const last = [...numbers].at(-1)
   return last === undefined ? [] : [last]

@@ -8,7 +8,7 @@ import { lister } from './lists.ts'
 
 type Row = Omit<Notification, 'has_signing_key'> & { has_signing_key: 0 | 1 }
 
-/** The signing key itself is in no column list: only whether there is one. */
+/** The column list omits the signing key and has only whether one exists. */
 const columns = 'id, type, url, signing_key IS NOT NULL AS has_signing_key'
 
 type Notifications = Pick<
@@ -18,13 +18,13 @@ type Notifications = Pick<
 
 export function notifications({ db, write, writeCached }: Connection, { now }: StoreWorld): Notifications {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE id = ?`)
-  // The creator has at most as many as `createNotification` lets it have.
+  // `createNotification` limits the number of rows of one creator.
   const selectOf = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE created_by = +? ORDER BY key`)
   const insert = db.prepare<[NotificationRow]>(`
     INSERT INTO notifications (id, type, url, signing_key, created_by)
     VALUES ($id, $type, $url, $signing_key, $created_by)
     ON CONFLICT DO NOTHING`)
-  // A new address or a new key is a new beginning: whatever disabled the old one says nothing of it.
+  // A new URL or key may work although the old one failed, so the notification is enabled again.
   const updateTarget = db.prepare<[object]>(`
     UPDATE notifications SET type = coalesce($type, type), url = coalesce($url, url),
       disabled_reason = NULL, failing_since = NULL
@@ -74,7 +74,7 @@ export function notifications({ db, write, writeCached }: Connection, { now }: S
     deleteNotification: async (id, creator) =>
       writeCached(() => {
         const key = keyOf.get(id)
-        // A change of the store would be recorded as a success.
+        // Checked before any change, because a change would commit the audit entry as a success.
         if (key === undefined || isForeign(id, creator)) return 'missing'
         if (used.get(id)) return 'in_use'
         bulk.begin('remove', key)

@@ -1,15 +1,15 @@
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** The relayers that the sender has to look after. */
+/** The relayers that have work for the sender. */
 export function relayersAtWork({ db }: Connection): Pick<Store, 'relayersAtWork'> {
-  // By the indexes of what is unfinished, named: left to itself SQLite takes for one of them the index of all there ever were.
+  // INDEXED BY names the indexes of unfinished rows, because SQLite would choose an index of all rows for one of them.
   const unfinished = [
     `transactions INDEXED BY transactions_pending WHERE status = 'pending'`,
     `transactions INDEXED BY transactions_flying WHERE status IN ('sent', 'submitted')`,
     `transactions INDEXED BY transactions_mined WHERE status = 'mined'`,
   ]
-  // Jumps from relayer to relayer in the index, so it costs the number of relayers at work and not of transactions.
+  // Skips from relayer to relayer in the index, so the cost depends on the number of relayers, not of transactions.
   const atWork = unfinished.map((rows) =>
     db
       .prepare<[], number>(`

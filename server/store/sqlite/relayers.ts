@@ -117,14 +117,14 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
         events.ofChange(before, changed)
         return changed
       })
-      // After the commit: a change that is rolled back is not told.
+      // After the commit, so that a change that is rolled back is not reported.
       if (typeof updated !== 'string' && before && before.disabled_reason !== updated.disabled_reason) {
         world.observer?.relayerChanged?.({ relayer_id: id, disabled_reason: updated.disabled_reason })
       }
       return updated
     },
     noteBalance: async (key, balance, min_balance, isLow) => {
-      // Looked at before it is written: it hardly ever changes.
+      // Read first, because the value rarely changes and a write costs a commit.
       if ((lowBalance.get(key) === 1) === isLow) return
       write(() => {
         setLowBalance.run(isLow ? 1 : 0, key)
@@ -151,7 +151,7 @@ const read = (row: Row): RelayerRow => ({
   custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
 })
 
-/** The columns that SQLite keeps otherwise than the contract shows them. */
+/** The columns whose stored form differs from the contract's. */
 const encode = (relayer: NewRelayer) => ({
   paused: relayer.paused ? (1 as const) : (0 as const),
   system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),

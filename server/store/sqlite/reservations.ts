@@ -9,7 +9,7 @@ const max_unseen = 1_000
 
 /** What accepted, unfinished transactions can still cost, summed by account. */
 export interface Reservations {
-  /** To be called inside the database transaction that changes a row, with its column before and after. */
+  /** Must be called inside the database transaction that changes a row, with the column's values before and after. */
   change(account: Account, before: string | null, after: string | null): void
   sumOf(account: Account): string
   /** The sum for nonces below `latest`: those transactions are mined, and their rows do not show it yet. */
@@ -39,7 +39,7 @@ export function createReservations(db: Database.Database): Reservations {
       const added = BigInt(after ?? 0) - BigInt(before ?? 0)
       const sum = BigInt(reserved) + added
       const gone = added < 0n ? BigInt(released) - added : released
-      // A wrong sum may refuse or accept a transaction too many; it must not stop those that are accepted.
+      // A wrong sum may refuse or accept one transaction too many, but must not stop accepted ones.
       set.run(account.chain_id, account.address, `${sum > 0n ? sum : 0n}`, `${gone}`)
     },
     unseenBelow: ({ chain_id, address }, latest) =>

@@ -12,10 +12,10 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
   const holders = db.prepare<[number, string, number], { key: number; reserved: string | null; isUnfinished: 0 | 1 }>(`
     SELECT key, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= 0 ORDER BY nonce LIMIT +?`)
-  // Where a transaction was on the former chain says nothing about a block of the same height on the new one.
+  // A block of the former chain is unrelated to the block of the same height on the new chain.
   const forget = db.prepare<[number]>(`
     UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE key = ?`)
-  // The reason of a withdrawal stays beside the new one.
+  // The reason of a withdrawal is kept before the new reason.
   const end = db.prepare<[string, string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
       waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),

@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Pruned, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** Rows of one database transaction; those that have rows of their own count for several. */
+/** The rows that one database transaction removes; fewer of those that have dependent rows. */
 const max_rows = 500
 const max_parents = 100
 const ended: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
@@ -19,22 +19,22 @@ interface AgedTransaction extends Aged {
   nonce: number | null
 }
 
-/** Removes what is old, a few rows at a time, from its old end on: keys and sequences are given in the order of creation. */
+/** Removes old rows, oldest first, a few at a time. Keys and sequences follow the order of creation. */
 export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'believedTime' | 'believeTime'> {
   const remove = (table: string, column: string) => {
     const statement = db.prepare<[string]>(`DELETE FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?))`)
     return (keys: number[]) => void statement.run(JSON.stringify(keys))
   }
 
-  // A relayer's list is counted by the ends of its sequence: from the lowest on, and never out of its middle.
+  // The length of a relayer's list is computed from its lowest and highest sequence, so rows are removed only from the low end.
   const nextRelayer = db
     .prepare<[number], number | null>('SELECT min(relayer_key) FROM transactions WHERE relayer_key > +?')
     .pluck()
   const oldest = db.prepare<[number], AgedTransaction>(`
     SELECT key, status, chain_id, "from", nonce, max(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
     FROM transactions WHERE relayer_key = +? ORDER BY sequence LIMIT ${max_parents}`)
-  // The highest nonce that is known to be used tells an old chain from one that began anew: its transaction stays. Looking goes
-  // up from the candidate and not far, since what is above may be unfinished by the hundred thousand; when in doubt, it stays.
+  // The highest used nonce distinguishes a chain from a restarted one, so its transaction is kept. The search above a candidate is
+  // limited, because a hundred thousand unfinished transactions may follow. If it finds nothing, the candidate is kept.
   const usedAbove = db
     .prepare<[number, string, number], 0 | 1>(`
       SELECT EXISTS (
@@ -60,7 +60,7 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'bel
     return { removed: keys.length, next: keys.length === max_parents ? after : relayer_key }
   }
 
-  /** Of a table that is read by its keys: up to the first row that is young, those that may go. */
+  /** Prunes a table in the order of its keys, up to the first young row: the rows for which `mayGo` is true. */
   const byKey = <Row extends Aged>(
     rows: (after: number) => Row[],
     limit: number,
@@ -84,7 +84,7 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'bel
   const delivered = db.prepare<[number], Aged & { status: string }>(
     `SELECT key, status, created_at AS at FROM deliveries WHERE key > +? ORDER BY key LIMIT ${max_parents}`,
   )
-  // The last of a relayer stays: the next one's sequence follows it.
+  // The last event of a relayer is kept, because the next sequence follows from it.
   const happened = db.prepare<[number], Aged & { held: 0 | 1 }>(`
     SELECT key, created_at AS at,
       EXISTS (SELECT 1 FROM deliveries WHERE event_key = events.key)

@@ -4,7 +4,7 @@ import { type RightsState, scanNow, scanRights } from './rights-scan.ts'
 import type { RightsSeal } from './rights-seal.ts'
 import type { RightsTable } from './rights-tables.ts'
 
-/** A protected row that a database transaction changes. `version`: before it; 0: none. */
+/** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
 export interface RightsChange {
   table: RightsTable
   key: number
@@ -13,17 +13,17 @@ export interface RightsChange {
 
 export type RightsLook = ReturnType<typeof createLook>
 
-/** A look that took so many milliseconds is followed by a pause 50 times as long, and of 1 s at least. */
+/** The pause after a scan: 50 times its duration, at least 1 s. */
 const least_pause_ms = 1_000
 const pause_factor = 50
 
 /**
- * The state of all protected rows: it follows the changes of this connection, and a look at all rows finds the changes of others.
- * `version`: moves when another connection has committed.
+ * The state of all protected rows. It follows the changes of this connection; a scan of all rows finds the changes of others.
+ * `version`: changes when another connection commits.
  */
 export function createLook(db: Database.Database, file: string, version: () => number, tell: RightsReports) {
   let state: RightsState | undefined
-  /** The changes of this connection while a look is under way; version 0: deleted. */
+  /** The changes of this connection during a scan; version 0: deleted. */
   let sinceLook: RightsChange[] | undefined
   let lookedAt: number | undefined
   let nextLook_at = 0
@@ -38,7 +38,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
     }
   }
 
-  /** Looks at all rows when another connection has committed: at once where there are few, else in steps beside other work. */
+  /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
   function lookAgain(seal: RightsSeal): void {
     if (sinceLook || timer || version() === lookedAt) return
     const wait_ms = nextLook_at - performance.now()
@@ -72,14 +72,14 @@ export function createLook(db: Database.Database, file: string, version: () => n
       } catch (error) {
         end()
         lookedAt = undefined
-        tell([{ table: 'all', id: null, reason: `the look at all rows failed: ${(error as Error).message}` }])
+        tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
       }
     }
     advance()
   }
 
   return {
-    /** The first look, at once. Inside a database transaction. */
+    /** The first scan, without steps. Must be called inside a database transaction. */
     first(seal: RightsSeal): void {
       lookedAt = version()
       state = scanNow(db, seal, undefined)
@@ -87,7 +87,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
     },
     again: lookAgain,
     of: (table: RightsTable) => state?.tables[table],
-    /** The changes of a database transaction of this connection were committed; version 0: deleted. */
+    /** Applies the committed changes of a database transaction of this connection; version 0: deleted. */
     follow(changes: RightsChange[]): void {
       if (sinceLook) sinceLook.push(...changes)
       else if (state) apply(state, changes)

@@ -1,11 +1,11 @@
 import type { RightsFault } from '../rows.ts'
 
-/** After so many others a fault is reported again. */
+/** A fault is reported again after this many other faults, which limits the memory. */
 const max_reported = 1_000
 
 export type RightsReports = ReturnType<typeof createReports>
 
-/** Tells each fault once. */
+/** Reports each fault once. */
 export function createReports() {
   const reported = new Set<string>()
   let report: (fault: RightsFault) => void = () => {}

@@ -3,17 +3,17 @@ import type { RightsFault } from '../rows.ts'
 import { emptySums, type RightsSeal, toggle } from './rights-seal.ts'
 import { type RightsTable, rightsTables, type SealedRow, sealedColumns } from './rights-tables.ts'
 
-/** What a look at all protected rows has found. */
+/** The result of a scan of all protected rows. */
 export interface RightsState {
   /**
-   * By table: the versions by row, and which rows the manifest counts: all there are, only the genuine ones (somebody added others),
-   * or neither (older or missing ones).
+   * By table: the version of each row, and the rows that the manifest matches: `all`, only the `genuine` ones (another program added
+   * rows), or `neither` (rows were rolled back or removed).
    */
   tables: Record<RightsTable, { versions: Map<number, number>; counted: 'all' | 'genuine' | 'neither' }>
   faults: RightsFault[]
 }
 
-/** About 4 ms. */
+/** A step takes about 4 ms. */
 const max_step = 500
 const max_faults = 100
 
@@ -21,8 +21,8 @@ export const readManifest = (db: Database.Database, seal: RightsSeal) =>
   seal.openManifest(db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck().get())
 
 /**
- * Looks at every protected row, `max_step` rows at a time: a generator that yields between steps. Call it inside one database
- * transaction, so that rows and manifest belong together. `known`: what the look before has found.
+ * Scans every protected row. Yields after every `max_step` rows. Must be called inside one database transaction, so that rows and
+ * manifest match. `known`: the result of the previous scan.
  */
 export function* scanRights(
   db: Database.Database,
@@ -61,7 +61,7 @@ export function* scanRights(
   return { tables, faults }
 }
 
-/** The whole look at once. */
+/** The whole scan without steps. */
 export function scanNow(...parameters: Parameters<typeof scanRights>): RightsState {
   const steps = scanRights(...parameters)
   for (;;) {
@@ -70,7 +70,7 @@ export function scanNow(...parameters: Parameters<typeof scanRights>): RightsSta
   }
 }
 
-/** Gives every protected row a new version and a MAC, as it stands, and makes the manifest anew. Inside a database transaction. */
+/** Gives every protected row a new version and a MAC for its present content, and writes a new manifest. Must be called inside a database transaction. */
 export function sealAll(db: Database.Database, seal: RightsSeal, first_version: number): number {
   const sums = emptySums()
   let version = first_version

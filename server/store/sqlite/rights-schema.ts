@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3'
 
-/** The database has triggers or views that are not the service's. */
+/** The database has triggers or views that the service did not create. */
 export class ForeignSchema extends Error {}
 
 /**
- * Checks that the database has the service's own triggers and views only, whenever its schema has changed. `migrations`: their text,
- * which has the service's own ones. What triggers of others change in the service's own statements would be sealed as its own.
+ * Checks after every change of the schema that the database has only the service's own triggers and views. A foreign trigger could
+ * change rows within the service's statements, and the service would seal these changes. `migrations`: their text, which contains
+ * the service's own triggers.
  */
 export function schemaCheck(db: Database.Database, migrations: () => string): () => void {
   const schema = db.prepare<[], { name: string; sql: string }>(

@@ -2,11 +2,11 @@ import { timingSafeEqual } from 'node:crypto'
 import type { RightsGuard } from '../rows.ts'
 import { type RightsTable, rightsTables, type SealedRow } from './rights-tables.ts'
 
-/** The state that the rows of the database must amount to. */
+/** The expected state of the protected rows. */
 export interface Manifest {
-  /** The last version that was given to a row. */
+  /** The last assigned version. */
   version: number
-  /** Of each table, the XOR of its rows' elements. */
+  /** For each table, the XOR of the elements of its rows. */
   sums: Record<RightsTable, Buffer>
 }
 
@@ -18,7 +18,7 @@ const mac_bytes = 32
 export const emptySums = (): Manifest['sums'] =>
   Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(mac_bytes)])) as Manifest['sums']
 
-/** Adds an element to a sum, or takes it away: one undoes the other. */
+/** Adds an element to a sum, or removes it; both are XOR. */
 export function toggle(sum: Buffer, element: Buffer): void {
   for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
 }
@@ -33,13 +33,13 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
     isGenuine(table: RightsTable, row: SealedRow): boolean {
       return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
     },
-    /** A row's part of its table's sum. Nobody without the master key knows it, or could look for other rows with the same sum. */
+    /** A row's element of its table's sum. It depends on the master key, so nobody else can find other rows with the same sum. */
     element: (table: RightsTable, key: number, version: number): Buffer => mac(`element ${table} ${key} ${version}`),
     sealManifest({ version, sums }: Manifest): Uint8Array {
       const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
       return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
     },
-    /** Undefined when it is not a manifest that was sealed under this master key. */
+    /** Undefined for anything other than a manifest that was sealed under this master key. */
     openManifest(sealed: Uint8Array | undefined): Manifest | undefined {
       if (!sealed) return undefined
       try {

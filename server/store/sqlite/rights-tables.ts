@@ -17,10 +17,10 @@ export type RightsTable = keyof typeof rightsColumns
 
 export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
 
-/** Columns of bytes; JSON has none, and has them as hex. */
+/** Columns of bytes, which are hex in the JSON. */
 const bytes = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
 
-/** A row as its MAC covers it. */
+/** A row with its MAC and the content that the MAC covers. */
 export interface SealedRow {
   key: number
   rights_version: number
@@ -31,19 +31,18 @@ export interface SealedRow {
 /** An SQL expression: the protected content of a row, as JSON. `row`: the table's name, or OLD in a trigger. */
 export function contentOf(table: RightsTable, row: string = table): string {
   const values = rightsColumns[table].map((name) => (bytes.has(name) ? `hex(${row}.${name})` : `${row}.${name}`))
-  // As text in every context: a JSON value keeps its type in some and loses it in others.
+  // The empty string makes it text: a JSON value keeps its subtype in some contexts and loses it in others.
   const relayers = `(SELECT json_group_array(relayer_key ORDER BY relayer_key) || '' FROM api_key_relayers
     WHERE api_key_key = ${row}.key)`
   return `json_array(${[`${row}.key`, ...values, ...(table === 'api_keys' ? [relayers] : [])].join(', ')})`
 }
 
-/** For a column list: what `Rights.require` looks at. */
+/** The columns for `Rights.require`, as a column list. */
 export const sealedColumns = (table: RightsTable): string =>
   `${table}.key, ${table}.rights_version, ${table}.rights_mac, ${contentOf(table)} AS rights_content`
 
 /**
- * Triggers of one connection, which call `rights_change` for every protected row that is about to change, whichever statement
- * changes it.
+ * Temporary triggers that call `rights_change` for every change of a protected row, by any statement of this connection.
  */
 export function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>

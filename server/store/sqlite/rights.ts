@@ -10,27 +10,26 @@ import { type RightsTable, rightsTables, rightsTriggers, type SealedRow, sealedC
 type Row = SealedRow & { id: string }
 
 /**
- * Rows that grant rights (API keys, relayers, networks, notifications, signers) carry a MAC, so that somebody who can write the
- * database, but does not have the master key, cannot change rights. Triggers of this connection notice every change of such a row,
- * by any statement; before the commit the changed rows get a new version and a MAC, and the manifest follows. A row is checked
- * when it is read to be used. Rows that are older or missing are found by a look at all rows, at the start and whenever another
- * connection has committed.
+ * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC: whoever can write the database
+ * cannot change rights without the master key. Triggers of this connection record every change of such a row, by any statement.
+ * Before the commit, changed rows get a new version and a MAC, and the manifest is updated. A row is checked when it is used. A scan
+ * of all rows, at startup and after commits by other connections, finds rows that were rolled back or removed.
  */
 export interface Rights {
-  /** From here on rows are checked and changes are sealed. Inside a database transaction. */
+  /** Starts checking rows and sealing changes. Must be called inside a database transaction. */
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): void
-  /** Whether the row is as the service wrote it; always before `protect`. */
+  /** Whether the service wrote the row. Always true before `protect`. */
   isTrusted(table: RightsTable, row: Row): boolean
-  /** The row without its MAC. Throws ApiError (503) when it is not trusted, or another one than was asked for. */
+  /** The row without its MAC. Throws ApiError (503) when the row is not trusted, or does not have the requested id. */
   require<R extends Row>(table: RightsTable, row: R, id?: string): Omit<R, Exclude<keyof SealedRow, 'key'>>
-  /** Seals what was changed; inside the database transaction, before its commit. */
+  /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
   seal(): void
-  /** A database transaction has ended. */
+  /** Must be called after every database transaction. */
   ended(committed: boolean): void
   close(): void
 }
 
-/** `version`: moves when another connection has committed. `migrations`: their text, which has the service's own triggers. */
+/** `version`: changes when another connection commits. `migrations`: their text, which contains the service's own triggers. */
 export function createRights(
   db: Database.Database,
   file: string,
@@ -40,7 +39,7 @@ export function createRights(
   let sealing: RightsSeal | undefined
   let statements: Statements | undefined
   const changes = new Map<string, RightsChange>()
-  /** What the database transaction under way seals; version 0: deleted. */
+  /** The changes that the current database transaction seals; version 0: deleted. */
   let sealed: RightsChange[] = []
   const tell = createReports()
   const look = createLook(db, file, version, tell)
@@ -65,7 +64,7 @@ export function createRights(
     return false
   }
 
-  /** Called by the triggers, before the change, or after an insert. No statement can be executed in it. */
+  /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
   function change(seal: RightsSeal, table: RightsTable, kind: string, row: Row): void {
     const name = `${table}:${row.key}`
     if (changes.has(name)) return
@@ -74,7 +73,7 @@ export function createRights(
     else if (judge(seal, table, row)) changes.set(name, known)
     else if (kind === 'update') throw distrusted()
     else {
-      // A row that somebody added was never counted.
+      // The manifest does not count a row that another program added.
       const isCounted = seal.isGenuine(table, row) || look.of(table)?.counted !== 'genuine'
       changes.set(name, isCounted ? known : { ...known, version: 0 })
     }
@@ -155,7 +154,7 @@ const prepare = (db: Database.Database) => ({
 const byTable = <T>(make: (table: RightsTable) => T) =>
   Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
 
-/** Which row it is stands in the log: a caller may not know of it. */
+/** Only the log names the row, because the caller may not have the right to see it. */
 const distrusted = () =>
   new ApiError('unavailable', 'Service Unavailable', [
     {

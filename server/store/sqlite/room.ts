@@ -3,11 +3,11 @@ import type { Connection } from './connection.ts'
 
 export interface Unfinished {
   count: number
-  /** Of data. */
+  /** The bytes of data. */
   bytes: number
 }
 
-/** How much of a relayer's is unfinished, from the counts per block. */
+/** The number and size of a relayer's unfinished transactions, from the counts per block. */
 export function createUnfinished({ db }: Pick<Connection, 'db'>): (relayer_key: number) => Unfinished {
   const select = db.prepare<[number], Unfinished>(`
     SELECT coalesce(sum(unfinished), 0) AS count, coalesce(sum(unfinished_bytes), 0) AS bytes
@@ -15,7 +15,7 @@ export function createUnfinished({ db }: Pick<Connection, 'db'>): (relayer_key: 
   return (relayer_key) => select.get(relayer_key) as Unfinished
 }
 
-/** Which limit is passed when `more` is added to what is unfinished; undefined when none is. */
+/** The limit that is exceeded when `more` is added to the unfinished transactions; undefined: none. */
 export function crowdedBy(now: Unfinished, more: Unfinished, room: Room): Crowded | undefined {
   const { max_unfinished, max_unfinished_bytes } = room
   if (more.count > 0 && now.count + more.count > max_unfinished) {

@@ -5,24 +5,24 @@ import { readManifest, scanNow, sealAll } from './rights-scan.ts'
 import { rightsSeal } from './rights-seal.ts'
 import { rightsTables } from './rights-tables.ts'
 
-/** What is sealed, by table and column; a test holds the list to the schema. Each is bound to the name of its row. */
+/** The sealed columns. A test compares the list with the schema. Each secret is bound to its row. */
 const sealedColumns = [
   ['signers', 'secret'],
   ['notifications', 'signing_key'],
   ['notifications', 'former_key'],
 ] as const
 
-/** Rows that grant rights are not as the service wrote them. */
+/** Rows that grant rights were changed by another program. */
 export class UntrustedRows extends Error {
   readonly faults: RightsFault[]
 
   constructor(faults: RightsFault[]) {
-    super('Rows that grant rights are not as the service wrote them')
+    super('Rows that grant rights were changed by another program')
     this.faults = faults
   }
 }
 
-/** The last version given to a row that grants rights. Throws UntrustedRows: a new MAC would make any row the service's own. */
+/** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
 function checkedVersion(db: Database.Database, guard: RightsGuard): number {
   const seal = rightsSeal(guard)
   const { faults } = scanNow(db, seal, undefined)
@@ -38,7 +38,7 @@ const highestVersion = (db: Database.Database): number =>
     ),
   )
 
-/** Everything that is sealed, for the change of the master key. */
+/** All secrets and MACs, for a rotation of the master key. */
 export function secrets({ db, write, record }: Connection) {
   const proof = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck()
   const setProof = db.prepare<[Uint8Array]>('UPDATE vault_check SET sealed = ?')
@@ -51,20 +51,20 @@ export function secrets({ db, write, record }: Connection) {
   }))
 
   return {
-    /** Every fault of the rows that grant rights. */
+    /** All faults of the rows that grant rights. */
     faults: (guard: RightsGuard): RightsFault[] =>
       db.transaction(() => scanNow(db, rightsSeal(guard), undefined).faults)(),
-    /** Takes the rows that grant rights as they are; how many. */
+    /** Accepts the rows that grant rights with their present content. Returns their number. */
     acceptRights: (guard: RightsGuard, entry: AuditEntry): number =>
       write(() => {
         const seal = rightsSeal(guard)
         record(entry)
-        // Above every version that was ever given, also where the manifest is lost.
+        // The new versions must exceed all earlier ones, even if the manifest is lost.
         return sealAll(db, seal, Math.max(readManifest(db, seal)?.version ?? 0, highestVersion(db)))
       }),
-    /** Undefined in a database that no service has ever used. */
+    /** The proof of the master key; undefined in a new database. */
     proof: () => proof.get(),
-    /** Seals all anew in one database transaction; how many. What `change` throws leaves everything as it was. */
+    /** Seals all secrets again in one database transaction. Returns their number. An error of `change` rolls back. */
     reseal: (
       change: (sealed: Uint8Array, row: string) => Uint8Array,
       new_proof: Uint8Array,

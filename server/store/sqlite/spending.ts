@@ -22,7 +22,7 @@ export interface Spending {
   wouldExceed(account: Account, spending: Spend[], before?: string | null): OverLimit | undefined
 }
 
-/** A day is 288 whole steps and the one that is under way, so its sum is that of at most 289 rows however much is sent. */
+/** A day has 288 complete steps and the current one, so a sum reads at most 289 rows. */
 export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number): Spending {
   const amounts = db
     .prepare<[number, string, string, number], string>(
@@ -97,7 +97,7 @@ const read = (spent: string | null | undefined): Spent[] => (spent == null ? [] 
 const countedOf = (counted: Spent[], asset: string): bigint =>
   counted.reduce((sum, spent) => (spent.asset === asset ? sum + BigInt(spent.amount) : sum), 0n)
 
-/** Spending of what is signed and not sent. */
+/** The spending of transactions that are signed and not sent. */
 export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed } = createSpending(connection, now)
   const spentOf = connection.db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()

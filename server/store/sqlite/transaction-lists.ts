@@ -9,9 +9,9 @@ import { createTransactionData, hexOf } from './transaction-data.ts'
 import { type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
 import { createSearch, searchFor } from './transaction-search.ts'
 
-/** Of data that is read together with its row. */
+/** The longest data that is read together with its row. */
 const short_bytes = 1_000
-/** Of data that is read in one turn of the event loop: some milliseconds. */
+/** The most data that is read in one turn of the event loop, which takes some milliseconds. */
 const turn_characters = 1_000_000
 
 type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_key'>
@@ -19,9 +19,9 @@ type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' |
 type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
 type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
-/** Pages of a relayer's transactions, the newest first. */
+/** Pages of transactions, newest first. */
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
-  // Two seeks in the index of (relayer_key, sequence): sequences have no gaps, so the ends tell the count.
+  // Two seeks in the index of (relayer_key, sequence). Sequences have no gaps, so both ends give the length of the list.
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
     SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
            (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
@@ -31,7 +31,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const versions = createTransactionData({ db })
 
-  /** Runs of sequence numbers; large data is read in steps, between which others have their turn. */
+  /** Reads runs of sequence numbers. Large data is read in steps, between which other work runs. */
   const readRuns = async (runs: { relayer_key: number; to: number; from: number }[]): Promise<Transaction[]> => {
     const rows = runs.flatMap(({ relayer_key, to, from }) => range.all(relayer_key, from, to))
     const items: Transaction[] = []
@@ -67,7 +67,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
       ORDER BY sequence DESC`)
     .pluck()
 
-  /** What moves on to another state while the page is read is shown in that state. */
+  /** A transaction that changes its status while the page is read is shown with the new status. */
   const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Found> => {
     const values = {
       relayer_key,
@@ -108,7 +108,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const keysIn = db.prepare<[number, number, number], Place>(`
     SELECT key, relayer_key, sequence FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ?`)
 
-  /** Keys grow with time, over all relayers. */
+  /** Keys follow the order of creation across all relayers. */
   async function merged(relayer_keys: number[], depth: number, filter: TransactionFilter) {
     let newest: Place[] = []
     let total_items = 0
@@ -150,13 +150,13 @@ interface Place {
   sequence: number
 }
 
-/** How many of the newest transactions of several relayers are merged. */
+/** The depth to which lists of several relayers are merged. */
 const max_depth = 10_000
 
 const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
 const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
 
-/** How many of a block's transactions the filter lets through; undefined where the counts do not tell. */
+/** How many transactions of a block match the filter; undefined when the counts are not sufficient. */
 function countIn(row: BlockRow, { status, created_after, created_before }: TransactionFilter): number | undefined {
   const isNone =
     (created_after !== undefined && row.newest <= created_after) ||
@@ -170,14 +170,14 @@ function countIn(row: BlockRow, { status, created_after, created_before }: Trans
     (created_before === undefined || row.newest < created_before)
   if (isAll && (some === 0 || row.unfinished === 0)) return known
   if (isAll && some === unfinished.length) return known + row.unfinished
-  // Nothing that could be let through is in it.
+  // The block has no transaction that could match.
   return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
 }
 
-/** From the highest to the lowest number, without gaps. */
+/** The highest and the lowest number of a range without gaps. */
 type Run = [to: number, from: number]
 
-/** Falling numbers as runs. */
+/** Groups decreasing numbers into runs. */
 function runsOf(sequences: number[]): Run[] {
   const runs: Run[] = []
   for (const sequence of sequences) {

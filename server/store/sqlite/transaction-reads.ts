@@ -47,7 +47,7 @@ export function transactionReads(connection: Connection): Reads {
   const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
-  // Blocks take nonces in their order, so what is settled comes first. Behind it there may be a hundred thousand that wait.
+  // Blocks contain nonces in order, so mined transactions come first. A hundred thousand waiting ones may follow.
   const settled = db.prepare<[number, string, number]>(`
     SELECT 1 FROM (
       SELECT status, block_hash FROM transactions

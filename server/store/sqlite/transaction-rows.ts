@@ -3,7 +3,7 @@ import { shownTransaction } from '../../shown-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
 import { dataColumn, hexOf } from './transaction-data.ts'
 
-/** A row as SQLite has it. */
+/** A row of the table `transactions`. */
 export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'error' | 'resign' | 'waits_told'> & {
   signature: string | null
   speed: string | null
@@ -41,7 +41,7 @@ type JsonColumn = 'signature' | 'speed' | 'receipt' | 'error'
 export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'> &
   Pick<Transaction, 'data'>
 
-/** What stands in the columns that the contract shows. */
+/** The values of the columns that the contract shows. */
 export const show = (row: ShownRow): Transaction => shownTransaction(decode(row))
 
 export const read = (row: Row): TransactionRow => ({
@@ -62,5 +62,5 @@ export const encode = (row: TransactionRow) => ({
   waits_told: JSON.stringify(row.waits_told),
 })
 
-/** The size of data in hex. */
+/** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)

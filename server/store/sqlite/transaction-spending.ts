@@ -42,8 +42,8 @@ const bothSpent = (before: string | null | undefined, more: string | null): stri
   more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
 
 /**
- * What a transaction is counted with from when it gets another nonce on: the fee of what was signed at the former nonce stays counted
- * for the account, and its next signature counts anew.
+ * The amounts of a transaction after it gets another nonce: the fee of the former nonce stays counted for the account, and the next
+ * signature counts in full.
  */
 function withoutFees(spent: string | null | undefined): string | null {
   const counted: { asset: string }[] = spent == null ? [] : JSON.parse(spent)

@@ -16,7 +16,7 @@ export function watches({
   )
   const exists = db.prepare<[number]>('SELECT 1 FROM watches WHERE relayer_key = ?')
   const remove = db.prepare<[number]>('DELETE FROM watches WHERE relayer_key = ?')
-  // One for each status, so that the index of status and sequence gives the newest without a sort.
+  // One query for each status, so that the index of status and sequence gives the newest without a sort.
   const newest = ended.map((status) =>
     db.prepare<[number], { block_number: number | null; block_hash: string | null }>(`
       SELECT block_number, block_hash FROM transactions
