@@ -167,7 +167,14 @@ test('every column of bytes is known: it is sealed and changes with the key, or 
   db.close()
   const sealed = ['notifications.former_key', 'notifications.signing_key', 'signers.secret', 'vault_check.sealed']
   const macs = ['api_keys', 'networks', 'notifications', 'relayers', 'signers'].map((table) => `${table}.rights_mac`)
-  const open = ['attempts.raw', 'api_keys.former_hash', 'api_keys.secret_hash', 'audit.hash', ...macs]
+  const open = [
+    'attempts.raw',
+    'transaction_data.data',
+    'api_keys.former_hash',
+    'api_keys.secret_hash',
+    'audit.hash',
+    ...macs,
+  ]
   expect(columns).toEqual([...sealed, ...open, 'rights_manifest.sealed'].sort())
 })
 
