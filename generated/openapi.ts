@@ -315,6 +315,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the signed versions of a transaction
+         * @description Every version of the transaction that was signed, oldest first: its hash, its prices, when it was signed, when a
+         *     node was first known to have it, and what a node last said against it. Any of them may be mined. A version is
+         *     handed to the nodes as soon as it is stored.
+         */
+        get: operations["listAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain a transaction
+         * @description Why the transaction is where it is: a sentence for people, a code for programs, the transaction that comes
+         *     first, the figures that matter, and operations that would help. The nodes are asked for the figures of now; when
+         *     none answers within two seconds, these figures are null.
+         */
+        get: operations["explainTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/sign-transaction": {
         parameters: {
             query?: never;
@@ -1451,12 +1517,15 @@ export interface components {
          * @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee
          *     falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`:
          *     the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first.
+         *     `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `waiting_for` is the code that
+         *     "Explain a transaction" gives while the condition lasts.
          */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
-            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue";
+            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee";
             message: string;
+            waiting_for: components["schemas"]["WaitingFor"] | null;
         };
         SendTransactionRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
@@ -1486,6 +1555,85 @@ export interface components {
              *     by it. It need not be unique. A replacement without it keeps the one before.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
+        };
+        /** @description A signed version of a transaction. */
+        Attempt: {
+            number: number;
+            /**
+             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which takes its nonce.
+             * @enum {string}
+             */
+            purpose: "send" | "cancel";
+            hash: components["schemas"]["Hash"];
+            nonce: number | null;
+            gas_price: components["schemas"]["AmountOrNull"];
+            max_fee_per_gas: components["schemas"]["AmountOrNull"];
+            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            signed_at: components["schemas"]["Timestamp"];
+            /** @description When a node was first known to have it. Null when no node is known to have it. */
+            accepted_at: components["schemas"]["TimestampOrNull"];
+            /** @description The last error with which a node refused it. Null when none did, or a node has taken it since. */
+            refusal: string | null;
+            /** @description Whether this version is in a block. */
+            is_mined: boolean;
+        };
+        Explanation: {
+            transaction_id: components["schemas"]["Id"];
+            status: components["schemas"]["TransactionStatus"];
+            /** @description For people. */
+            summary: string;
+            /**
+             * @description The codes of `WaitingFor`, and: `signature`: it is signed next. `acceptance`: it is signed, and no node has
+             *     accepted it yet. `block`: a node has it, and a block is to include it. `confirmations`: it is in a block, and
+             *     more blocks are to follow. Null when it has ended.
+             */
+            waiting_for: components["schemas"]["WaitingFor"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
+            /** @description Since when its status and its reason to wait are the same. */
+            since: components["schemas"]["Timestamp"];
+            /** @description The transaction with a lower nonce that comes first. Null when it is the next one. */
+            blocked_by: components["schemas"]["IdOrNull"];
+            figures: components["schemas"]["ExplanationFigures"];
+            /** @description What would help, the best first. Empty when nothing needs to be done. */
+            suggestions: components["schemas"]["Suggestion"][];
+        };
+        /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
+        ExplanationFigures: {
+            nonce: number | null;
+            /** @description The nonce that the chain accepts next from the relayer's address. */
+            next_nonce: number | null;
+            /** @description The base fee of the next block. Null on a chain without EIP-1559. */
+            base_fee: components["schemas"]["AmountOrNull"];
+            /** @description The most that it pays for a unit of gas. */
+            price: components["schemas"]["AmountOrNull"];
+            /** @description The most that the policies allow for a unit of gas. */
+            price_cap: components["schemas"]["AmountOrNull"];
+            balance: components["schemas"]["AmountOrNull"];
+            /** @description The most that it can still cost. */
+            reserved: components["schemas"]["AmountOrNull"];
+            confirmations: number | null;
+            required_confirmations: number | null;
+            /** @description How many versions of it were signed. */
+            attempts: number;
+        };
+        Suggestion: {
+            summary: string;
+            /** @description The `operationId` of an operation of this API. Null when the help is not in this API. */
+            operation: string | null;
+            relayer_id: components["schemas"]["Id"];
+            transaction_id: components["schemas"]["IdOrNull"];
+            /** @description A body for the operation. Null when it takes none, or none can be proposed. */
+            body: {
+                paused?: boolean;
+                policies?: {
+                    gas_price_cap?: components["schemas"]["Amount"];
+                    max_fee_multiple?: components["schemas"]["FeeMultiple"];
+                };
+                to?: components["schemas"]["AddressOrNull"];
+                value?: components["schemas"]["Amount"];
+                data?: components["schemas"]["BytesOrNull"];
+                gas_limit?: number | null;
+                speed?: components["schemas"]["Speed"];
+            } | null;
         };
         DryRun: {
             /** @description Whether the transaction would be accepted now. */
@@ -2493,6 +2641,36 @@ export interface components {
                 };
             };
         };
+        /** @description The signed versions of the transaction. */
+        AttemptList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Attempt"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The explanation. */
+        ExplanationResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Explanation"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The notification. */
         NotificationResponse: {
             headers: {
@@ -2875,6 +3053,10 @@ export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type Attempt = components['schemas']['Attempt'];
+export type Explanation = components['schemas']['Explanation'];
+export type ExplanationFigures = components['schemas']['ExplanationFigures'];
+export type Suggestion = components['schemas']['Suggestion'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
 export type TransactionSignature = components['schemas']['TransactionSignature'];
@@ -2963,6 +3145,8 @@ export type ResponseRelayerStatusResponse = components['responses']['RelayerStat
 export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
 export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
+export type ResponseAttemptList = components['responses']['AttemptList'];
+export type ResponseExplanationResponse = components['responses']['ExplanationResponse'];
 export type ResponseNotificationResponse = components['responses']['NotificationResponse'];
 export type ResponseNotificationHealthResponse = components['responses']['NotificationHealthResponse'];
 export type ResponseDeliveryResponse = components['responses']['DeliveryResponse'];
@@ -3375,6 +3559,68 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listAttempts: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AttemptList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    explainTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ExplanationResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -4357,8 +4603,10 @@ export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValu
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
-export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue"];
+export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
+export const explanationWaiting_forAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["waiting_for"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];

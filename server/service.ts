@@ -39,6 +39,7 @@ import { createDemo, openVault, readSecrets, type Secrets } from './secrets/firs
 import type { Vault } from './secrets/vault.ts'
 import { createChainRestart } from './sending/chain-restart.ts'
 import { createDryRun } from './sending/dry-run.ts'
+import { createExplain } from './sending/explain-transaction.ts'
 import { createNonces } from './sending/nonces.ts'
 import { createPreparation } from './sending/preparation.ts'
 import { createSender } from './sending/sender.ts'
@@ -253,6 +254,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         ),
       submit: createSubmit({ ...sending, preparation, readTransactionRequest, wake: worker.wake }),
       dryRun: createDryRun({ ...sending, preparation, readTransactionRequest }),
+      explain: createExplain(sending),
       waitUntil: waiting.until,
       hurry,
       networkClient: chains.networkClient,

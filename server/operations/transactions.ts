@@ -1,7 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type {
   AcceptedTransaction,
+  Attempt,
   DryRun,
+  Explanation,
   SendTransactionRequest,
   Transaction,
   TransactionStatus,
@@ -10,7 +12,7 @@ import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } 
 import { type Handlers, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
-import type { TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
+import type { AttemptRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { page } from './page.ts'
@@ -34,6 +36,7 @@ export interface TransactionDependencies {
     ): Promise<WholeTransactionRow>
   }
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
+  explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>
   /** The state as the end of the sentence "The transaction is …". */
   stateOf(row: TransactionRow): string
   waitUntil(
@@ -57,6 +60,8 @@ type Transactions = Pick<
   | 'listAllTransactions'
   | 'getTransaction'
   | 'getTransactionByNonce'
+  | 'listAttempts'
+  | 'explainTransaction'
   | 'replaceTransaction'
   | 'cancelTransaction'
   | 'cancelPendingTransactions'
@@ -133,6 +138,17 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       return single(behind(show(row), await store.firstInLine(key)))
     },
 
+    async listAttempts({ path, query }) {
+      const { key } = await find(path.relayer_id)
+      const row = await get(key, path.transaction_id)
+      return page(query, (slice) => store.listAttempts(row.key, slice), showAttempt(row))
+    },
+
+    async explainTransaction({ path }) {
+      const relayer = await find(path.relayer_id)
+      return single(await dependencies.explain(relayer, await get(relayer.key, path.transaction_id)))
+    },
+
     async replaceTransaction({ path, body, auditEntry }) {
       const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry)
       hurry(row.relayer_key)
@@ -202,6 +218,15 @@ function readFilter({ status, created_after, created_before, reference, hash, to
     ...(to !== undefined && { to: readAddress(to, '/query/to') }),
   }
 }
+
+const showAttempt =
+  ({ hash, block_hash }: TransactionRow) =>
+  ({ taken_at, created_at, ...attempt }: AttemptRow): Attempt => ({
+    ...attempt,
+    signed_at: created_at,
+    accepted_at: taken_at,
+    is_mined: block_hash !== null && attempt.hash === hash,
+  })
 
 /** The text of a key, which is a structured field's string (in quotes) or bare. */
 function readIdempotencyKey(header: string | undefined): string | undefined {

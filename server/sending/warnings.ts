@@ -16,14 +16,21 @@ export function warningsOf(
   { prices, market, max_cost, reserved, funds, latest, next_nonce }: Quote,
 ): Warning[] {
   const warnings: Warning[] = []
-  const warn = (code: Warning['code'], message: string) => warnings.push({ code, message })
+  const warn = (code: Warning['code'], message: string, waiting_for: Warning['waiting_for'] = null) =>
+    warnings.push({ code, message, waiting_for })
 
   const price = fees.most(prices)
+  const { gas_price_cap, min_balance } = policies
+  const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
+  const isCapped = gas_price_cap !== undefined && BigInt(gas_price_cap) < base_fee
   if (market.kind === 'eip1559' && price < market.base_fee) {
     const message = `The price ${price} is below the current base fee ${market.base_fee}: it cannot be mined before the base fee falls`
-    warn('price_below_base_fee', message)
+    warn('price_below_base_fee', message, isCapped ? 'price_cap' : 'base_fee')
   }
-  const { gas_price_cap, min_balance } = policies
+  if (isCapped) {
+    const message = `The policy gas_price_cap (${gas_price_cap}) is below the current base fee ${base_fee}: the service cannot raise its price far enough`
+    warn('cap_below_base_fee', message, 'price_cap')
+  }
   const asked = fees.most(fees.quote(market, request.tier ?? default_tier, policies.eip1559_pricing === false))
   if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
     warn(
@@ -37,6 +44,6 @@ export function warningsOf(
     warn('low_balance_after', message)
   }
   const ahead = next_nonce - latest
-  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions are ahead of it`)
+  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions are ahead of it`, 'earlier_nonce')
   return warnings
 }

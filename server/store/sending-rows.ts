@@ -44,6 +44,8 @@ export interface TransactionRow extends Omit<Transaction, 'data'> {
   waits_told: WaitingFor[]
   /** The most wei that it can still cost; null once it is in a block or final. */
   reserved: string | null
+  /** When its status or `waiting_for` last changed; null in rows from older versions. */
+  changed_at: string | null
   /** When to reprice it, in milliseconds since the Unix epoch. */
   reprice_at: number
   revision: number
@@ -156,6 +158,8 @@ export interface AttemptRow {
   max_priority_fee_per_gas: string | null
   /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
   taken_at: string | null
+  /** When it was signed. */
+  created_at: string
   /** The last error with which a node refused these bytes. */
   refusal: string | null
 }
@@ -178,7 +182,7 @@ export interface Move {
       | 'data_key'
     >
   >
-  attempt?: Omit<Attempt, 'taken_at' | 'refusal'>
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'created_at'>
   /**
    * The amounts that daily limits count for the transaction from now on, if they are higher than before. When a limit is exceeded,
    * the move has no effect, as with a changed revision.

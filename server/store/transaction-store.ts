@@ -99,6 +99,8 @@ export interface TransactionStore {
   lastConfirmedAt(relayer_key: number): Promise<string | null>
   /** The attempts of a transaction, oldest first. */
   attempts(transaction_key: number): Promise<AttemptRow[]>
+  /** A page of them. */
+  listAttempts(transaction_key: number, slice: Slice): Promise<Listing<AttemptRow>>
   /** The signed bytes of an attempt; empty when there is none. */
   rawOf(transaction_key: number, number: number): Promise<Uint8Array>
   /** The keys of the relayers that have unfinished transactions or are watched. */

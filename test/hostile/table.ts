@@ -29,6 +29,7 @@ const get =
       const full = path
         .replaceAll('{rows}', `${stored.rows}`)
         .replaceAll('{last}', `${Math.floor(stored.rows / 1_000)}`)
+        .replaceAll('{first}', stored.unfinished[0] ?? 'none')
       return { name: full.slice(0, 60), method: 'GET', path: `/api/v1${full}`, succeeds: true }
     })
 
@@ -133,6 +134,8 @@ export const table: Record<string, Make> = {
     `/transactions?hash=0x${'12'.repeat(32)}`,
   ),
   getTransaction: get('/relayers/full/transactions/full-{rows}'),
+  listAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
+  explainTransaction: get('/relayers/demo/transactions/{first}/explanation'),
   getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),

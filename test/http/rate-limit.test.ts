@@ -158,6 +158,7 @@ describe('the API', () => {
       'cancelPendingTransactions',
       'cancelTransaction',
       'dryRunTransaction',
+      'explainTransaction',
       'getNonce',
       'getRelayerBalance',
       'getRelayerStatus',

@@ -101,7 +101,7 @@ test('warnings name what may delay a transaction, in a dry run and when sending,
   await chain.mine()
   await chain.setBaseFee(2n * gwei)
   const unpriced = { max_fee_per_gas: null, max_priority_fee_per_gas: null }
-  const codes = ['price_below_base_fee', 'price_limited_by_cap', 'low_balance_after']
+  const codes = ['price_below_base_fee', 'cap_below_base_fee', 'price_limited_by_cap', 'low_balance_after']
   expect((await dryRun({ ...unpriced, value: `${ether}` })).warnings.map(({ code }) => code)).toEqual(codes)
   const sent = await post(ether, unpriced, 'one')
   expect(sent.warnings.map(({ code }) => code)).toEqual(codes)

@@ -4,16 +4,29 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
 /** Reads attempts. Their bytes, which may be large, are read one at a time. */
-export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts' | 'rawOf'> {
+export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
   const rawOf = db
     .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_key = ? AND number = ?')
     .pluck()
-  const selectAttempts = db.prepare<[number], AttemptRow>(`
-    SELECT number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, refusal
-    FROM attempts WHERE transaction_key = +? ORDER BY number`)
+  const columns =
+    'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, created_at, refusal'
+  const selectAttempts = db.prepare<[number], AttemptRow>(
+    `SELECT ${columns} FROM attempts WHERE transaction_key = +? ORDER BY number`,
+  )
+  // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
+  const last = db
+    .prepare<[number], number>('SELECT coalesce(max(number), 0) FROM attempts WHERE transaction_key = +?')
+    .pluck()
+  const slice = db.prepare<[number, number, number], AttemptRow>(
+    `SELECT ${columns} FROM attempts WHERE transaction_key = +? AND number > +? ORDER BY number LIMIT +?`,
+  )
 
   return {
     attempts: async (key) => selectAttempts.all(key),
+    listAttempts: async (key, { offset, limit }) => ({
+      items: slice.all(key, offset, limit),
+      total_items: last.get(key) as number,
+    }),
     rawOf: async (key, number) => rawOf.get(key, number) ?? new Uint8Array(),
   }
 }

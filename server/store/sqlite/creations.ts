@@ -112,6 +112,7 @@ function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, 
   const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
   // Responses that an earlier version stored lack members that were added later.
   transaction.warnings ??= []
+  for (const warning of transaction.warnings) warning.waiting_for ??= null
   transaction.receipt ??= null
   transaction.error ??= null
   transaction.reference ??= null

@@ -41,7 +41,7 @@ export function createMove(
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, receipt = $receipt, error = $error, valid_until = $valid_until, intent = $intent, resign = $resign,
       block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
-      reserved = $reserved,
+      reserved = $reserved, changed_at = $changed_at,
       reprice_at = $reprice_at, revision = $revision
     WHERE key = $key`)
 
@@ -65,6 +65,8 @@ export function createMove(
     const { data, ...others } = set
     const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
     if (finished.has(after.status)) after.waiting_for = null
+    const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
+    if (isChanged) after.changed_at = new Date(now()).toISOString()
     if (data !== undefined && data !== versions.read(row.data_key)) {
       after.data_bytes = bytesOf(data)
       after.data_key = versions.add(data)

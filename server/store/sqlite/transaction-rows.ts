@@ -21,7 +21,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   block_number, block_hash`
 
 export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
-  data_key`
+  data_key, changed_at`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 

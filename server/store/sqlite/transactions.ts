@@ -14,7 +14,7 @@ import { transactionSpending } from './transaction-spending.ts'
 
 type Transactions = Pick<
   Store,
-  'attempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawLot'
+  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawLot'
 >
 
 /** Changes of transactions after their acceptance. */

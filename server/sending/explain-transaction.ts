@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Explanation } from '../../generated/openapi.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { WholeTransactionRow } from '../store/sending-rows.ts'
+import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import { explain, type Facts, suggestionsOf } from './explanation.ts'
+
+/** How long the nodes are waited for. */
+const patience_ms = 2_000
+/** How old the newest block may be. */
+const max_age_ms = 1_000
+
+type ExplainDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'networkClient'>
+
+/** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
+export function createExplain({ store, fees, networkClient }: ExplainDependencies) {
+  return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
+    const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.key)])
+    const seen = client && (await within(patience_ms, ask(client, relayer)))
+    const facts: Facts = {
+      relayer,
+      first,
+      attempts: (await store.listAttempts(row.key, { offset: 0, limit: 0 })).total_items,
+      market: seen?.market,
+      head: seen?.head,
+      balance: seen?.balance,
+      next_nonce: seen?.next_nonce,
+      required_confirmations: client?.network.required_confirmations,
+    }
+    const explained = explain(fees, row, facts)
+    // Help for the one that comes first helps those behind it.
+    const blocker =
+      explained.waiting_for === 'earlier_nonce' && first ? await store.getTransaction(relayer.key, first.id) : undefined
+    const waiting_for = blocker ? explain(fees, blocker, facts).waiting_for : explained.waiting_for
+    return { ...explained, suggestions: suggestionsOf(fees, blocker ?? row, waiting_for, facts) }
+  }
+}
+
+async function ask(client: NetworkClient, { address }: RelayerRow) {
+  const [market, look, funds] = await Promise.all([
+    client.market(),
+    client.chain.look(address, max_age_ms),
+    client.funds(address),
+  ])
+  return { market, head: look.head.number, next_nonce: look.latest, balance: funds.balance }
+}
+
+/** Undefined when the work fails or is not done in time. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([work.catch(() => undefined), pause(ms, undefined, { signal: over.signal })])
+  } finally {
+    over.abort()
+  }
+}
