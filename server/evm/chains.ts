@@ -98,9 +98,10 @@ export function createChains(
 
   return {
     async networkClient(relayer) {
-      if (store.generation() !== generation) {
+      const current = await store.generation()
+      if (current !== generation) {
         networks.clear()
-        generation = store.generation()
+        generation = current
       }
       const known = networks.get(relayer.network) ?? (await store.getNetwork(`evm:${relayer.network}`))
       if (!known) return undefined

@@ -35,7 +35,7 @@ async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
 export async function streamEvents(
   response: Response,
   events: AsyncIterable<string>,
-  mayFollow: () => boolean,
+  mayFollow: () => Promise<boolean>,
 ): Promise<void> {
   response.set('Content-Type', 'text/event-stream; charset=utf-8')
   if (response.req.method === 'HEAD') return void response.end()
@@ -48,9 +48,9 @@ export async function streamEvents(
   await pipeline(Readable.from(whileAllowed(events, mayFollow)), response).catch(unlessGone)
 }
 
-async function* whileAllowed(events: AsyncIterable<string>, mayFollow: () => boolean): AsyncGenerator<string> {
+async function* whileAllowed(events: AsyncIterable<string>, mayFollow: () => Promise<boolean>): AsyncGenerator<string> {
   for await (const event of events) {
-    if (!mayFollow()) return
+    if (!(await mayFollow())) return
     yield event
   }
 }

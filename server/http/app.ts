@@ -53,8 +53,8 @@ export function createApp(dependencies: AppDependencies): Express {
   for (const { path, serve } of reference) app.get(path, serve)
   const open = operations.filter(({ guarded }) => !guarded)
   for (const operation of open) mount(app.route(expressPath(operation.path)), operation, dependencies)
-  app.use(function authentication(request, response, next) {
-    contextOf(response).caller = authenticate(request)
+  app.use(async function authentication(request, response, next) {
+    contextOf(response).caller = await authenticate(request)
     next()
   })
   for (const [path, its] of byPath(operations)) {
@@ -113,6 +113,8 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
     if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
     const { query, body } = request
     const header = readHeader(request.headers)
+    if (response.headersSent) return
+    context.started = true
     const auditEntry = recorder.begin(context, path)
     try {
       const result = await handler({
@@ -137,9 +139,9 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
 }
 
 /** Whether the caller still has the right to the stream: its API key may have been revoked or changed. */
-function isStillAllowed(request: Request, operation: Operation, authenticate: Authenticate): boolean {
+async function isStillAllowed(request: Request, operation: Operation, authenticate: Authenticate): Promise<boolean> {
   try {
-    const caller = authenticate(request)
+    const caller = await authenticate(request)
     checkRoles(caller, operation)
     checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
     return true

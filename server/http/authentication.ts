@@ -7,15 +7,15 @@ import type { ApiKeyRow } from '../store/rows.ts'
 import { addressReader, networkCheck } from './address.ts'
 import { isDoubled } from './headers.ts'
 
-/** Identifies the caller. Throws the same ApiError (401) for a missing, duplicate, malformed or wrong token. */
-export type Authenticate = (request: IncomingMessage) => Caller
+/** Identifies the caller. Rejects with the same ApiError (401) for a missing, duplicate, malformed or wrong token. */
+export type Authenticate = (request: IncomingMessage) => Promise<Caller>
 
 export interface AuthenticationDependencies {
   /** The administrator's key, from `API_KEY`. */
   api_key: string
   /** All other keys. They are read again when `generation` changes. */
   apiKeys(): ApiKeyRow[]
-  generation(): number
+  generation(): Promise<number>
   /** Milliseconds since the epoch. */
   now(): number
   noteUse(api_key_id: string): void
@@ -41,8 +41,8 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   let holders = new Map<string, Holder>()
   let readAt: number | undefined
 
-  const find = (id: string): Holder | undefined => {
-    const generation = dependencies.generation()
+  const find = async (id: string): Promise<Holder | undefined> => {
+    const generation = await dependencies.generation()
     if (generation !== readAt) {
       holders = new Map(dependencies.apiKeys().map((api_key) => [api_key.id, holderOf(api_key)]))
       readAt = generation
@@ -50,7 +50,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     return holders.get(id)
   }
 
-  return (request) => {
+  return async (request) => {
     const { authorization } = request.headers
     const text =
       authorization === undefined || isDoubled(request, 'authorization') ? undefined : bearer.exec(authorization)?.[1]
@@ -58,7 +58,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     if (isAdministrator(text)) return administrator
 
     const token = readToken(text)
-    const holder = find(token.id)
+    const holder = await find(token.id)
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
     const time = dependencies.now()

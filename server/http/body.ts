@@ -31,7 +31,7 @@ export async function readBody(
 ): Promise<unknown> {
   if (mediaTypes.length === 0) return undefined
   if (bodyIsOptional && isBodyless(request)) return {}
-  return readJson(await readBytes(request, bytes()), amounts)
+  return readJson(await readBytes(request, bytes), amounts)
 }
 
 type BodyFacts = Pick<OperationFacts, 'mediaTypes' | 'bodyIsOptional' | 'amounts'>
@@ -70,9 +70,11 @@ function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
  * Reads a body of at most 1 MiB. `bytes`: the share of it that the caller holds, which grows before a body does; a declared length
  * counts as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
  */
-async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, hold: () => Held): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > max_body_bytes) throw tooLarge()
+  if (request.destroyed) throw incomplete()
+  const bytes = hold()
   bytes.add(declared)
   const body = createCollector(declared)
   return new Promise((resolve, reject) => {
@@ -91,9 +93,9 @@ async function readBytes(request: IncomingMessage, bytes: Held): Promise<Buffer>
     })
     request.on('end', () => resolve(body.whole()))
     // The client has disconnected and gets no response; the failure only ends the work.
-    request.on('error', () => reject(badRequest('/body', 'ended before it was complete')))
+    request.on('error', () => reject(incomplete()))
     // Every request emits `close`; an unused error would cost 10 us for its stack trace.
-    request.on('close', () => request.complete || reject(badRequest('/body', 'ended before it was complete')))
+    request.on('close', () => request.complete || reject(incomplete()))
   })
 }
 
@@ -119,6 +121,8 @@ function createCollector(declared: number) {
     whole: () => gathered.subarray(0, length),
   }
 }
+
+const incomplete = () => badRequest('/body', 'ended before it was complete')
 
 const tooLarge = () =>
   new ApiError('payload_too_large', 'Bad Request', [

@@ -12,7 +12,7 @@ export function createKeyConnections(shares: Shares): CountConnection {
 
   return (socket, caller) => {
     const known = users.get(socket)
-    if (known?.id === caller.id) return
+    if (known?.id === caller.id || socket.destroyed) return
     known?.held.release()
     users.delete(socket)
     const held = holdOrClose(shares, caller)

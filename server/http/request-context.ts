@@ -11,6 +11,8 @@ export interface RequestContext {
   /** Undefined before authentication. */
   caller: Caller | undefined
   remote_address: string
+  /** Whether the operation's handler has started. Until then the request can be refused. */
+  started: boolean
   /** The response's status; 0 without a response. */
   status: number
   /** The client did not read the whole response. */
@@ -31,6 +33,7 @@ export function newRequestContext(request: IncomingMessage | undefined, makeId: 
     operation: undefined,
     caller: undefined,
     remote_address: request?.socket.remoteAddress ?? '',
+    started: false,
     status: 0,
     aborted: false,
     duration_ms: 0,

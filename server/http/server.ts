@@ -116,7 +116,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     const answer = connections.answersOn(socket).at(-1)
     if (!answer) return answerRaw(socket, codeOf(error))
-    if (isReading(answer.req) && !answer.headersSent) return refuse(answer, codeOf(error))
+    if (isRefusable(answer)) return refuse(answer, codeOf(error))
     last.add(answer)
     if (!answer.headersSent) answer.setHeader('Connection', 'close')
   })
@@ -197,8 +197,9 @@ function failureBody(code: ErrorCode, detail?: Detail): string {
   return JSON.stringify(body)
 }
 
-/** Whether the handler is still waiting for the rest of the body; without it the request is not executed. */
-const isReading = (request: IncomingMessage): boolean => !request.complete && request.readableFlowing === true
+/** Whether the rest of the request is missing and its handler has not started. Once refused, it does not start. */
+const isRefusable = ({ req, headersSent, locals }: ServerResponse & { locals?: RequestContext }): boolean =>
+  !req.complete && !headersSent && locals?.started !== true
 
 function endSocket(socket: Socket, last = '') {
   socket.end(last)

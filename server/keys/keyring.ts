@@ -41,7 +41,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
 
   return {
     async find(relayer_id) {
-      const generation = store.generation()
+      const generation = await store.generation()
       if (generation !== cachedGeneration) {
         cache.clear()
         byAddress.clear()
@@ -51,7 +51,7 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       if (cached) return cached
       const loaded = await load(relayer_id)
       // A row that was read while the generation changed may be outdated: it is used once and not cached.
-      if (loaded && store.generation() === generation && cachedGeneration === generation) {
+      if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
         if (cache.size >= max_cached) {
           cache.clear()
           byAddress.clear()

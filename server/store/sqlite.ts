@@ -1,3 +1,4 @@
+import { oncePerTurn } from './once-per-turn.ts'
 import { accounts } from './sqlite/accounts.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
 import { audit } from './sqlite/audit-list.ts'
@@ -33,7 +34,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
   const ping = db.prepare('SELECT 1 FROM generation')
 
   return {
-    generation: connection.generation,
+    generation: oncePerTurn(connection.generation),
     version: connection.version,
     ping: () => void ping.get(),
     close: connection.close,

@@ -26,8 +26,11 @@ import type { TransactionStore } from './transaction-store.ts'
  * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
 export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore {
-  /** The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. */
-  generation(): number
+  /**
+   * The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. It is read after
+   * the call, and once for all calls in one turn of the event loop.
+   */
+  generation(): Promise<number>
   /** Changes when another process has committed. Reading it is cheap enough for frequent polling. */
   version(): number
   /** Throws when the database does not answer. */

@@ -59,7 +59,7 @@ const app = createApp({
   authenticate: createAuthentication({
     api_key,
     apiKeys: () => [],
-    generation: () => 1,
+    generation: async () => 1,
     now: Date.now,
     noteUse() {},
     trusted_proxies: [],
