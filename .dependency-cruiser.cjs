@@ -3,6 +3,7 @@
 // any room may name the types of evm and of the observer.
 const rooms = [
   'http',
+  'json-rpc',
   'operations',
   'sending',
   'webhooks',

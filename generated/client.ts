@@ -489,6 +489,77 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/json-rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a relayer as a JSON-RPC node
+         * @description Speaks JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py
+         *     and every other web3 tool work with a relayer unmodified: give them this URL and the `Authorization` header. The
+         *     body is one call or a batch of at most 1,000 calls. A bad call in a batch fails alone. A call without an `id` is
+         *     a notification: it is carried out and not answered. When nothing is to be answered, the status is 204.
+         *
+         *     | method | answered by | scope |
+         *     |---|---|---|
+         *     | `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `web3_clientVersion` | the relayer | any |
+         *     | `eth_sendTransaction`, `wallet_sendTransaction` | the relayer, as "Send a transaction" | `send` |
+         *     | `personal_sign` (`[data, address]`; hex is bytes, anything else is text) | the relayer, as "Sign a message" | `sign` |
+         *     | `eth_signTypedData_v4` (`[address, document]`, as an object or as JSON text) | the relayer, as "Sign typed data given in full" | `sign` |
+         *     | `eth_signTransaction` | the relayer, as "Sign a transaction without sending it" | `sign` |
+         *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
+         *     | the methods of "Call a node" | the network's nodes | `read` |
+         *
+         *     All other methods get -32601, also `eth_sign` and `eth_sendRawTransaction`. A library that sends and waits needs
+         *     the scopes `send` and `read`. Policies hold for each call, each call counts against the rate limit, and each
+         *     signature and transaction gets the audit entry of its operation.
+         *
+         *     **eth_sendTransaction** answers the hash as soon as the signed bytes are stored durably. Nonces and prices are
+         *     the relayer's business: leave them out. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas` are taken
+         *     as first values. `nonce` may be the next nonce, or that of an unfinished transaction, which is then replaced if
+         *     the prices are given and at least 10 % higher; any other nonce is refused with the reason.
+         *
+         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing; in
+         *     a batch the key applies together with the position of the call. Without one, a call of the same API key with the
+         *     same parameters is taken for a repetition, and gets the first one's answer, in two cases: it has the same `id`
+         *     and arrives in another request while the first is not answered yet; or the connection of the first broke before
+         *     its answer was written, at most 60 seconds ago. After a complete answer the same call is a new transaction. One
+         *     process of the service knows this, and forgets it with a restart: only an `Idempotency-Key` is certain.
+         *
+         *     **Errors.** Failures of a call are JSON-RPC errors with status 200; `data` says what was wrong. Failures of the
+         *     request as a whole (401, 403, 404, 413, 415, 429) are the same as elsewhere.
+         *
+         *     | code | meaning |
+         *     |---|---|
+         *     | -32700, -32600, -32601, -32602 | no JSON; no valid call; no such method; wrong parameters |
+         *     | 3 | The execution reverts. `data` is the revert's bytes. |
+         *     | 4001 | A policy of the relayer refuses the call. |
+         *     | 4100 | The API key lacks the scope, the address is not the relayer's, or the relayer is paused. |
+         *     | 4900 | No node answers, or the relayer is disabled. |
+         *     | -32000 | The nonce or the balance does not allow the transaction. Nothing was accepted. |
+         *     | -32002 | **The transaction is accepted** and not signed within 5 seconds, or its outcome is unknown. `data.transaction_id` names it. Do not send it again. |
+         *     | -32003 | The transaction ended without being sent. |
+         *     | -32005 | A limit is reached. |
+         *     | -32603 | An unexpected error of the service. No transaction was accepted. |
+         */
+        post: operations["callJsonRpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/events": {
         parameters: {
             query?: never;
@@ -1274,20 +1345,13 @@ export interface components {
          *     the other fields and the signature take up to 224 of them.
          */
         CallDataInputOrNull: string | null;
-        /** @description Exactly one of `message` and `message_hex`. Both together are refused. */
-        SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
-        SignTextRequest: {
-            message: components["schemas"]["MessageText"];
-            message_hex?: components["schemas"]["MessageBytes"];
+        /** @description Exactly one of `message` and `message_hex`. */
+        SignMessageRequest: {
+            /** @description The text to sign. */
+            message?: string;
+            /** @description The bytes to sign, as hex with 0x. */
+            message_hex?: string;
         };
-        SignBytesRequest: {
-            message?: components["schemas"]["MessageText"];
-            message_hex: components["schemas"]["MessageBytes"];
-        };
-        /** @description The text to sign. */
-        MessageText: string;
-        /** @description The bytes to sign, as hex with 0x. */
-        MessageBytes: string;
         SignTypedDataRequest: {
             domain_separator: components["schemas"]["HashInput"];
             hash_struct_message: components["schemas"]["HashInput"];
@@ -1717,6 +1781,27 @@ export interface components {
                 code: number;
                 message: string;
                 /** @description Additional data from the node. */
+                data?: unknown;
+            };
+        };
+        /**
+         * @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null;
+         *     absent for a notification), `method` and `params` (an array).
+         */
+        JsonRpcRequest: {
+            [key: string]: unknown;
+        } | unknown[];
+        JsonRpcResult: components["schemas"]["JsonRpcAnswer"] | components["schemas"]["JsonRpcAnswer"][];
+        JsonRpcAnswer: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: number | string | null;
+            /** @description The result of the method, of any type. */
+            result?: unknown;
+            error?: {
+                code: number;
+                message: string;
+                /** @description What was wrong. */
                 data?: unknown;
             };
         };
@@ -2611,6 +2696,16 @@ export interface components {
                 };
             };
         };
+        /** @description The answer to one call, or the answers to a batch, in any order. */
+        JsonRpcResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcResult"];
+            };
+        };
         /** @description The nonce state. */
         NonceStateResponse: {
             headers: {
@@ -3032,10 +3127,6 @@ export type IdOrNull = components['schemas']['IdOrNull'];
 export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
-export type SignTextRequest = components['schemas']['SignTextRequest'];
-export type SignBytesRequest = components['schemas']['SignBytesRequest'];
-export type MessageText = components['schemas']['MessageText'];
-export type MessageBytes = components['schemas']['MessageBytes'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
 export type TypedDataName = components['schemas']['TypedDataName'];
@@ -3065,6 +3156,9 @@ export type Balance = components['schemas']['Balance'];
 export type RelayerStatus = components['schemas']['RelayerStatus'];
 export type RpcRequest = components['schemas']['RpcRequest'];
 export type RpcAnswer = components['schemas']['RpcAnswer'];
+export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
+export type JsonRpcResult = components['schemas']['JsonRpcResult'];
+export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type Blocking = components['schemas']['Blocking'];
@@ -3143,6 +3237,7 @@ export type ResponseSignedTransactionResponse = components['responses']['SignedT
 export type ResponseBalanceResponse = components['responses']['BalanceResponse'];
 export type ResponseRelayerStatusResponse = components['responses']['RelayerStatusResponse'];
 export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
+export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
 export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
@@ -3727,6 +3822,48 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    callJsonRpc: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JsonRpcRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["JsonRpcResponse"];
+            /** @description The request has notifications only, which are not answered. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
     };

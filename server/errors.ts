@@ -68,6 +68,17 @@ export const relayerNotFound = (id: string): ApiError => notFound(`Relayer with 
 export const transactionNotFound = (id: string): ApiError => notFound(`Transaction with ID ${id} not found`)
 export const notificationNotFound = (): ApiError => notFound('Notification not found')
 
+/** 409: the nonce that the caller gave is not the next one. */
+export class NonceTaken extends ApiError {
+  readonly next_nonce: number
+
+  constructor(next_nonce: number) {
+    super('conflict', 'Conflict', [{ path: '/body/nonce', message: `must be ${next_nonce}, the next nonce` }])
+    this.name = 'NonceTaken'
+    this.next_nonce = next_nonce
+  }
+}
+
 /** 403: policies of the relayer refuse the request. `details` names each of them. */
 export const refusedBy = (details: Detail[]): ApiError => new ApiError('policy_violation', 'Forbidden', details)
 

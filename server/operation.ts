@@ -32,7 +32,9 @@ type Success<Id extends OperationId> = {
       : operations[Id]['responses'][Status] extends { content: { 'text/event-stream': string } }
         ? AsyncIterable<string>
         : never
-    : never
+    : Status extends 204
+      ? undefined
+      : never
 }[keyof operations[Id]['responses']]
 
 /** The authenticated caller and its permissions. */
@@ -63,8 +65,15 @@ export interface OperationRequest<Id extends OperationId> {
   caller: Caller
   /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
+  /**
+   * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status. Throws ApiError
+   * (503) while the trail cannot be written.
+   */
+  beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number): void }
   /** Calls back when the response is written or the client has disconnected. */
   onClose(callback: () => void): void
+  /** Whether the client closed the connection before the response was written, as it does after a timeout of its own. */
+  hasLeft(): boolean
 }
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>

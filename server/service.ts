@@ -13,25 +13,30 @@ import * as fees from './evm/fees.ts'
 import type { Post } from './evm/post.ts'
 import { AnswerTooLarge } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
+import { revertDataOf } from './evm/rpc-error.ts'
 import { hashTypedData } from './evm/typed-data.ts'
 import { parseUnsigned } from './evm/unsigned-transaction.ts'
 import { createApiKeyUses } from './http/api-key-uses.ts'
 import { createApp } from './http/app.ts'
 import { createAudit } from './http/audit.ts'
 import { createAuthentication } from './http/authentication.ts'
-import { type Contract, mountContract, readContract } from './http/contract.ts'
+import { checkRoles } from './http/authorization.ts'
+import { type Contract, mountContract, type Operation, readContract } from './http/contract.ts'
+import { parseJson } from './http/json.ts'
 import { createKeyConnections } from './http/key-connections.ts'
 import { createRateLimit } from './http/rate-limit.ts'
 import { readReference } from './http/reference.ts'
-import { schemaCheck } from './http/schema-check.ts'
+import { bodyFaults, readableMethods, schemaCheck } from './http/schema-check.ts'
 import { type HttpTimes, listen } from './http/server.ts'
 import { createShares } from './http/shares.ts'
 import { makeId } from './ids.ts'
+import { jsonRpc } from './json-rpc/json-rpc.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readTransactionRequest } from './operations/transaction-request.ts'
+import { readIdempotencyKey } from './operations/transactions.ts'
 import { createLookup, createTargetCheck } from './outbound/address-guard.ts'
 import { checkFee } from './policies/fee-policies.ts'
 import { checkPolicies, overLimit, spendingOf } from './policies/transaction-policies.ts'
@@ -42,6 +47,7 @@ import { createDryRun } from './sending/dry-run.ts'
 import { createExplain } from './sending/explain-transaction.ts'
 import { createNonces } from './sending/nonces.ts'
 import { createPreparation } from './sending/preparation.ts'
+import { underpriced } from './sending/replacement.ts'
 import { createSender } from './sending/sender.ts'
 import { createSubmit, stateOf } from './sending/submit.ts'
 import { createWaiting } from './sending/waiting.ts'
@@ -220,10 +226,16 @@ export async function startService(config: Config, world: World = {}): Promise<S
       claim: retentionLease.claim,
     })
 
+    const submit = createSubmit({ ...sending, preparation, readTransactionRequest, wake: worker.wake })
+    const rateLimit = createRateLimit(
+      { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst },
+      config.processes,
+      elapsed,
+    )
     const state = { stopping: false }
     const streams = createShares(stream_limits)
     const rpcCalls = createShares(rpc_call_limits)
-    const handlers = createOperations({
+    const rest = createOperations({
       store,
       observer,
       makeId,
@@ -252,7 +264,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
           relayer_key,
           last_event_id,
         ),
-      submit: createSubmit({ ...sending, preparation, readTransactionRequest, wake: worker.wake }),
+      submit,
       dryRun: createDryRun({ ...sending, preparation, readTransactionRequest }),
       explain: createExplain(sending),
       waitUntil: waiting.until,
@@ -278,6 +290,40 @@ export async function startService(config: Config, world: World = {}): Promise<S
       holdStream: (caller) => streams.hold(caller, 1),
       unready: () => unready(store, state.stopping),
     })
+    const handlers = {
+      ...rest,
+      ...jsonRpc({
+        store,
+        operations: rest,
+        submit,
+        findSigner: keyring.find,
+        faultOf: bodyFaults(contract.document),
+        parseJson: (text) => parseJson(text, undefined),
+        readIdempotencyKey,
+        underpriced: (row, body) => underpriced(fees, row, body),
+        waitUntil: waiting.until,
+        hurry,
+        authorize: (caller, id) => checkRoles(caller, operations.find((known) => known.id === id) as Operation),
+        countCalls: (caller, count) => void (count > 0 && rateLimit.take(caller, count)),
+        readable: readableMethods(contract.document),
+        revertIn,
+        nextNonce,
+        client_version: `evm-relayer-service/${contract.document.info.version}`,
+        elapsed,
+        unexpected: (error) => logger.error({ err: error }, 'json-rpc call failed'),
+      }),
+    }
+
+    /** What the counter says, or the chain where it is ahead: then the counter follows it before a nonce is assigned. */
+    async function nextNonce(relayer: RelayerRow): Promise<number> {
+      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+      const networkClient = await chains.networkClient(relayer)
+      const latest = await networkClient?.funds(relayer.address).then(
+        (funds) => funds.latest,
+        () => 0,
+      )
+      return Math.max(next_nonce, latest ?? 0)
+    }
 
     /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
     async function healAccount(relayer: RelayerRow): Promise<void> {
@@ -297,11 +343,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         noteUse: apiKeyUses.note,
         trusted_proxies: config.trusted_proxies,
       }),
-      rateLimit: createRateLimit(
-        { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst },
-        config.processes,
-        elapsed,
-      ),
+      rateLimit,
       audit,
       reference: readReference(),
       bodyBytes: createShares(body_byte_limits),
@@ -390,6 +432,12 @@ function kindOf(error: unknown): string | undefined {
 }
 
 const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
+
+/** The bytes of a revert; null: it reverts without bytes; undefined: the error is no revert. */
+function revertIn(error: unknown): string | null | undefined {
+  if (error instanceof RpcError) return revertDataOf(error.error)
+  return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
+}
 
 function unready(store: Store, stopping: boolean) {
   const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []

@@ -75,7 +75,13 @@ async function run(): Promise<void> {
       result,
       recorded: false,
     }
-    return { query: undefined as never, header: undefined as never, caller, auditEntry, onClose: () => {} }
+    const beginAudit = () => {
+      throw new Error('A command carries out one operation')
+    }
+    return {
+      ...{ query: undefined as never, header: undefined as never, caller, auditEntry, beginAudit },
+      ...{ onClose: () => {}, hasLeft: () => false },
+    }
   }
   const path = { api_key_id: id }
 

@@ -135,6 +135,14 @@ export function revertReason(data: unknown): string | undefined {
 /** The revert data in lower case hex; undefined when the error has none. */
 export const revertData = (error: RpcErrorObject): string | undefined => hexIn(stringsIn(error))
 
+/** The revert data of a revert; null: it reverts without data; undefined: the error is no revert. */
+export function revertDataOf(error: RpcErrorObject): string | null | undefined {
+  if (classifyRpcError(error) !== 'reverted') return undefined
+  const data = revertData(error)
+  if (data !== undefined) return data
+  return error.code === 3 || /revert/i.test(String(error.message ?? '')) ? null : undefined
+}
+
 const hexIn = (strings: string[]): string | undefined =>
   strings.flatMap((part) => hexPattern.exec(part)?.[1]?.toLowerCase() ?? []).find((hex) => hex !== '0x')
 

@@ -4,12 +4,16 @@ import type { Response } from 'express'
 import type { Operation } from './contract.ts'
 import { encodeList, isLongList } from './long-list.ts'
 
-/** Sends a body after its validation against the contract. Rejects when the body violates the contract. */
+/**
+ * Sends a body after its validation against the contract; undefined: 204, without a body. Rejects when the body violates the
+ * contract.
+ */
 export async function answer(
   response: Response,
   { status, checkResponse }: Pick<Operation, 'status' | 'checkResponse'>,
   body: unknown,
 ): Promise<void> {
+  if (body === undefined) return void response.status(204).end()
   response.status(status)
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse))

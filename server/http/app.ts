@@ -1,7 +1,7 @@
 import express, { type Express, type IRoute, type Request, type RequestHandler, type Response } from 'express'
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
-import type { Caller, Handlers } from '../operation.ts'
+import type { Caller, Handlers, OperationId } from '../operation.ts'
 import { answer, streamEvents } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
@@ -9,6 +9,7 @@ import { checkRelayer, checkRoles } from './authorization.ts'
 import { checkMediaType, readBody } from './body.ts'
 import type { Operation } from './contract.ts'
 import { failureMiddleware, toFailure } from './failure.ts'
+import { jsonRpcFailure } from './json-rpc-failure.ts'
 import type { CountConnection } from './key-connections.ts'
 import { headerReader, queryReader } from './query.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -96,12 +97,15 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     })
     next()
   }
-  const { method, checkRequest } = operation
-  route[method](admission, readRequest, ...checkRequest, handle(operation, dependencies))
+  const { method, checkRequest, speaksJsonRpc } = operation
+  const read = speaksJsonRpc ? [readRequest, jsonRpcFailure('parse_error')] : [readRequest]
+  const check = speaksJsonRpc ? [...checkRequest, jsonRpcFailure('invalid_request')] : checkRequest
+  route[method](admission, ...read, ...check, handle(operation, dependencies))
 }
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */
-function handle(operation: Operation, { handlers, audit, authenticate }: AppDependencies): RequestHandler {
+function handle(operation: Operation, dependencies: AppDependencies): RequestHandler {
+  const { operations, handlers, audit, authenticate } = dependencies
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   const recorder = audit.of(operation)
@@ -124,7 +128,14 @@ function handle(operation: Operation, { handlers, audit, authenticate }: AppDepe
         body,
         caller,
         auditEntry,
+        beginAudit(id: OperationId) {
+          const other = audit.of(operations.find((known) => known.id === id) as Operation)
+          const entry = other.begin(context, path)
+          return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
+        },
         onClose: (callback: () => void) => onClose(response, callback),
+        // A client that closes its side has the whole response only if that was written before.
+        hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
       recorder.end(auditEntry, operation.status)
       if (!operation.streams) return await answer(response, operation, result)

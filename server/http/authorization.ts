@@ -3,7 +3,8 @@ import type { Caller } from '../operation.ts'
 import type { Operation } from './contract.ts'
 
 /** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
-export function checkRoles({ roles }: Caller, { roles: wanted }: Operation): void {
+export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
+  if (anyRole && wanted.some((role) => roles.has(role))) return
   const missing = wanted.find((role) => !roles.has(role))
   if (missing !== undefined) {
     throw new ApiError('forbidden', 'Forbidden', [

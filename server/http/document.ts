@@ -4,6 +4,7 @@ import type { Parameter } from './query.ts'
 
 /** The members of generated/openapi.json that are used here. */
 export interface ContractDocument {
+  info: { version: string }
   paths: Record<string, PathItem>
   components: { parameters: Record<string, Parameter>; schemas: Record<string, object> }
 }
@@ -13,6 +14,7 @@ type PathItem = { parameters?: Parameter[] } & { [M in Method]?: ContractOperati
 interface ContractOperation {
   operationId: OperationId
   security?: { token?: string[] }[]
+  'x-json-rpc'?: boolean
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, unknown>
@@ -26,7 +28,7 @@ export interface OperationFacts {
   method: Method
   /** As the contract writes it. */
   path: string
-  /** The status of its only success. */
+  /** The status of its only success with a body. */
   status: number
   /** Whether its success is a stream of events instead of JSON. */
   streams: boolean
@@ -34,6 +36,10 @@ export interface OperationFacts {
   guarded: boolean
   /** The roles that it requires of the API key. */
   roles: string[]
+  /** Whether one of the roles suffices. */
+  anyRole: boolean
+  /** Whether it speaks JSON-RPC: then faults of its body are answered as JSON-RPC errors. */
+  speaksJsonRpc: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
   limited: boolean
   /** The media types of its body; empty when it takes none. */
@@ -57,6 +63,8 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
     guarded: operation.security?.length !== 0,
     roles: rolesOf(operation),
+    anyRole: (operation.security?.length ?? 1) > 1,
+    speaksJsonRpc: operation['x-json-rpc'] === true,
     limited: '429' in operation.responses,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     bodyIsOptional: operation.requestBody !== undefined && operation.requestBody.required !== true,
@@ -136,17 +144,21 @@ const dereference = (parameter: Parameter, parameters: Record<string, Parameter>
 
 /** An error in the contract fails at startup instead of in a request. */
 function soleSuccess({ operationId, responses }: ContractOperation): number {
-  const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
+  const successes = Object.keys(responses).filter((status) => status.startsWith('2') && status !== '204')
   if (successes.length !== 1)
-    throw new Error(`${operationId} must declare exactly one 2XX response; it declares ${successes.length}`)
+    throw new Error(`${operationId} must declare exactly one 2XX response with a body; it declares ${successes.length}`)
   if (!('default' in responses)) throw new Error(`${operationId} must declare the response "default"`)
   return Number(successes[0])
 }
 
-/** An operation without roles would be open to every key. */
+/**
+ * An operation without roles would be open to every key. Several security requirements are alternatives (OpenAPI 3.1.1, 4.8.30), of
+ * one role each.
+ */
 function rolesOf({ operationId, security }: ContractOperation): string[] {
   if (security?.length === 0) return []
-  const roles = security?.[0]?.token ?? []
-  if (roles.length === 0) throw new Error(`${operationId} must name the roles that it requires`)
-  return roles
+  const alternatives = (security ?? [{}]).map(({ token = [] }) => token)
+  const isClear = alternatives.every((roles) => roles.length > 0 && (alternatives.length === 1 || roles.length === 1))
+  if (!isClear) throw new Error(`${operationId} must name the roles that it requires, or alternatives of one role each`)
+  return alternatives.flat()
 }

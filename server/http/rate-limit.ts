@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError, badRequest } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 
 /**
@@ -6,8 +6,11 @@ import type { Caller } from '../operation.ts'
  * and needs no timers. A caller that waits for `Retry-After` is admitted.
  */
 export interface RateLimit {
-  /** Counts one request of the caller and returns the rate limit headers. Throws ApiError (429). */
-  take(caller: Pick<Caller, 'id' | 'rate_limit'>): Record<string, string>
+  /**
+   * Counts requests of the caller and returns the rate limit headers. Throws ApiError: 429, with nothing counted; 400 for more than the
+   * burst, which could never be admitted.
+   */
+  take(caller: Pick<Caller, 'id' | 'rate_limit'>, count?: number): Record<string, string>
 }
 
 export interface Limit {
@@ -35,12 +38,13 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
   }
 
   return {
-    take({ id, rate_limit }) {
-      const { interval_ms, tolerance_ms, rounding_ms, policy } = bucketFor(rate_limit)
+    take({ id, rate_limit }, count = 1) {
+      const { interval_ms, tolerance_ms, rounding_ms, policy, burst } = bucketFor(rate_limit)
+      if (count > burst) throw badRequest('/body', `must have at most ${burst} calls, the burst of the rate limit`)
       const time = now()
       // A bucket is at most full; its limit may have been larger before.
       const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms)
-      const empty = Math.max(before, time) + interval_ms
+      const empty = Math.max(before, time) + interval_ms * count
       const room_ms = time + tolerance_ms - empty
       if (room_ms < -rounding_ms) {
         const wait_s = Math.ceil(-room_ms / 1_000)
@@ -69,6 +73,7 @@ function bucketOf(limit: Limit, processes: number) {
   const burst = Math.max(1, Math.floor(limit.burst / processes))
   const tolerance_ms = interval_ms * burst
   return {
+    burst,
     interval_ms,
     tolerance_ms,
     // Tolerance for rounding in sums of fractions: without it a burst is sometimes one request short.

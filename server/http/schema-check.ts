@@ -12,3 +12,19 @@ export function schemaCheck(document: ContractDocument, name: string): (value: u
   const check = ajv.compile({ $ref: `#/components/schemas/${name}`, components: document.components })
   return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
 }
+
+/** Checks bodies against schemas of the contract, each of which is compiled at its first use. */
+export function bodyFaults(document: ContractDocument): (name: string, body: unknown) => string | undefined {
+  const checks = new Map<string, ReturnType<typeof schemaCheck>>()
+  return (name, body) => {
+    const check = checks.get(name) ?? schemaCheck(document, name)
+    checks.set(name, check)
+    return check(body)
+  }
+}
+
+/** The methods that the contract allows callers to ask a node for. */
+export function readableMethods({ components }: ContractDocument): ReadonlySet<string> {
+  const request = components.schemas.RpcRequest as { properties: { method: { enum: string[] } } }
+  return new Set(request.properties.method.enum)
+}

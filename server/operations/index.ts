@@ -23,8 +23,8 @@ export type OperationDependencies = AccountDependencies &
   SigningDependencies &
   TransactionDependencies
 
-/** All operations of the contract. A missing one does not compile. */
-export const createOperations = (dependencies: OperationDependencies): Handlers => ({
+/** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
+export const createOperations = (dependencies: OperationDependencies): Omit<Handlers, 'callJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
   ...notifications(dependencies),

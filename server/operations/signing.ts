@@ -169,8 +169,9 @@ export function signing(dependencies: SigningDependencies): Signing {
 function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
   if (message !== undefined && message_hex !== undefined)
     throw badRequest('/body/message_hex', 'must not be given together with message; give exactly one of them')
-  // The contract's schema requires one of them.
-  return message ?? Buffer.from((message_hex as string).slice(2), 'hex')
+  if (message !== undefined) return message
+  if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
+  throw badRequest('/body/message', 'must be given, or message_hex; exactly one of them')
 }
 
 const place = '/body/unsigned_transaction'

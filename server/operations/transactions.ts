@@ -229,7 +229,7 @@ const showAttempt =
   })
 
 /** The text of a key, which is a structured field's string (in quotes) or bare. */
-function readIdempotencyKey(header: string | undefined): string | undefined {
+export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const key = header.startsWith('"') ? header.slice(1, -1) : header
   if (key === '') throw badRequest('/headers/idempotency-key', 'must not be empty')

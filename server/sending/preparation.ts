@@ -174,7 +174,7 @@ function told(error: unknown, { kindOf, wrongChain }: PreparationDependencies): 
   const kind = kindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
-  if (kind === 'reverted') return reverts(message)
+  if (kind === 'reverted') return reverts(message, error)
   if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
   if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
   if (kind === 'rejected') return badRequest('/body', message)
@@ -185,10 +185,11 @@ function told(error: unknown, { kindOf, wrongChain }: PreparationDependencies): 
   )
 }
 
-const reverts = (message: string) =>
-  new ApiError('execution_reverted', 'Bad Request', [
-    { path: '/body', message: `would revert: ${message}`.slice(0, 1_000) },
-  ])
+/** The node's error is kept as the cause: it has the bytes of the revert. */
+function reverts(message: string, cause: unknown): ApiError {
+  const details = [{ path: '/body', message: `would revert: ${message}`.slice(0, 1_000) }]
+  return Object.assign(new ApiError('execution_reverted', 'Bad Request', details), { cause })
+}
 
 const unavailable = (path: string, message: string) =>
   new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])

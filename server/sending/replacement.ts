@@ -1,8 +1,9 @@
+import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
 import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRequest } from './admission.ts'
-import type { Fees, Market, Prices, Tier } from './dependencies.ts'
+import { type Fees, type Market, type Prices, pricesOf, type Tier } from './dependencies.ts'
 
 /**
  * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices
@@ -34,6 +35,26 @@ export function atLeast(
       'cannot pay 10 % more than the transaction that it replaces, because of the policy gas_price_cap',
     )
   return raised
+}
+
+/** Why prices do not suffice to replace a transaction whose nonce a caller gave; undefined: they do. */
+export function underpriced(
+  fees: Fees,
+  row: Parameters<typeof pricesOf>[0],
+  body: SendTransactionRequest,
+): string | undefined {
+  const before = pricesOf(row)
+  const least = before && fees.bump(before, before, undefined)
+  if (!least) return undefined
+  const { gas_price, max_fee_per_gas: most, max_priority_fee_per_gas: tip } = body
+  const given =
+    gas_price != null
+      ? pricesOf({ gas_price: `${gas_price}`, max_fee_per_gas: null, max_priority_fee_per_gas: null })
+      : most != null && tip != null
+        ? pricesOf({ gas_price: null, max_fee_per_gas: `${most}`, max_priority_fee_per_gas: `${tip}` })
+        : undefined
+  if (given && fees.isEnough(given, least)) return undefined
+  return `to replace it, give prices at least 10 % higher: ${shown(least)}`
 }
 
 const shown = (least: Prices): string =>

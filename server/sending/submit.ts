@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../generated/openapi.ts'
-import { ApiError, relayerNotFound, transactionNotFound } from '../errors.ts'
+import { ApiError, NonceTaken, relayerNotFound, transactionNotFound } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
@@ -29,6 +29,8 @@ export interface Submit {
     body: SendTransactionRequest,
     idempotency: Idempotency | undefined,
     auditEntry: PendingAuditEntry,
+    /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
+    nonce?: number,
   ): Promise<Accepted>
   replace(
     relayer_id: string,
@@ -81,15 +83,18 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   }
 
   return {
-    async send(relayer_id, body, idempotency, auditEntry) {
+    async send(relayer_id, body, idempotency, auditEntry, nonce) {
       const found = await find(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
-      const once = idempotency && { ...idempotency, body_hash: hashOf(body) }
+      const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
       if (once) {
         const replayed = await store.replay(once.caller, found.key, once.key, once.body_hash)
         if (replayed) return accepted(replayed, found.id)
       }
       checkPause(found)
+      // An early check, for a nonce that is used already. The commit checks again.
+      const { next_nonce } = await store.getAccount(found.chain_id, found.address)
+      if (nonce !== undefined && nonce < next_nonce) throw new NonceTaken(next_nonce)
       const request = readTransactionRequest(body)
       // An early check, before the chain is asked. The commit checks again.
       const crowded = await store.crowding(found.key, dataBytes(request), roomOf(found))
@@ -121,6 +126,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
           funds: quote.funds.toString(),
           warnings: warningsOf(fees, relayer, request, quote),
           ...(once && { idempotency: once }),
+          ...(nonce !== undefined && { expected_nonce: nonce }),
           ...(spending.length > 0 && { spending }),
         }),
       )
@@ -192,6 +198,8 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw overLimit(creation)
     case 'crowded':
       throw tooMany(creation)
+    case 'other_nonce':
+      throw new NonceTaken(creation.next_nonce)
     case 'held':
       throw new Error('The next nonce is held already')
     default:
@@ -200,7 +208,8 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
 }
 
 /** Serializes a body with sorted members, so that the order of members does not matter. */
-const hashOf = (body: SendTransactionRequest): string =>
+const hashOf = (body: SendTransactionRequest, nonce: number | undefined): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))
+    .update(nonce === undefined ? '' : `${nonce}`)
     .digest('hex')

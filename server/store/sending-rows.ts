@@ -78,6 +78,8 @@ export type NewTransaction = Pick<
   reference?: string | null
   /** Only to fill a gap; absent: the account's next nonce. */
   nonce?: number
+  /** The transaction is created only if this is the account's next nonce. */
+  expected_nonce?: number
   idempotency?: { caller: string; key: string; body_hash: string }
   /** The amounts that daily limits count; absent: none. */
   spending?: Spend[]
@@ -133,6 +135,8 @@ export type Creation =
   | { outcome: 'mismatch' }
   /** The requested nonce is already in use. */
   | { outcome: 'held' }
+  /** The next nonce is not the expected one. */
+  | { outcome: 'other_nonce'; next_nonce: number }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
   /** The unfinished transactions leave too little of the funds. */

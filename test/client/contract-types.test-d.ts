@@ -104,7 +104,7 @@ export async function calls(client: RelayerClient) {
   // @ts-expect-error another operation's path parameter
   await client.post(signPath, { path: { signer_id: 'demo' }, body: { message: 'Hello' } })
   // @ts-expect-error the body is missing
-  await client.post(signPath, { path })
+  await client.post('/api/v1/relayers/{relayer_id}/sign-typed-data', { path })
   // @ts-expect-error an unknown field in the body
   await client.post(signPath, { path, body: { message: 'Hello', text: 'Hello' } })
   // @ts-expect-error a misspelt field in the body

@@ -24,10 +24,8 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	var body relayer.SignMessageRequest
-	if err := body.FromSignTextRequest(relayer.SignTextRequest{Message: "Hello"}); err != nil {
-		panic(err)
-	}
+	message := "Hello"
+	body := relayer.SignMessageRequest{Message: &message}
 	answer, err := client.SignMessageWithResponse(context.Background(), "demo", body)
 	if err != nil {
 		panic(err)

@@ -94,7 +94,8 @@ test('in every operation of a relayer its shape comes before its existence', asy
   const message = ({ id }: ContractOperation) => (id === 'signMessage' ? 'Not found' : 'Relayer with ID none not found')
   await expectRefused(await startTestService(), [
     ...ofRelayers
-      .filter(({ bodies }) => Object.keys(bodies).length > 0)
+      // JSON-RPC answers a fault of its body as JSON-RPC does (test/json-rpc).
+      .filter(({ id, bodies }) => Object.keys(bodies).length > 0 && id !== 'callJsonRpc')
       .map((operation) => bad(operation.id, withBody(line(operation), '[]'), '/body')),
     ...ofRelayers.map((operation) => {
       const body = bodyOf(operation)

@@ -28,6 +28,8 @@ export interface ContractOperation {
   guarded: boolean
   /** What an API key must be allowed. */
   roles: string[]
+  /** Whether one of them suffices. */
+  anyRole: boolean
   /** The statuses it declares, beside `default`. */
   statuses: number[]
 }
@@ -94,7 +96,8 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
       bodies: Object.fromEntries(contents.map(([type, { schema }]) => [type, schema])),
       examples: contents.flatMap(([, { examples }]) => Object.values(examples ?? {}).map(({ value }) => value)),
       guarded: raw.security?.length !== 0,
-      roles: raw.security?.[0]?.token ?? [],
+      roles: (raw.security ?? []).flatMap(({ token = [] }) => token),
+      anyRole: (raw.security?.length ?? 0) > 1,
       statuses: Object.keys(raw.responses).map(Number).filter(Number.isInteger),
     }
   }),

@@ -38,6 +38,9 @@ export interface Rig {
   clock: { ahead_ms: number; passed_ms: number }
   /** Of the service that runs now. */
   client(): RelayerClient
+  /** Of the service that runs now. */
+  url(): string
+  api_key: string
   database_file: string
   /** A relayer with funds, of its own; `key`: a private key, absent: a fresh one; `rpc_urls`: its own nodes. */
   addAccount(options?: { key?: string; policies?: RelayerPoliciesInput; rpc_urls?: string[] }): Promise<Account>
@@ -144,6 +147,8 @@ export async function startRig({
     proxies,
     clock,
     client: () => client,
+    url: () => service.url,
+    api_key,
     database_file: join(data_dir, 'relayer.sqlite'),
 
     async addAccount({ key, policies = {}, rpc_urls = [] } = {}) {

@@ -44,13 +44,22 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const unfinished = createUnfinished(connection)
   const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
 
-  const create = ({ idempotency, spending, funds, warnings = [], room, ...wanted }: NewTransaction): Creation => {
+  const create = ({
+    idempotency,
+    spending,
+    funds,
+    warnings = [],
+    room,
+    expected_nonce,
+    ...wanted
+  }: NewTransaction): Creation => {
     const { relayer_key, chain_id, from } = wanted
     const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
 
     if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
     const nonce = wanted.nonce ?? nextNonce.get(chain_id, from) ?? 0
+    if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
     if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
     const account = { chain_id, address: from }
     const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })

@@ -1,0 +1,24 @@
+import type { OperationId, OperationRequest } from '../operation.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { Call } from './call.ts'
+import type { InOrder } from './in-order.ts'
+
+export type Request = OperationRequest<'callJsonRpc'>
+
+/** One call, with all that its method needs. */
+export interface Context extends Call {
+  relayer: RelayerRow
+  request: Request
+  /** The place in a batch; undefined for a single call. */
+  index: number | undefined
+  /** Calls back at the end of the request. */
+  onClose(callback: () => void): void
+  /** The order of the request's transactions. */
+  inOrder: InOrder
+  /**
+   * Checks the caller's scope for an operation, and carries it out with an audit entry of its own. `status`: that of its success.
+   */
+  as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
+}
+
+export type Method = (context: Context) => Promise<unknown>

@@ -1,0 +1,113 @@
+import { ApiError, type Detail, type ErrorCode } from '../errors.ts'
+
+/** The codes of JSON-RPC 2.0 (section 5.1), EIP-1474 and EIP-1193, and 3, with which nodes answer a revert. */
+export const codes = {
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal: -32603,
+  /** EIP-1474 "invalid input": nodes refuse a transaction with it. */
+  invalid_input: -32000,
+  /** EIP-1474 "resource unavailable". No library answers it by sending again (viem does at -32000, -32005, -32602 and -32603). */
+  outcome_open: -32002,
+  transaction_rejected: -32003,
+  limit_exceeded: -32005,
+  reverted: 3,
+  refused: 4001,
+  unauthorized: 4100,
+  disconnected: 4900,
+} as const
+
+export interface ErrorObject {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A failed call. `status`: the HTTP status that its audit entry gets. */
+export class JsonRpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+  readonly status: number
+
+  constructor(code: number, message: string, data?: unknown, status = 400) {
+    super(message)
+    this.name = 'JsonRpcError'
+    this.code = code
+    this.data = data
+    this.status = status
+  }
+}
+
+export const invalidParams = (message: string): JsonRpcError => new JsonRpcError(codes.invalid_params, message)
+
+// ethers recognizes a missing method by this text, and then does without it.
+export const methodNotFound = (method: string): JsonRpcError =>
+  new JsonRpcError(codes.method_not_found, `the method ${method} does not exist/is not available`)
+
+const max_message_length = 2_000
+
+/** The error object for a failure; undefined for one that is not told to callers. `revertData`: the bytes of a revert. */
+export function errorObject(
+  error: unknown,
+  revertData: (error: ApiError) => string | undefined,
+): ErrorObject | undefined {
+  if (error instanceof JsonRpcError) {
+    const { code, message, data = { details: [{ path: 'params', message }] } } = error
+    return { code, message, data }
+  }
+  if (!(error instanceof ApiError) || error.code === 'internal') return undefined
+  const { code, details } = error
+  const data = code === 'execution_reverted' ? revertData(error) : { code, details }
+  const text = textOf(error)
+  const message = (prefixes[code] ? `${prefixes[code]}${text && `: ${text}`}` : text).slice(0, max_message_length)
+  return { code: byApiCode[code] ?? codes.invalid_input, message, ...(data !== undefined && { data }) }
+}
+
+const byApiCode: Partial<Record<ErrorCode, number>> = {
+  invalid_request: codes.invalid_params,
+  unprocessable: codes.invalid_params,
+  execution_reverted: codes.reverted,
+  policy_violation: codes.refused,
+  forbidden: codes.unauthorized,
+  relayer_paused: codes.unauthorized,
+  rate_limited: codes.limit_exceeded,
+  bad_gateway: codes.limit_exceeded,
+  unavailable: codes.disconnected,
+}
+
+// Libraries recognize these two by the words that nodes use.
+const prefixes: Partial<Record<ErrorCode, string>> = {
+  insufficient_funds: 'insufficient funds for gas * price + value',
+  execution_reverted: 'execution reverted',
+}
+
+function textOf({ code, message, details }: ApiError): string {
+  if (details.length === 0) return message
+  const isRevert = code === 'execution_reverted'
+  return details
+    .map((detail) =>
+      isRevert ? detail.message.replace(/^would revert: (?:execution reverted(?:: )?)?/, '') : sentence(detail),
+    )
+    .join('; ')
+}
+
+/** What a schema says of a transaction, in the names that callers of JSON-RPC know. */
+export const inTheirNames = (fault: string): string => fault.replaceAll(/\/(\w+)/g, (_, name) => names[name] ?? name)
+
+/** The names of the members as callers of JSON-RPC know them. */
+const names: Record<string, string> = {
+  gas_limit: 'gas',
+  gas_price: 'gasPrice',
+  max_fee_per_gas: 'maxFeePerGas',
+  max_priority_fee_per_gas: 'maxPriorityFeePerGas',
+  unsigned_transaction: 'the transaction',
+  body: 'the call',
+}
+
+function sentence({ path, message }: Detail): string {
+  const name = /^\/(?:body|headers)(?:\/(.+))?$/.exec(path)
+  if (!name) return `${path}: ${message}`
+  const [first = 'body', ...rest] = (name[1] ?? 'body').split('/')
+  return `${[names[first] ?? first, ...rest].join('.')} ${message}`
+}

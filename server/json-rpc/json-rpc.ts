@@ -1,0 +1,127 @@
+import { ApiError, relayerNotFound, statusOf } from '../errors.ts'
+import type { Caller, Handlers, OperationId } from '../operation.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import { createBudget } from './budget.ts'
+import { idOf, invalid, readCall } from './call.ts'
+import type { Context, Method, Request } from './context.ts'
+import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
+import { createInOrder, mapLimited } from './in-order.ts'
+import { createAskNode, type ReadingDependencies, readingMethods } from './reading.ts'
+import { createRepeats } from './repeats.ts'
+import { type SendingDependencies, sendingMethods } from './sending.ts'
+import { type SigningDependencies, signingMethods } from './signing.ts'
+import { createTurns } from './turns.ts'
+
+export interface JsonRpcDependencies
+  extends Omit<ReadingDependencies, 'operations' | 'inTurn' | 'revertIn'>,
+    Omit<SigningDependencies, 'operations' | 'faultOf'>,
+    Omit<SendingDependencies, 'repeats' | 'isTold' | 'faultOf'> {
+  operations: SigningDependencies['operations'] & ReadingDependencies['operations']
+  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
+  faultOf(schema: Schema, body: unknown): string | undefined
+  /** Throws ApiError (403) when the caller's key lacks the scope of the operation. */
+  authorize(caller: Caller, operation: OperationId): void
+  /** Counts more calls against the caller's rate limit. Throws ApiError (429, 400). */
+  countCalls(caller: Caller, count: number): void
+  /** The bytes of a revert in a node's error; null: it reverts without bytes; undefined: the error is no revert. */
+  revertIn(error: unknown): string | null | undefined
+  elapsed(): number
+}
+
+type Schema = 'SignMessageRequest' | 'TypedData' | 'SendTransactionRequest'
+type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
+
+const max_calls = 1_000
+/** Of one batch. Nodes are asked in turns of their own. */
+const calls_at_once = 8
+
+/** The JSON-RPC endpoint of a relayer: a table of methods, each of which is an operation of the contract or a call of a node. */
+export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc'> {
+  const { authorize, revertIn, unexpected } = dependencies
+  const reading = { ...dependencies, inTurn: createTurns() }
+  const askNode = createAskNode(reading)
+  const repeats = createRepeats(dependencies.elapsed)
+  const methods = new Map<string, Method>(
+    Object.entries({
+      ...readingMethods(reading, askNode),
+      ...signingMethods(dependencies),
+      ...sendingMethods({ ...dependencies, repeats, isTold }, askNode),
+    }),
+  )
+
+  const told = (error: unknown) => {
+    const object = errorObject(error, ({ cause }) => revertIn(cause) ?? '0x')
+    if (object) return object
+    unexpected(error)
+    return { code: codes.internal, message: 'Internal error' }
+  }
+
+  /** Undefined for a notification. */
+  async function answer(
+    member: unknown,
+    parts: Omit<Context, 'id' | 'method' | 'params' | 'as'>,
+  ): Promise<Answer | undefined> {
+    const id = idOf(member)
+    const outcome = await run(member, parts).then(
+      (result) => ({ result }),
+      (error) => ({ error: told(error) }),
+    )
+    return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
+  }
+
+  async function run(member: unknown, parts: Omit<Context, 'id' | 'method' | 'params' | 'as'>): Promise<unknown> {
+    const call = readCall(member)
+    const method = methods.get(call.method)
+    if (!method) throw methodNotFound(call.method)
+    return method({ ...parts, ...call, as: asOperation(parts.request) })
+  }
+
+  const asOperation =
+    (request: Request): Context['as'] =>
+    async (operation, status, work) => {
+      authorize(request.caller, operation)
+      const { auditEntry, end } = request.beginAudit(operation)
+      try {
+        const result = await work(auditEntry)
+        end(status)
+        return result
+      } catch (error) {
+        end(error instanceof ApiError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500)
+        throw error
+      }
+    }
+
+  return {
+    async callJsonRpc(request) {
+      const held = await dependencies.findSigner(request.path.relayer_id)
+      if (!held) throw relayerNotFound(request.path.relayer_id)
+      const parts = { relayer: held.relayer, request, inOrder: createInOrder(), onClose: gather(request) }
+      const { body } = request
+      if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
+      if (body.length === 0 || body.length > max_calls)
+        return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
+      dependencies.countCalls(request.caller, body.length - 1)
+      const spend = createBudget()
+      const answers = await mapLimited(body, calls_at_once, async (member, index) => {
+        const one = await answer(member, { ...parts, index })
+        return one && spend(one)
+      })
+      const given = answers.filter((one) => one !== undefined)
+      return given.length === 0 ? undefined : given
+    },
+  }
+}
+
+/** One listener for all calls of a request. */
+function gather(request: Request): Context['onClose'] {
+  const callbacks: (() => void)[] = []
+  return (callback) => {
+    callbacks.push(callback)
+    if (callbacks.length === 1) request.onClose(() => callbacks.forEach((each) => void each()))
+  }
+}
+
+const isTold = (error: unknown): error is ApiError | JsonRpcError =>
+  error instanceof JsonRpcError || (error instanceof ApiError && error.code !== 'internal')
+
+const refusal = ({ code, message }: JsonRpcError): Answer => ({ jsonrpc: '2.0', id: null, error: { code, message } })

@@ -1,0 +1,164 @@
+import type { SendTransactionRequest } from '../../generated/openapi.ts'
+import { type ApiError, NonceTaken } from '../errors.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { WholeTransactionRow } from '../store/sending-rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Context, Method } from './context.ts'
+import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
+import type { AskNode } from './reading.ts'
+import type { Repeats } from './repeats.ts'
+import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
+
+export interface SendingDependencies {
+  store: Pick<Store, 'getTransaction' | 'getTransactionByNonce' | 'attempts'>
+  submit: {
+    send(
+      relayer_id: string,
+      body: SendTransactionRequest,
+      idempotency: { caller: string; key: string } | undefined,
+      auditEntry: PendingAuditEntry,
+      nonce?: number,
+    ): Promise<{ transaction: { id: string }; key: number }>
+    replace(
+      relayer_id: string,
+      transaction_id: string,
+      body: SendTransactionRequest,
+      auditEntry: PendingAuditEntry,
+    ): Promise<WholeTransactionRow>
+  }
+  /** What is wrong with a body by the contract's schema; undefined: nothing. */
+  faultOf(schema: 'SendTransactionRequest', body: unknown): string | undefined
+  /** The key in an Idempotency-Key header. Throws ApiError (400). */
+  readIdempotencyKey(header: string | undefined): string | undefined
+  /** Why these prices do not suffice to replace the transaction; undefined: they do. */
+  underpriced(row: WholeTransactionRow, body: SendTransactionRequest): string | undefined
+  waitUntil(
+    read: () => Promise<{ status: WholeTransactionRow['status'] }>,
+    state: 'sent',
+    wait_ms: number,
+  ): Promise<void>
+  /** Wakes the relayer's sender at once. */
+  hurry(relayer_key: number): void
+  repeats: Repeats
+  /** Whether an error is told to callers; others are logged. */
+  isTold(error: unknown): error is ApiError | JsonRpcError
+  unexpected(error: unknown): void
+}
+
+interface Accepted {
+  id: string
+  /** Whether it replaces the content of a transaction that may be signed already. */
+  isReplacement: boolean
+}
+
+/** Shorter than the timeout of every known library. */
+const sign_wait_ms = 5_000
+
+export function sendingMethods(dependencies: SendingDependencies, askNode: AskNode): Record<string, Method> {
+  const { store, submit, repeats } = dependencies
+
+  const send: Method = (context) => {
+    const { relayer, request, params, index } = context
+    const wanted = readTransactionObject(params[0], relayer)
+    const header = dependencies.readIdempotencyKey(request.header['Idempotency-Key'])
+    const key = header === undefined || index === undefined ? header : `${header}/${index}`
+    // In the order of the batch: the nonces follow it.
+    const accepted = context.inOrder(() => {
+      if (key !== undefined) return accept(context, wanted, { caller: request.caller.id, key })
+      const content = [request.caller.id, relayer.key, wanted]
+      const { id, onClose } = context
+      const call = { content, id, request, onClose }
+      return repeats.once(call, () => accept(context, wanted, undefined))
+    })
+    return accepted.then((transaction) => hashOf(relayer, transaction))
+  }
+  return { eth_sendTransaction: send, wallet_sendTransaction: send }
+
+  async function accept(
+    context: Context,
+    { body, nonce, type }: TransactionObject,
+    idempotency: { caller: string; key: string } | undefined,
+  ): Promise<Accepted> {
+    const { relayer } = context
+    try {
+      // A legacy transaction without a price has the node's.
+      if ((type === 0 || type === 1) && body.gas_price === undefined)
+        body.gas_price = BigInt((await askNode(context, 'eth_gasPrice', [])) as string).toString()
+      const fault = dependencies.faultOf('SendTransactionRequest', body)
+      if (fault !== undefined) throw invalidParams(inTheirNames(fault))
+      return await context.as('sendTransaction', 201, async (auditEntry) => {
+        const { transaction } = await submit.send(relayer.id, body, idempotency, auditEntry, nonce)
+        auditEntry.subject = transaction.id
+        return { id: transaction.id, isReplacement: false }
+      })
+    } catch (error) {
+      if (error instanceof NonceTaken) return replace(context, body, nonce as number, error.next_nonce)
+      if (dependencies.isTold(error)) throw error
+      dependencies.unexpected(error)
+      // The commit may have succeeded: the code must not make a library send again.
+      throw new JsonRpcError(
+        codes.outcome_open,
+        'an unexpected error; the transaction may have been accepted',
+        undefined,
+        500,
+      )
+    }
+  }
+
+  /** As nodes do it: who gives the nonce of an unfinished transaction must pay more, or it is a mistake. */
+  async function replace(
+    context: Context,
+    body: SendTransactionRequest,
+    nonce: number,
+    next: number,
+  ): Promise<Accepted> {
+    const { relayer } = context
+    const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
+    if (nonce > next) throw wrongNonce('nonce too high', nonce, next)
+    if (!row || row.relayer_key !== relayer.key || !unfinished.has(row.status))
+      throw wrongNonce('nonce too low', nonce, next)
+    const reason = dependencies.underpriced(row, body)
+    if (reason !== undefined) {
+      const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
+      throw new JsonRpcError(codes.invalid_input, message, { transaction_id: row.id, next_nonce: next }, 409)
+    }
+    return context.as('replaceTransaction', 200, async (auditEntry) => {
+      auditEntry.subject = row.id
+      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry)
+      dependencies.hurry(replaced.relayer_key)
+      return { id: row.id, isReplacement: true }
+    })
+  }
+
+  /** The hash of the bytes that were stored first; a repetition gets the same. */
+  async function hashOf(relayer: RelayerRow, { id, isReplacement }: Accepted): Promise<string> {
+    const read = async () => {
+      const row = await store.getTransaction(relayer.key, id)
+      if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
+      return row
+    }
+    // A replacement is signed when nothing is left to sign again.
+    const status = async () => {
+      const row = await read()
+      return { status: isReplacement && row.resign ? ('pending' as const) : row.status }
+    }
+    await dependencies.waitUntil(status, 'sent', sign_wait_ms)
+    const row = await read()
+    const { status_reason } = row
+    const data = { transaction_id: id, status: row.status, status_reason }
+    const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
+    if (isReplacement && !isWaiting && row.hash !== null) return row.hash
+    const first = (await store.attempts(row.key)).find(({ purpose }) => purpose === 'send')
+    if (first && !isReplacement) return first.hash
+    const why = status_reason === null ? '' : `: ${status_reason}`
+    if (!unfinished.has(row.status) && !isWaiting)
+      throw new JsonRpcError(codes.transaction_rejected, `the transaction ${id} is ${row.status}${why}`, data)
+    const message = `the transaction ${id} is accepted and not signed yet${why}. It will be sent: do not send it again`
+    throw new JsonRpcError(codes.outcome_open, message, data)
+  }
+}
+
+const unfinished: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
+
+const wrongNonce = (kind: string, nonce: number, next: number) =>
+  new JsonRpcError(codes.invalid_input, `${kind}: the next nonce is ${next}; it is ${nonce}`, { next_nonce: next }, 409)

@@ -1,0 +1,95 @@
+import { Transaction } from 'ethers/transaction'
+import type { SignMessageRequest, TypedData } from '../../generated/openapi.ts'
+import type { Handlers } from '../operation.ts'
+import type { Context, Method } from './context.ts'
+import { invalidParams } from './errors.ts'
+import { checkFrom, readTransactionObject, type TransactionObject } from './transaction-object.ts'
+
+export interface SigningDependencies {
+  operations: Pick<Handlers, 'signMessage' | 'signTypedDataFull' | 'signTransaction'>
+  /** What is wrong with a body by the contract's schema; undefined: nothing. */
+  faultOf(schema: 'SignMessageRequest' | 'TypedData', body: unknown): string | undefined
+  /** Parses JSON without loss. Throws ApiError (400). */
+  parseJson(text: string): unknown
+}
+
+const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
+
+/** The methods that sign and send nothing. Each is the operation of the same purpose, with its policies. */
+export function signingMethods({ operations, faultOf, parseJson }: SigningDependencies): Record<string, Method> {
+  const check = (schema: 'SignMessageRequest' | 'TypedData', body: unknown) => {
+    const fault = faultOf(schema, body)
+    if (fault !== undefined) throw invalidParams(`the document to sign is not valid: ${fault}`)
+  }
+
+  return {
+    async personal_sign(context) {
+      const [message, account] = context.params
+      if (typeof message !== 'string')
+        throw invalidParams('params[0] must be the message: bytes as hex with 0x, or text')
+      checkFrom(account, context.relayer)
+      const body: SignMessageRequest = bytes.test(message) ? { message_hex: message } : { message }
+      check('SignMessageRequest', body)
+      return context.as('signMessage', 200, async (auditEntry) => {
+        const { data } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
+        return data.sig
+      })
+    },
+
+    async eth_signTypedData_v4(context) {
+      const [account, given] = context.params
+      checkFrom(account, context.relayer)
+      const document = typeof given === 'string' ? parseJson(given) : given
+      check('TypedData', document)
+      const body = document as TypedData
+      return context.as('signTypedDataFull', 200, async (auditEntry) => {
+        const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
+        return data.sig
+      })
+    },
+
+    async eth_signTransaction(context) {
+      const unsigned_transaction = serialize(readTransactionObject(context.params[0], context.relayer), context)
+      return context.as('signTransaction', 200, async (auditEntry) => {
+        const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction } }
+        return (await operations.signTransaction(parts)).data.signed_transaction
+      })
+    },
+  }
+}
+
+/** What a request of any operation has. */
+export const partsOf = ({ relayer, request }: Context) => ({
+  path: { relayer_id: relayer.id },
+  query: undefined as never,
+  header: undefined as never,
+  caller: request.caller,
+  beginAudit: request.beginAudit,
+  onClose: request.onClose,
+  hasLeft: request.hasLeft,
+})
+
+/** The service does not complete what it only signs: nobody knows when it is sent. */
+function serialize({ body, nonce, type }: TransactionObject, { relayer }: Context): string {
+  const { to, value, data, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
+  if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
+  if (gas_limit == null) throw invalidParams('gas must be given to sign a transaction without sending it')
+  const isDynamic = max_fee_per_gas != null && max_priority_fee_per_gas != null
+  if (gas_price == null && !isDynamic)
+    throw invalidParams('gasPrice, or maxFeePerGas and maxPriorityFeePerGas, must be given to sign without sending')
+  const prices =
+    gas_price == null && isDynamic
+      ? { maxFeePerGas: max_fee_per_gas, maxPriorityFeePerGas: max_priority_fee_per_gas }
+      : { gasPrice: gas_price ?? null }
+  return Transaction.from({
+    type: type ?? (gas_price == null ? 2 : 0),
+    chainId: relayer.chain_id,
+    // In lower case an address has no checksum to be wrong.
+    to: to?.toLowerCase() ?? null,
+    value: value ?? 0,
+    data: data ?? '0x',
+    nonce,
+    gasLimit: gas_limit,
+    ...prices,
+  }).unsignedSerialized
+}

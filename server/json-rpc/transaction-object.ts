@@ -1,0 +1,115 @@
+import type { SendTransactionRequest } from '../../generated/openapi.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import { codes, invalidParams, JsonRpcError } from './errors.ts'
+
+/** A transaction as callers of eth_sendTransaction and eth_signTransaction give it. */
+export interface TransactionObject {
+  body: SendTransactionRequest
+  nonce: number | undefined
+  /** Undefined: the type follows from the prices. */
+  type: 0 | 1 | 2 | undefined
+}
+
+type Members = Record<string, unknown>
+
+const known: ReadonlySet<string> = new Set([
+  ...['from', 'to', 'value', 'data', 'input', 'gas', 'gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'],
+  ...['nonce', 'type', 'accessList', 'chainId'],
+])
+const blobs: ReadonlySet<string> = new Set(['blobs', 'blobVersionedHashes', 'maxFeePerBlobGas', 'kzg', 'sidecars'])
+const address = /^0x[0-9a-fA-F]{40}$/
+const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
+const quantity = /^0x[0-9a-fA-F]{1,64}$/
+
+/** Throws JsonRpcError for anything that the service would not carry out exactly as it is given. */
+export function readTransactionObject(input: unknown, relayer: RelayerRow): TransactionObject {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    throw invalidParams('params[0] must be a transaction object, for example {"to": "0x...", "value": "0x1"}')
+  const members = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
+  checkNames(members)
+  checkFrom(members.from, relayer)
+  const chain_id = numberIn(members, 'chainId')
+  if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id))
+    throw invalidParams(`chainId must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`)
+
+  const type = typeIn(members)
+  const [gas_price, max_fee, max_tip] = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'].map((name) =>
+    numberIn(members, name)?.toString(),
+  )
+  if (type === 2 && gas_price !== undefined) throw invalidParams('gasPrice cannot be given with type 0x2')
+  if ((type === 0 || type === 1) && (max_fee !== undefined || max_tip !== undefined))
+    throw invalidParams(`maxFeePerGas and maxPriorityFeePerGas cannot be given with type 0x${type}`)
+  const gas = numberIn(members, 'gas')
+  const nonce = numberIn(members, 'nonce')
+  const data = dataIn(members)
+  return {
+    type,
+    nonce: nonce === undefined ? undefined : safe(nonce, 'nonce'),
+    body: {
+      ...(members.to !== undefined && { to: textIn(members, 'to', address, 'an address') }),
+      value: (numberIn(members, 'value') ?? 0n).toString(),
+      ...(data !== undefined && { data }),
+      ...(gas !== undefined && { gas_limit: safe(gas, 'gas') }),
+      ...(gas_price !== undefined && { gas_price }),
+      ...(max_fee !== undefined && { max_fee_per_gas: max_fee }),
+      ...(max_tip !== undefined && { max_priority_fee_per_gas: max_tip }),
+    },
+  }
+}
+
+/** Throws JsonRpcError (4100) for an address other than the relayer's; absent is the relayer's. */
+export function checkFrom(from: unknown, relayer: RelayerRow): void {
+  if (from === undefined) return
+  if (typeof from !== 'string' || !address.test(from)) throw invalidParams('the account must be an address')
+  if (from.toLowerCase() === relayer.address) return
+  throw new JsonRpcError(codes.unauthorized, `the account must be ${relayer.address}, the relayer's; it is ${from}`)
+}
+
+function checkNames(members: Members): void {
+  for (const name of Object.keys(members)) {
+    if (known.has(name)) continue
+    if (blobs.has(name)) throw invalidParams('blob transactions (EIP-4844) are not supported')
+    if (name === 'authorizationList')
+      throw invalidParams('transactions with authorizations (EIP-7702) are not supported')
+    throw invalidParams(`${/^\w{1,40}$/.test(name) ? name : 'a member'} is not known in a transaction`)
+  }
+  const { accessList } = members
+  if (accessList !== undefined && !(Array.isArray(accessList) && accessList.length === 0))
+    throw invalidParams('accessList is not supported')
+}
+
+function typeIn(members: Members): TransactionObject['type'] {
+  const type = numberIn(members, 'type')
+  if (type === undefined) return undefined
+  if (type === 0n || type === 1n || type === 2n) return Number(type) as 0 | 1 | 2
+  if (type === 3n) throw invalidParams('blob transactions (EIP-4844) are not supported')
+  throw invalidParams(`transactions of type 0x${type.toString(16)} are not supported`)
+}
+
+function dataIn(members: Members): string | undefined {
+  const [data, input] = ['data', 'input'].map((name) =>
+    members[name] === undefined ? undefined : textIn(members, name, bytes, 'bytes as hex with 0x'),
+  )
+  if (data !== undefined && input !== undefined && data.toLowerCase() !== input.toLowerCase())
+    throw invalidParams('data and input must be the same when both are given')
+  return data ?? input
+}
+
+function textIn(members: Members, name: string, pattern: RegExp, what: string): string {
+  const value = members[name]
+  if (typeof value === 'string' && pattern.test(value)) return value
+  throw invalidParams(`${name} must be ${what}`)
+}
+
+function numberIn(members: Members, name: string): bigint | undefined {
+  const value = members[name]
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && quantity.test(value)) return BigInt(value)
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  throw invalidParams(`${name} must be a quantity as hex with 0x, for example 0x5208`)
+}
+
+function safe(value: bigint, name: string): number {
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(`${name} is too large`)
+  return Number(value)
+}

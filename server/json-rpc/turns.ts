@@ -1,0 +1,32 @@
+import { codes, JsonRpcError } from './errors.ts'
+
+const at_once = 4
+const max_waiting = 2_000
+
+/**
+ * Turns of each caller to ask a node. Libraries ask many things at the same time; those above the limit wait instead of failing.
+ * Throws JsonRpcError (-32005) when too many wait.
+ */
+export function createTurns() {
+  const callers = new Map<string, { running: number; waiting: (() => void)[] }>()
+
+  return async function inTurn<T>(caller: string, work: () => Promise<T>): Promise<T> {
+    const own = callers.get(caller) ?? { running: 0, waiting: [] }
+    callers.set(caller, own)
+    if (own.waiting.length >= max_waiting)
+      throw new JsonRpcError(codes.limit_exceeded, `limit exceeded: ${max_waiting} calls of this API key wait already`)
+    // A turn is handed over without a gap in which another caller could take it.
+    if (own.running >= at_once) await new Promise<void>((resolve) => own.waiting.push(resolve))
+    else own.running += 1
+    try {
+      return await work()
+    } finally {
+      const next = own.waiting.shift()
+      if (next) next()
+      else {
+        own.running -= 1
+        if (own.running === 0) callers.delete(caller)
+      }
+    }
+  }
+}
