@@ -111,7 +111,8 @@ export interface paths {
          * List a relayer's transactions
          * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that
          *     arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the
-         *     repeats. With a filter, pages and totals count the matching transactions only.
+         *     repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of
+         *     `data`: with more, the response is 400, and a smaller `per_page` is needed.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -2476,8 +2477,8 @@ export interface components {
         };
         /**
          * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls or request
-         *     bodies that one API key may hold at once; or the unfinished transactions of the relayer (`details` says which).
-         *     Nothing was done.
+         *     bodies or pages that one API key may hold at once; or the unfinished transactions of the relayer (`details` says which).
+         *     Nothing was done. In the rate limit, a request counts once more for each 256 KiB of its body and of its response.
          */
         TooManyRequests: {
             headers: {

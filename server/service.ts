@@ -29,6 +29,7 @@ import { readReference } from './http/reference.ts'
 import { bodyFaults, readableMethods, schemaCheck } from './http/schema-check.ts'
 import { type HttpTimes, listen } from './http/server.ts'
 import { createShares } from './http/shares.ts'
+import { createStreamPace } from './http/stream-pace.ts'
 import { makeId } from './ids.ts'
 import { jsonRpc } from './json-rpc/json-rpc.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
@@ -36,7 +37,7 @@ import { openKeystore } from './keys/keystore.ts'
 import { createOperations } from './operations/index.ts'
 import { show as showRelayer } from './operations/relayers.ts'
 import { readTransactionRequest } from './operations/transaction-request.ts'
-import { readIdempotencyKey } from './operations/transactions.ts'
+import { max_page_characters, readIdempotencyKey } from './operations/transactions.ts'
 import { createLookup, createTargetCheck } from './outbound/address-guard.ts'
 import { checkFee } from './policies/fee-policies.ts'
 import { checkPolicies, overLimit, spendingOf } from './policies/transaction-policies.ts'
@@ -65,6 +66,8 @@ import { eventStream } from './webhooks/event-stream.ts'
 const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
 const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
+/** The data of transactions, as hex, in the pages that are being written. */
+const page_byte_limits = { name: 'page_bytes', limit: 128 * 1024 * 1024, each: max_page_characters }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
 /** The pause between two batches of a bulk change, in which other database transactions run. */
@@ -235,6 +238,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const state = { stopping: false }
     const streams = createShares(stream_limits)
     const rpcCalls = createShares(rpc_call_limits)
+    const pages = createShares(page_byte_limits)
     const rest = createOperations({
       store,
       observer,
@@ -287,6 +291,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       isUnreachable: (error) => error instanceof RpcUnavailable,
       tooLarge: (error) => (error instanceof AnswerTooLarge ? error.message : undefined),
       holdRpcCall: (caller) => rpcCalls.hold(caller, 1),
+      holdPage: (caller, bytes) => pages.hold(caller, bytes),
       holdStream: (caller) => streams.hold(caller, 1),
       unready: () => unready(store, state.stopping),
     })
@@ -347,6 +352,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       audit,
       reference: readReference(),
       bodyBytes: createShares(body_byte_limits),
+      streamPace: createStreamPace(() => performance.now()),
       countConnection: createKeyConnections(createShares(connection_limits)),
       logger,
     })

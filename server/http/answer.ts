@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Response } from 'express'
 import type { Operation } from './contract.ts'
 import { encodeList, isLongList } from './long-list.ts'
@@ -40,6 +41,7 @@ export async function streamEvents(
   response: Response,
   events: AsyncIterable<string>,
   mayFollow: () => Promise<boolean>,
+  wait_ms: (event: string) => number,
 ): Promise<void> {
   response.set('Content-Type', 'text/event-stream; charset=utf-8')
   if (response.req.method === 'HEAD') return void response.end()
@@ -49,13 +51,22 @@ export async function streamEvents(
   const leave = () => void response.destroy()
   socket.once('end', leave)
   response.once('close', () => socket.off('end', leave))
-  await pipeline(Readable.from(whileAllowed(events, mayFollow)), response).catch(unlessGone)
+  await pipeline(Readable.from(whileAllowed(events, mayFollow, wait_ms)), response).catch(unlessGone)
 }
 
-async function* whileAllowed(events: AsyncIterable<string>, mayFollow: () => Promise<boolean>): AsyncGenerator<string> {
+/** The waits that are shorter are not worth a timer. */
+const least_wait_ms = 5
+
+async function* whileAllowed(
+  events: AsyncIterable<string>,
+  mayFollow: () => Promise<boolean>,
+  wait_ms: (event: string) => number,
+): AsyncGenerator<string> {
   for await (const event of events) {
     if (!(await mayFollow())) return
     yield event
+    const rest_ms = wait_ms(event)
+    if (rest_ms >= least_wait_ms) await pause(rest_ms)
   }
 }
 

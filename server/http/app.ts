@@ -6,7 +6,7 @@ import { answer, streamEvents } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { checkRelayer, checkRoles } from './authorization.ts'
-import { checkMediaType, readBody } from './body.ts'
+import { checkMediaType, max_body_bytes, readBody } from './body.ts'
 import type { Operation } from './contract.ts'
 import { failureMiddleware, toFailure } from './failure.ts'
 import { jsonRpcFailure } from './json-rpc-failure.ts'
@@ -29,6 +29,8 @@ export interface AppDependencies {
   /** Shares of the bytes of request bodies, held from their arrival to the end of the response. */
   bodyBytes: Shares
   countConnection: CountConnection
+  /** The milliseconds to wait before the next event of the caller's streams. */
+  streamPace: (caller: Caller, characters: number) => number
   logger: Logger
 }
 
@@ -82,7 +84,10 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     const context = contextOf(response)
     context.operation = operation.id
     const caller = context.caller as Caller
-    if (operation.limited) response.set(rateLimit.take(caller))
+    if (operation.limited) {
+      response.set(rateLimit.take(caller))
+      rateLimit.weigh(caller, Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes))
+    }
     if (operation.guarded) countConnection(request.socket, caller)
     if (operation.guarded) checkRoles(caller, operation)
     next()
@@ -105,7 +110,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */
 function handle(operation: Operation, dependencies: AppDependencies): RequestHandler {
-  const { operations, handlers, audit, authenticate } = dependencies
+  const { operations, handlers, audit, authenticate, rateLimit, streamPace } = dependencies
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   const recorder = audit.of(operation)
@@ -138,9 +143,14 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
       recorder.end(auditEntry, operation.status)
-      if (!operation.streams) return await answer(response, operation, result)
-      await streamEvents(response, result as AsyncIterable<string>, () =>
-        isStillAllowed(request, operation, authenticate),
+      if (!operation.streams) {
+        await answer(response, operation, result)
+        if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
+        return
+      }
+      const mayFollow = () => isStillAllowed(request, operation, authenticate)
+      await streamEvents(response, result as AsyncIterable<string>, mayFollow, (event) =>
+        streamPace(caller, event.length),
       )
     } catch (error) {
       recorder.end(auditEntry, toFailure(error).status)

@@ -11,6 +11,8 @@ export interface RateLimit {
    * burst, which could never be admitted.
    */
   take(caller: Pick<Caller, 'id' | 'rate_limit'>, count?: number): Record<string, string>
+  /** Counts a request with a large body or response as several, once for each 256 KiB beyond the first. */
+  weigh(caller: Pick<Caller, 'id' | 'rate_limit'>, bytes: number): void
 }
 
 export interface Limit {
@@ -21,6 +23,10 @@ export interface Limit {
 }
 
 const max_callers = 10_000
+/** The size of requests and responses together that counts as one request. */
+const bytes_each = 256 * 1024
+/** The longest time that a caller waits for what it has already got. */
+const max_debt_ms = 60_000
 
 /** `usual`: the limit of callers without their own. `processes`: each admits its share of the limit. `now`: milliseconds. */
 export function createRateLimit(usual: Limit, processes: number, now: () => number): RateLimit {
@@ -42,8 +48,8 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
       const { interval_ms, tolerance_ms, rounding_ms, policy, burst } = bucketFor(rate_limit)
       if (count > burst) throw badRequest('/body', `must have at most ${burst} calls, the burst of the rate limit`)
       const time = now()
-      // A bucket is at most full; its limit may have been larger before.
-      const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms)
+      // Its limit may have been larger before.
+      const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms + max_debt_ms)
       const empty = Math.max(before, time) + interval_ms * count
       const room_ms = time + tolerance_ms - empty
       if (room_ms < -rounding_ms) {
@@ -62,6 +68,14 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
         RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
         'RateLimit-Policy': policy,
       }
+    },
+    weigh({ id, rate_limit }, bytes) {
+      const more = Math.floor(bytes / bytes_each)
+      if (more === 0) return
+      const { interval_ms, tolerance_ms } = bucketFor(rate_limit)
+      const time = now()
+      const empty = Math.max(emptyAt.get(id) ?? 0, time) + more * interval_ms
+      emptyAt.set(id, Math.min(empty, time + tolerance_ms + max_debt_ms))
     },
   }
 }

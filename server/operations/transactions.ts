@@ -9,7 +9,7 @@ import type {
   TransactionStatus,
 } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { type Caller, type Handlers, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
 import type { AttemptRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
@@ -17,6 +17,12 @@ import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { page } from './page.ts'
 import { readAddress, readTime } from './values.ts'
+
+/** Of data as hex, in one page. */
+export const max_page_characters = 32 * 1024 * 1024
+const max_page_kib = max_page_characters / 2 / 1024
+/** Pages with less data need no share. */
+const unnoticed_characters = 512 * 1024
 
 export interface TransactionDependencies {
   store: Store
@@ -35,6 +41,8 @@ export interface TransactionDependencies {
       auditEntry: PendingAuditEntry,
     ): Promise<WholeTransactionRow>
   }
+  /** Holds a share of the memory for pages with much data. Throws ApiError (429, 503). */
+  holdPage(caller: Caller, characters: number): { release(): void }
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>
   /** The state as the end of the sentence "The transaction is …". */
@@ -82,6 +90,16 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     return row
   }
 
+  /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
+  const admission = (caller: Caller, onClose: (callback: () => void) => void) => (data_bytes: number) => {
+    const characters = 2 * data_bytes
+    if (characters > max_page_characters) {
+      const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
+      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
+    }
+    if (characters > unnoticed_characters) onClose(dependencies.holdPage(caller, characters).release)
+  }
+
   return {
     async sendTransaction({ path, query, header, body, caller, auditEntry }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
@@ -98,7 +116,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
     dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
 
-    async listTransactions({ path, query }) {
+    async listTransactions({ path, query, caller, onClose }) {
       const { key } = await find(path.relayer_id)
       const filter = readFilter(query)
       if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
@@ -106,15 +124,16 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const first = await store.firstInLine(key)
       return page(
         query,
-        (slice) => store.listTransactions(key, slice, filter),
+        (slice) => store.listTransactions(key, slice, filter, admission(caller, onClose)),
         (transaction) => behind(transaction, first),
       )
     },
 
-    async listAllTransactions({ query, caller }) {
+    async listAllTransactions({ query, caller, onClose }) {
       const firsts = new Map<string, TransactionRow | undefined>()
       const read = async (slice: Slice) => {
-        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query))
+        const admit = admission(caller, onClose)
+        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query), admit)
         if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
         for (const { relayer_id } of listing.items) {
           if (firsts.has(relayer_id)) continue

@@ -21,8 +21,16 @@ import type {
 
 /** The transactions of relayers, with their attempts. */
 export interface TransactionStore {
-  /** Newest first. A page costs the same at any depth, with and without a filter. */
-  listTransactions(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Listing<Transaction>>
+  /**
+   * Newest first. A page costs the same at any depth, with and without a filter. `admit`: called with the size of the page's data
+   * before it is read; what it throws ends the method.
+   */
+  listTransactions(
+    relayer_key: number,
+    slice: Slice,
+    filter: TransactionFilter,
+    admit?: (data_bytes: number) => void,
+  ): Promise<Listing<Transaction>>
   /**
    * Of several relayers (`ids`; absent: all), newest first. `too_deep`: the page ends beyond the 10,000 newest, which is as far as the
    * lists of several relayers are merged. A filter by nonces does not apply.
@@ -31,6 +39,7 @@ export interface TransactionStore {
     ids: ReadonlySet<string> | undefined,
     slice: Slice,
     filter: TransactionFilter,
+    admit?: (data_bytes: number) => void,
   ): Promise<Listing<Transaction> | 'too_deep'>
   getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>

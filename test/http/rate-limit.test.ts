@@ -19,7 +19,7 @@ function limitOf(perSecond: number, burst: number, start_ms = 0) {
     }
   }
   const refused = (headers: Record<string, string>) => headers['Retry-After'] !== undefined
-  return { clock, take, passes: (caller?: string) => !refused(take(caller)) }
+  return { clock, limit, take, passes: (caller?: string) => !refused(take(caller)) }
 }
 
 describe('the algorithm', () => {
@@ -63,6 +63,24 @@ describe('the algorithm', () => {
     expect(passes()).toBe(true)
     for (let again = 0; again < 1_000; again += 1) expect(passes()).toBe(false)
     clock.now_ms = 1_000
+    expect(passes()).toBe(true)
+  })
+
+  test('a large request or response counts once for each 256 KiB', () => {
+    const { clock, limit, take, passes } = limitOf(1, 2)
+    const quarter = 256 * 1024
+    const caller = { id: 'a', rate_limit: null }
+    expect(passes()).toBe(true)
+    limit.weigh(caller, quarter - 1)
+    expect(passes(), 'counts once').toBe(true)
+    limit.weigh(caller, 3 * quarter)
+    expect(take()['Retry-After']).toBe('4')
+    clock.now_ms = 4_000
+    expect(passes()).toBe(true)
+    // Nobody waits longer than a minute for a single response.
+    limit.weigh(caller, 1_000 * quarter)
+    expect(take()['Retry-After']).toBe('61')
+    clock.now_ms = 65_000
     expect(passes()).toBe(true)
   })
 

@@ -32,8 +32,12 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const versions = createTransactionData({ db })
 
   /** Reads runs of sequence numbers. Large data is read in steps, between which other work runs. */
-  const readRuns = async (runs: { relayer_key: number; to: number; from: number }[]): Promise<Transaction[]> => {
+  const readRuns = async (
+    runs: { relayer_key: number; to: number; from: number }[],
+    admit: (data_bytes: number) => void = () => undefined,
+  ): Promise<Transaction[]> => {
     const rows = runs.flatMap(({ relayer_key, to, from }) => range.all(relayer_key, from, to))
+    admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: Transaction[] = []
     let characters = 0
     for (const { data_bytes, data_key, ...row } of rows) {
@@ -123,18 +127,19 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   }
 
   return {
-    async listTransactions(relayer_key, slice, filter) {
+    async listTransactions(relayer_key, slice, filter, admit) {
       const { runs, total_items } = await find(relayer_key, slice, filter)
-      return { items: await readRuns(runs.map(([to, from]) => ({ relayer_key, to, from }))), total_items }
+      const ranges = runs.map(([to, from]) => ({ relayer_key, to, from }))
+      return { items: await readRuns(ranges, admit), total_items }
     },
-    async listTransactionsOf(ids, { offset, limit }, filter) {
+    async listTransactionsOf(ids, { offset, limit }, filter, admit) {
       const relayer_keys = relayerKeys.all({ ids: ids ? JSON.stringify([...ids]) : null })
       const depth = Math.min(offset + limit, max_depth)
       const { newest, total_items } = await merged(relayer_keys, limit === 0 ? 0 : depth, filter)
       if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
       const places = newest.slice(offset, offset + limit)
       const runs = places.map(({ relayer_key, sequence }) => ({ relayer_key, to: sequence, from: sequence }))
-      return { items: await readRuns(runs), total_items }
+      return { items: await readRuns(runs, admit), total_items }
     },
   }
 }

@@ -74,6 +74,7 @@ const app = createApp({
   reference: [],
   bodyBytes: createShares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
   countConnection() {},
+  streamPace: () => 0,
   logger: pino(),
 })
 const { port } = await listen({

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { createRelayerClient, RelayerError } from '../../client/index.ts'
+import { createStreamPace } from '../../server/http/stream-pace.ts'
+import { startTestService } from '../support/service.ts'
+import { insertTransactions } from '../support/transactions.ts'
+
+const route = '/api/v1/relayers/{relayer_id}/transactions/'
+const path = { relayer_id: 'demo' }
+const data_bytes = 128_000
+const count = 200
+
+/** A service with 200 transactions of 128 KB each, and the token of an API key that may only read. */
+async function startFull() {
+  const service = await startTestService()
+  const file = join(service.data_dir, 'relayer.sqlite')
+  insertTransactions(file, 'demo', count)
+  const db = new Database(file)
+  db.exec(`INSERT INTO transaction_data SELECT key, zeroblob(${data_bytes}) FROM transactions;
+    UPDATE transactions SET data_key = key, data_bytes = ${data_bytes}`)
+  db.close()
+  const body = { name: 'reader', scopes: ['read' as const] }
+  return { ...service, token: (await service.client.post('/api/v1/api-keys', { body })).data.token }
+}
+
+test('a page with more than 16 MiB of data is refused before it is read, and a smaller one is served', async () => {
+  const { client } = await startFull()
+  const refused = await client.get(route, { path, query: { per_page: count } }).catch((error) => error)
+  expect(refused).toBeInstanceOf(RelayerError)
+  expect(refused).toMatchObject({
+    status: 400,
+    details: [
+      {
+        path: '/query/per_page',
+        message: 'is too large: the data of these transactions has 25000 KiB, and a page has at most 16384 KiB',
+      },
+    ],
+  })
+  const served = await client.get(route, { path, query: { per_page: 100 } })
+  expect(served.data.map(({ data }) => data?.length)).toEqual(Array.from({ length: 100 }, () => 2 * data_bytes + 2))
+})
+
+test('pages that a client does not read take the share of its API key, and not that of others', async () => {
+  const { client, url, token } = await startFull()
+  const slow = new AbortController()
+  const ask = () =>
+    fetch(`${url}/api/v1/relayers/demo/transactions/?per_page=100`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: slow.signal,
+    })
+  const held = await ask()
+  expect(held.status).toBe(200)
+  const next = await ask()
+  expect(next.status).toBe(429)
+  expect(await next.json()).toMatchObject({ details: [{ path: 'page_bytes' }] })
+  expect((await client.get(route, { path, query: { per_page: 10 } })).data).toHaveLength(10)
+  slow.abort()
+  const reader = createRelayerClient({ baseUrl: url, token })
+  await expect
+    .poll(() => reader.get(route, { path, query: { per_page: 100 } }).then(({ data }) => data.length))
+    .toBe(100)
+})
+
+test('all streams of one API key share a pace', () => {
+  let time = 0
+  const pace = createStreamPace(() => time)
+  expect(pace({ id: 'a' }, 8_000_000)).toBe(1_000)
+  expect(pace({ id: 'a' }, 8_000_000)).toBe(2_000)
+  expect(pace({ id: 'b' }, 8_000)).toBe(1)
+  time = 5_000
+  expect(pace({ id: 'a' }, 8_000)).toBe(1)
+})
