@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { type DeliveryStatus, deliveryStatusValues } from '../../generated/client.ts'
-import { repeated } from './body.ts'
 import type { Context } from './context.ts'
 import { CommandError } from './exit-codes.ts'
+import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { collect } from './resources.ts'
 
 const listPath = '/api/v1/notifications/{notification_id}/deliveries'
@@ -11,24 +11,20 @@ const columns = ['id', 'event', 'sequence', 'status', 'created_at', 'next_attemp
 /** `deliveries`: list, redeliver. */
 export function addDeliveries(program: Command, context: () => Context): void {
   const group = program.command('deliveries').description('webhook deliveries')
-  const statuses = new Option('--status <status>', 'only in this state; repeatable').choices(deliveryStatusValues)
-  group
-    .command('list <notification>')
-    .description('list the deliveries of a notification, newest first')
-    .addOption(statuses.argParser(repeated))
-    .option('--limit <count>', 'at most so many', '20')
-    .action(async (notification_id: string, { status = [], limit }: { status?: DeliveryStatus[]; limit: string }) => {
-      const { client, print } = context()
-      if (!/^\d{1,6}$/.test(limit)) throw new CommandError('--limit must be a number')
-      const query = { status, per_page: Math.min(Number(limit), 1_000) }
-      const deliveries = await collect(client.all(listPath, { path: { notification_id }, query }), Number(limit))
-      if (print.isJson) return print.one(deliveries)
-      const withLast = deliveries.map((delivery) => {
-        const attempt = delivery.attempts.at(-1)
-        return { ...delivery, last: attempt && (attempt.error ?? attempt.status) }
-      })
-      print.list(withLast, columns)
+  addList(
+    group.command('list <notification>').description('list the deliveries of a notification, newest first'),
+    deliveryStatusValues,
+  ).action(async (notification_id: string, options: ListOptions<DeliveryStatus>) => {
+    const { client, print } = context()
+    const query = listQuery(options)
+    const deliveries = await collect(client.all(listPath, { path: { notification_id }, query }), Number(options.limit))
+    if (print.isJson) return print.one(deliveries)
+    const withLast = deliveries.map((delivery) => {
+      const attempt = delivery.attempts.at(-1)
+      return { ...delivery, last: attempt && (attempt.error ?? attempt.status) }
     })
+    print.list(withLast, columns)
+  })
   group
     .command('redeliver <notification> [delivery]')
     .description('send a delivery again, or with --since all failed ones')

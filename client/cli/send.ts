@@ -17,6 +17,7 @@ interface SendCommandOptions extends PriceOptions, WaitOptions {
   create?: boolean
   gasLimit?: string
   validUntil?: string
+  reference?: string
   idempotencyKey?: string
   dryRun?: boolean
 }
@@ -35,6 +36,7 @@ export function addSend(program: Command, context: () => Context): void {
     .option('--create', 'create a contract from --data, without --to')
     .option('--gas-limit <gas>', 'default: the node estimates it')
     .option('--valid-until <time>', 'do not send after this time (RFC 3339)')
+    .option('--reference <text>', 'your own name for it: the list can be filtered by it')
     .option('--idempotency-key <key>', 'repeating the command with the same key sends nothing twice')
     .option('--dry-run', 'check only: accept and sign nothing')
   addWait(addPrices(command)).action(async (values: string[], options: SendCommandOptions) => {
@@ -50,7 +52,7 @@ export function addSend(program: Command, context: () => Context): void {
 }
 
 async function bodyOf(values: string[], options: SendCommandOptions): Promise<SendTransactionRequest> {
-  const { to, value, call, create, gasLimit, validUntil } = options
+  const { to, value, call, create, gasLimit, validUntil, reference } = options
   if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
   if (call === undefined && values.length > 0) throw new CommandError('Arguments belong to --call, which is missing')
@@ -62,6 +64,7 @@ async function bodyOf(values: string[], options: SendCommandOptions): Promise<Se
     ...(data !== undefined && { data }),
     ...(gasLimit !== undefined && { gas_limit: Number(gasLimit) }),
     ...(validUntil !== undefined && { valid_until: validUntil }),
+    ...(reference !== undefined && { reference }),
     ...pricesOf(options),
   }
 }

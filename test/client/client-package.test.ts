@@ -12,11 +12,13 @@ const types = join('node_modules', '@types')
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 const manifest = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 
-const snippets = (file: string) =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join('\n')
+const snippets = (file: string, language: string) =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))]
+    .map(([, code]) => code)
+    .join('\n')
 
 /** What the README shows, as one program. */
-const example = snippets('client/README.md')
+const example = snippets('client/README.md', 'ts')
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
 const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)
@@ -95,7 +97,7 @@ data.hash
   writeFileSync(join(project, `${name}.ts`), example + mistakes)
   writeFileSync(
     join(project, 'start.ts'),
-    `declare const process: { env: Record<string, string | undefined> }\n${snippets('README.md')}`,
+    `declare const process: { env: Record<string, string | undefined> }\n${snippets('README.md', 'js')}`,
   )
   writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`, 'start.ts'] }))
   await run(bin('tsc'), ['--project', `${name}.json`], project)

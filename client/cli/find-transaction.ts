@@ -1,0 +1,38 @@
+import type { Transaction } from '../../generated/client.ts'
+import { RelayerError } from '../error.ts'
+import type { Context } from './context.ts'
+import { CommandError, exitCodes } from './exit-codes.ts'
+import { collect } from './resources.ts'
+
+const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const max_relayers = 100
+
+/**
+ * The transaction with this id, or with this hash at any of its prices: of the relayer that is named, or else of any that the API key
+ * sees.
+ */
+export async function findTransaction(world: Context, name: string): Promise<Transaction> {
+  const found = name.startsWith('0x') ? await withHash(world, name) : await withId(world, name)
+  if (found) return found
+  throw new CommandError(`There is no transaction ${name} that the API key may see`, exitCodes.not_found)
+}
+
+async function withHash({ client, relayer_id }: Context, hash: string): Promise<Transaction | undefined> {
+  const { data } =
+    relayer_id === undefined
+      ? await client.get('/api/v1/transactions', { query: { hash } })
+      : await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id }, query: { hash } })
+  return data[0]
+}
+
+async function withId({ client, relayer_id }: Context, transaction_id: string): Promise<Transaction | undefined> {
+  if (relayer_id !== undefined) return (await client.get(onePath, { path: { relayer_id, transaction_id } })).data
+  for (const { id } of await collect(client.all('/api/v1/relayers'), max_relayers)) {
+    const found = await client.get(onePath, { path: { relayer_id: id, transaction_id } }).catch((error) => {
+      if (error instanceof RelayerError && error.status === 404) return undefined
+      throw error
+    })
+    if (found) return found.data
+  }
+  return undefined
+}

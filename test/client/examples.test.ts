@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getAddress, verifyMessage } from 'ethers'
+import { beforeAll, expect, test } from 'vitest'
+import { testChain } from '../support/chain.ts'
+import { exampleProject, hasProgram, runExample, startExample } from '../support/examples.ts'
+import { startTestService } from '../support/service.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const demo = { path: { relayer_id: 'demo' } }
+const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const node = process.execPath
+let folder: string
+
+beforeAll(async () => {
+  const project = await exampleProject(['ethers', 'viem', 'express'])
+  folder = project.folder
+  return project.remove
+}, 120_000)
+
+async function start() {
+  const chain = await testChain({ blockTime_s: 0.3 })
+  const service = await startTestService()
+  const { client, url, api_key } = service
+  const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } }
+  await client.patch('/api/v1/networks/{network_id}', network)
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  return { client, relayer, env: { RELAYER_URL: url, RELAYER_API_KEY: api_key } }
+}
+
+const confirmed = /^confirmed 0x[0-9a-f]{64}\n$/
+
+test('the typed client sends a transaction, and shows a refusal', async () => {
+  const { client, env } = await start()
+  expect(await runExample(folder, node, ['client.mjs'], env)).toMatch(confirmed)
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: 1 } } })
+  const refused = await runExample(folder, node, ['client.mjs'], env)
+  expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 is above the limit of 1\n')
+})
+
+test.skipIf(!hasProgram('curl'))('curl signs and sends, and under the same key not twice', async () => {
+  const { client, env } = await start()
+  for (const round of [1, 2]) {
+    const [signed, sent] = (await runExample(folder, 'sh', ['curl.sh'], env))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(signed.data.sig, `round ${round}`).toMatch(/^0x[0-9a-f]{130}$/)
+    expect(sent.data.status, `round ${round}`).toBe('confirmed')
+  }
+  const { pagination } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', demo)
+  expect(pagination.total_items).toBe(1)
+})
+
+test.skipIf(!hasProgram('python3'))('Python signs and sends without the client', async () => {
+  const { relayer, env } = await start()
+  const [signature = '', sent] = (await runExample(folder, 'python3', ['python.py'], env)).trimEnd().split('\n')
+  expect(verifyMessage('Hello', signature.replace('signature ', ''))).toBe(getAddress(relayer.address))
+  expect(`${sent}\n`).toMatch(confirmed)
+})
+
+test('the receiver of webhooks processes each event once, and refuses what is not signed', async () => {
+  const { client } = await start()
+  const receiver = startExample(folder, 'webhook-receiver.mjs', { SIGNING_KEY: signing_key, PORT: '0' })
+  await expect.poll(() => /listening on (\d+)/.exec(receiver.printed())).not.toBeNull()
+  const url = `http://127.0.0.1:${/listening on (\d+)/.exec(receiver.printed())?.[1]}/webhook`
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url, signing_key } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'hook', paused: true } })
+  const list = { path: { notification_id: 'hook' }, query: { status: ['delivered' as const] } }
+  const delivered = async () => (await client.get('/api/v1/notifications/{notification_id}/deliveries', list)).data
+  await expect.poll(async () => (await delivered()).length).toBe(1)
+  const path = { notification_id: 'hook', delivery_id: (await delivered())[0]?.id ?? '' }
+  await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
+  await expect.poll(async () => (await delivered())[0]?.attempts.length).toBe(2)
+  expect(receiver.printed().match(/relayer_state_update/g)).toHaveLength(1)
+  const headers = { 'Content-Type': 'application/json' }
+  expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(400)
+})
+
+test('each snippet of JavaScript and Python in the READMEs stands in an example', () => {
+  const folder = join(root, 'client', 'examples')
+  const examples = readdirSync(folder)
+    .filter((name) => /\.(?:mjs|py|sh)$/.test(name))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+  const snippets = ['README.md', 'client/README.md'].flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/```(?:js|python)\n(.*?)```/gs)].map(([, code = '']) => code),
+  )
+  expect(snippets.length).toBeGreaterThan(1)
+  for (const snippet of snippets)
+    expect
+      .soft(
+        examples.some((text) => text.includes(snippet)),
+        snippet,
+      )
+      .toBe(true)
+})

@@ -1,0 +1,67 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { onTestFinished } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const client = 'evm-relayer-client'
+
+/**
+ * A project of somebody else's: the examples, the client's package as it is built, and these packages of this repository. Removed by
+ * `remove`.
+ */
+export async function exampleProject(packages: string[]): Promise<{ folder: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-examples-'))
+  const installed = join(folder, 'node_modules', client)
+  mkdirSync(installed, { recursive: true })
+  cpSync(join(root, 'client', 'examples'), folder, { recursive: true })
+  cpSync(join(root, 'client', 'package.json'), join(installed, 'package.json'))
+  // To a folder of its own: another test builds the package at its place.
+  const build = ['--project', join(root, 'client'), '--outDir', join(installed, 'dist')]
+  await promisify(execFile)(join(root, 'node_modules', '.bin', 'tsc'), build, { cwd: root })
+  const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  for (const name of [...Object.keys(dependencies), ...packages]) {
+    const place = join(folder, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    if (!existsSync(place)) symlinkSync(join(root, 'node_modules', name), place)
+  }
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** What an example printed. Throws with all of it when it fails. */
+export async function runExample(
+  folder: string,
+  program: string,
+  parameters: string[],
+  env: Record<string, string>,
+): Promise<string> {
+  const { PATH = '', HOME = '' } = process.env
+  const options = { cwd: folder, env: { PATH, HOME, ...env }, timeout: 120_000 }
+  try {
+    return (await promisify(execFile)(program, parameters, options)).stdout
+  } catch (error) {
+    const { message, stdout, stderr } = error as { message: string; stdout?: string; stderr?: string }
+    throw new Error([message, stdout, stderr].join('\n'), { cause: error })
+  }
+}
+
+/** An example that goes on until the test ends. `printed`: all that it has printed. */
+export function startExample(folder: string, file: string, env: Record<string, string>) {
+  const { PATH = '' } = process.env
+  const child: ChildProcess = spawn(process.execPath, [file], { cwd: folder, env: { PATH, ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  child.stdout?.on('data', (chunk) => {
+    printed += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    printed += chunk
+  })
+  return { printed: () => printed }
+}
+
+/** Whether a program is on this machine. */
+export const hasProgram = (name: string): boolean =>
+  (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)))
