@@ -5,39 +5,60 @@ import {
   type TransactionStatus,
   transactionStatusValues,
 } from '../../generated/client.ts'
-import { RelayerError } from '../error.ts'
-import { repeated } from './body.ts'
 import type { Context } from './context.ts'
-import { CommandError, exitCodes } from './exit-codes.ts'
+import { findTransaction } from './find-transaction.ts'
+import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
 import { collect } from './resources.ts'
 import { addTimeout, addWait, follow, inOneLine, type WaitOptions, waitUntil } from './wait.ts'
 
 const listPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const columns = ['id', 'status', 'nonce', 'to', 'value', 'hash', 'created_at']
-const max_relayers = 100
+const columns = ['id', 'relayer_id', 'status', 'nonce', 'to', 'value', 'hash', 'created_at']
+const attemptColumns = [
+  'number',
+  'purpose',
+  'hash',
+  'max_fee_per_gas',
+  'signed_at',
+  'accepted_at',
+  'refusal',
+  'is_mined',
+]
 
-interface ListOptions {
-  status?: TransactionStatus[]
-  limit: string
+interface Filters extends ListOptions<TransactionStatus> {
+  reference?: string
+  hash?: string
+  to?: string
+  createdAfter?: string
+  createdBefore?: string
 }
 
-/** `tx`: list, show, watch, cancel, speed-up. */
+/** `tx`: list, show, attempts, watch, cancel, speed-up. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
-  const group = program.command('tx').description('transactions')
-  const statuses = new Option('--status <status>', 'only in this state; repeatable').choices(transactionStatusValues)
-  group
-    .command('list')
-    .description('list the transactions of a relayer, newest first')
-    .addOption(statuses.argParser(repeated))
-    .option('--limit <count>', 'at most so many', '20')
-    .action(async ({ status = [], limit }: ListOptions) => {
-      const world = context()
-      if (!/^\d{1,6}$/.test(limit)) throw new CommandError('--limit must be a number')
-      const path = { relayer_id: await world.relayerId() }
-      const query = { status, per_page: Math.min(Number(limit), 1_000) }
-      world.print.list(await collect(world.client.all(listPath, { path, query }), Number(limit)), columns)
+  const group = program.command('tx').description('transactions, named by their id or a hash')
+  addLists(group, context)
+  addChanges(group, context)
+}
+
+function addLists(group: Command, context: () => Context): void {
+  addList(
+    group.command('list').description('list transactions, newest first: of --relayer, or of all relayers'),
+    transactionStatusValues,
+  )
+    .option('--reference <text>', 'only with this reference')
+    .option('--hash <hash>', 'only the one that was signed with this hash')
+    .option('--to <address>', 'only to this address')
+    .option('--created-after <time>', 'only accepted after this time (RFC 3339)')
+    .option('--created-before <time>', 'only accepted before this time')
+    .action(async (options: Filters) => {
+      const { client, print, relayer_id } = context()
+      const query = { ...listQuery(options), ...filtersOf(options) }
+      const items =
+        relayer_id === undefined
+          ? client.all('/api/v1/transactions', { query })
+          : client.all(listPath, { path: { relayer_id }, query })
+      print.list(await collect(items, Number(options.limit)), columns)
     })
   group
     .command('show <id>')
@@ -46,38 +67,62 @@ export function addTransactions(program: Command, context: () => Context): void 
       const world = context()
       world.print.one(await findTransaction(world, id))
     })
+  group
+    .command('attempts <id>')
+    .description('list the signed versions of a transaction')
+    .action(async (name: string) => {
+      const world = context()
+      const path = await pathOf(world, name)
+      const { data } = await world.client.get(`${onePath}/attempts`, { path, query: { per_page: 1_000 } })
+      world.print.list(data, attemptColumns)
+    })
+  const until = new Option('--until <state>', 'when to stop').choices(['mined', 'confirmed']).default('confirmed')
   addTimeout(
     group
       .command('watch <id>')
       .description('print each change of a transaction until it is confirmed or ends otherwise')
-      .addOption(new Option('--until <state>', 'when to stop').choices(['mined', 'confirmed']).default('confirmed')),
-  ).action(async (id: string, { until, timeout }: { until: 'mined' | 'confirmed'; timeout: string }) => {
+      .addOption(until),
+  ).action(async (name: string, { until, timeout }: { until: 'mined' | 'confirmed'; timeout: string }) => {
     const world = context()
-    const { relayer_id } = await findTransaction(world, id)
+    const { relayer_id, id } = await findTransaction(world, name)
     const print = (transaction: Transaction) => world.print.line(transaction, inOneLine(transaction))
     await waitUntil(world, relayer_id, id, until, timeout, print)
   })
+}
+
+function addChanges(group: Command, context: () => Context): void {
   group
     .command('cancel <id>')
     .description('cancel a transaction')
-    .action(async (id: string) => {
+    .action(async (name: string) => {
       const world = context()
-      const { relayer_id } = await findTransaction(world, id)
-      const { data } = await world.client.delete(onePath, { path: { relayer_id, transaction_id: id } })
+      const { data } = await world.client.delete(onePath, { path: await pathOf(world, name) })
       world.print.one(data, inOneLine(data))
     })
-  addWait(
-    addPrices(
-      group.command('speed-up <id>').description('sign it again at higher prices: by default at least 10 % more'),
-    ),
-  ).action(async (id: string, options: PriceOptions & WaitOptions) => {
+  const faster = group
+    .command('speed-up <id>')
+    .description('sign it again at higher prices: by default at least 10 % more')
+  addWait(addPrices(faster)).action(async (name: string, options: PriceOptions & WaitOptions) => {
     const world = context()
-    const transaction = await findTransaction(world, id)
-    const { relayer_id } = transaction
+    const transaction = await findTransaction(world, name)
+    const { relayer_id, id } = transaction
     const body = replacement(transaction, pricesOf(options))
     const { data } = await world.client.put(onePath, { path: { relayer_id, transaction_id: id }, body })
     await follow(world, relayer_id, data, options)
   })
+}
+
+const filtersOf = ({ reference, hash, to, createdAfter, createdBefore }: Filters) => ({
+  ...(reference !== undefined && { reference }),
+  ...(hash !== undefined && { hash }),
+  ...(to !== undefined && { to }),
+  ...(createdAfter !== undefined && { created_after: createdAfter }),
+  ...(createdBefore !== undefined && { created_before: createdBefore }),
+})
+
+async function pathOf(world: Context, name: string) {
+  const { relayer_id, id } = await findTransaction(world, name)
+  return { relayer_id, transaction_id: id }
 }
 
 /** The same content at other prices. */
@@ -88,17 +133,3 @@ const replacement = ({ to, value, data, gas_limit }: Transaction, prices: SendTr
   gas_limit,
   ...prices,
 })
-
-/** The transaction of the relayer that is named, or else of any that the API key sees. */
-export async function findTransaction(world: Context, transaction_id: string): Promise<Transaction> {
-  const { client, relayer_id } = world
-  if (relayer_id !== undefined) return (await client.get(onePath, { path: { relayer_id, transaction_id } })).data
-  for (const { id } of await collect(client.all('/api/v1/relayers'), max_relayers)) {
-    const found = await client.get(onePath, { path: { relayer_id: id, transaction_id } }).catch((error) => {
-      if (error instanceof RelayerError && error.status === 404) return undefined
-      throw error
-    })
-    if (found) return found.data
-  }
-  throw new CommandError(`There is no transaction ${transaction_id} that the API key may see`, exitCodes.not_found)
-}

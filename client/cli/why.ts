@@ -1,27 +1,29 @@
 import type { Command } from 'commander'
+import type { Explanation } from '../../generated/client.ts'
 import type { Context } from './context.ts'
-import { findTransaction } from './transactions.ts'
+import { findTransaction } from './find-transaction.ts'
 
-/** `why`: the reason why a transaction is where it is. */
+const path = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation'
+
+/** `why`: the reason why a transaction is where it is, and what would help. */
 export function addWhy(program: Command, context: () => Context): void {
   program
     .command('why <transaction>')
-    .description('say why a transaction is where it is')
-    .action(async (id: string) => {
+    .description('say why a transaction is where it is, and what would help')
+    .action(async (name: string) => {
       const world = context()
-      const { relayer_id, status, status_reason } = await findTransaction(world, id)
-      const { data: nonce } = await world.client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })
-      const { blocking } = nonce
-      const isBehind = blocking !== null && blocking.transaction_id !== id
-      const why = {
-        transaction_id: id,
-        status,
-        reason: status_reason,
-        ...(isUnfinished(status) && { waiting_for: isBehind ? 'earlier_nonce' : (blocking?.waiting_for ?? null) }),
-        ...(isUnfinished(status) && isBehind && { blocked_by: blocking }),
-      }
-      world.print.one(why, `${status}: ${status_reason ?? 'nothing is wrong'}`)
+      const { relayer_id, id } = await findTransaction(world, name)
+      const { data } = await world.client.get(path, { path: { relayer_id, transaction_id: id } })
+      world.print.one(data, inText(data))
     })
 }
 
-const isUnfinished = (status: string) => ['pending', 'sent', 'submitted', 'mined'].includes(status)
+function inText({ status, summary, waiting_for, since, blocked_by, suggestions }: Explanation): string {
+  const waits = waiting_for === null ? '' : ` (${waiting_for})`
+  const first = blocked_by === null ? [] : [`First comes: ${blocked_by}`]
+  const help = suggestions.map(({ summary, operation, body }) => {
+    const how = operation === null ? '' : ` [${operation}${body === null ? '' : ` ${JSON.stringify(body)}`}]`
+    return `- ${summary}${how}`
+  })
+  return [`${status} since ${since}${waits}: ${summary}`, ...first, ...help].join('\n')
+}

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Interface, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
-import type { ApiKey, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
+import type { ApiKey, Attempt, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
 import { relayerCommand } from '../support/relayer-command.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
@@ -56,19 +56,23 @@ test('it encodes a call, sends it, waits, and shows it', async () => {
   writeFileSync(file, JSON.stringify({ abi: ['function set(uint8[] list, bool on)'] }))
   const second = await json<Transaction>([
     ...['send', '--to', to, '--abi', file, '--call', 'set', '[1,2]', 'true'],
-    ...['--gas-limit', '100000', '--idempotency-key', 'a'],
+    ...['--gas-limit', '100000', '--idempotency-key', 'a', '--reference', 'order 7'],
   ])
   expect(second.data?.slice(0, 10)).toBe(new Interface(['function set(uint8[], bool)']).getFunction('set')?.selector)
   const again = ['send', '--to', to, '--abi', file, '--call', 'set', '[1,2]', 'true', '--gas-limit', '100000']
+  again.push('--reference', 'order 7')
   expect((await json<Transaction>([...again, '--idempotency-key', 'a'])).id).toBe(second.id)
 
   const watched = await run(['tx', 'watch', second.id])
   expect(watched).toMatchObject({ code: 0, out: expect.stringMatching(/ confirmed {2}nonce 1 {2}0x[0-9a-f]{64}\n$/) })
   expect((await json<Transaction[]>(['tx', 'list'])).map(({ id }) => id)).toEqual([second.id, sent.id])
   expect((await run(['tx', 'list', '--limit', '1'])).out).toMatch(
-    new RegExp(`^ID .*\\n${second.id} +confirmed +1 [^\\n]+\\n$`),
+    new RegExp(`^ID .*\\n${second.id} +demo +confirmed +1 [^\\n]+\\n$`),
   )
+  expect((await json<Transaction[]>(['tx', 'list', '--reference', 'order 7'])).map(({ id }) => id)).toEqual([second.id])
   expect(await json<Transaction>(['tx', 'show', sent.id])).toEqual(sent)
+  expect(await json<Transaction>(['tx', 'show', sent.hash ?? ''])).toEqual(sent)
+  expect(await json<Attempt[]>(['tx', 'attempts', sent.id])).toMatchObject([{ hash: sent.hash, is_mined: true }])
   expect((await json<{ accepted: boolean }>(['send', '--to', to, '--dry-run'])).accepted).toBe(true)
 })
 
@@ -82,7 +86,10 @@ test('it speeds a transaction up, cancels it, says why it waits, and tells its e
     code: 8,
     err: expect.stringContaining(`relayer why ${sent.id}`),
   })
-  expect((await run(['why', sent.id])).out).toMatch(/^(sent|submitted): /)
+  expect((await run(['why', sent.id])).out).toMatch(/^(?:sent|submitted) since \S+ \((?:acceptance|block)\): It waits/)
+  await json(['relayers', 'change', 'demo', '--set', 'paused=true'])
+  expect((await run(['why', sent.id])).out).toMatch(/ \(paused\): .*\n- .* \[updateRelayer \{"paused":false\}\]\n/)
+  await json(['relayers', 'change', 'demo', '--set', 'paused=false'])
   const watch = run(['tx', 'watch', sent.id])
   expect((await run(['tx', 'cancel', sent.id])).code).toBe(0)
   const mine = setInterval(() => void chain.mine(), 300)
