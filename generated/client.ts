@@ -3040,7 +3040,7 @@ export interface components {
          */
         transaction_id: components["schemas"]["PathId"];
         /** @description Only transactions in this state. Repeat the parameter for several states. */
-        transaction_status: components["schemas"]["TransactionStatus"][];
+        transaction_statuses: components["schemas"]["TransactionStatus"][];
         /** @description Only transactions accepted after this time (RFC 3339). */
         transaction_created_after: string;
         /** @description Only transactions accepted before this time (RFC 3339). */
@@ -3263,7 +3263,7 @@ export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
-export type ParameterTransactionStatus = components['parameters']['transaction_status'];
+export type ParameterTransactionStatuses = components['parameters']['transaction_statuses'];
 export type ParameterTransactionCreatedAfter = components['parameters']['transaction_created_after'];
 export type ParameterTransactionCreatedBefore = components['parameters']['transaction_created_before'];
 export type ParameterTransactionReference = components['parameters']['transaction_reference'];
@@ -3376,7 +3376,7 @@ export interface operations {
                  */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
-                status?: components["parameters"]["transaction_status"];
+                status?: components["parameters"]["transaction_statuses"];
                 /** @description Only transactions accepted after this time (RFC 3339). */
                 created_after?: components["parameters"]["transaction_created_after"];
                 /** @description Only transactions accepted before this time (RFC 3339). */
@@ -3423,7 +3423,7 @@ export interface operations {
                  */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
-                status?: components["parameters"]["transaction_status"];
+                status?: components["parameters"]["transaction_statuses"];
                 /** @description Only transactions accepted after this time (RFC 3339). */
                 created_after?: components["parameters"]["transaction_created_after"];
                 /** @description Only transactions accepted before this time (RFC 3339). */
