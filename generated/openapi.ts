@@ -531,6 +531,12 @@ export interface paths {
          *     as first values. `nonce` may be the next nonce, or that of an unfinished transaction, which is then replaced if
          *     the prices are given and at least 10 % higher; any other nonce is refused with the reason.
          *
+         *     **A hash once given stays good.** When a transaction is signed again at a higher price, `eth_getTransactionByHash`
+         *     and `eth_getTransactionReceipt` of any of its hashes answer for the one that was mined, so that waiting ends in
+         *     every library. The answer has the hash that is in the chain. Until then, `eth_getTransactionByHash` answers the
+         *     pending transaction, also when the nodes have dropped it. A replacement with other content and a cancellation
+         *     are other transactions: then the first hash has no receipt.
+         *
          *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing; in
          *     a batch the key applies together with the position of the call. Without one, a call of the same API key with the
          *     same parameters is taken for a repetition, and gets the first one's answer, in two cases: it has the same `id`

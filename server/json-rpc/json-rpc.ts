@@ -5,6 +5,7 @@ import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { Context, Method, Request } from './context.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
+import { hashMethods } from './hash-aliases.ts'
 import { createInOrder, mapLimited } from './in-order.ts'
 import { createAskNode, type ReadingDependencies, readingMethods } from './reading.ts'
 import { createRepeats } from './repeats.ts'
@@ -15,7 +16,8 @@ import { createTurns } from './turns.ts'
 export interface JsonRpcDependencies
   extends Omit<ReadingDependencies, 'operations' | 'inTurn' | 'revertIn'>,
     Omit<SigningDependencies, 'operations' | 'faultOf'>,
-    Omit<SendingDependencies, 'repeats' | 'isTold' | 'faultOf'> {
+    Omit<SendingDependencies, 'store' | 'repeats' | 'isTold' | 'faultOf'> {
+  store: SendingDependencies['store'] & Parameters<typeof hashMethods>[0]['store']
   operations: SigningDependencies['operations'] & ReadingDependencies['operations']
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   faultOf(schema: Schema, body: unknown): string | undefined
@@ -44,6 +46,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   const methods = new Map<string, Method>(
     Object.entries({
       ...readingMethods(reading, askNode),
+      ...hashMethods(dependencies, askNode),
       ...signingMethods(dependencies),
       ...sendingMethods({ ...dependencies, repeats, isTold }, askNode),
     }),

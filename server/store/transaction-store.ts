@@ -42,6 +42,8 @@ export interface TransactionStore {
     admit?: (data_bytes: number) => void,
   ): Promise<Listing<Transaction> | 'too_deep'>
   getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
+  /** The transaction that was ever signed with this hash. */
+  getTransactionByHash(relayer_key: number, hash: string): Promise<WholeTransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */
   dataOf(transaction_key: number): Promise<string | null>

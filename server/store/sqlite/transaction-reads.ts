@@ -9,6 +9,7 @@ import { columns, type Row, read, readWhole, type WholeRow, wholeColumns } from 
 type Reads = Pick<
   Store,
   | 'getTransaction'
+  | 'getTransactionByHash'
   | 'getTransactionByNonce'
   | 'dataOf'
   | 'pending'
@@ -28,6 +29,9 @@ export function transactionReads(connection: Connection): Reads {
   const byId = db.prepare<[string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_key = ?`,
   )
+  const byHash = db.prepare<[string, number], WholeRow>(`
+    SELECT ${wholeColumns} FROM transactions
+    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = ?) AND relayer_key = +? LIMIT 1`)
   const byNonce = db.prepare<[number, string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )
@@ -65,6 +69,10 @@ export function transactionReads(connection: Connection): Reads {
   return {
     async getTransaction(relayer_key, id) {
       const row = byId.get(id, relayer_key)
+      return row && readWhole(row)
+    },
+    async getTransactionByHash(relayer_key, hash) {
+      const row = byHash.get(hash, relayer_key)
       return row && readWhole(row)
     },
     async getTransactionByNonce(chain_id, address, nonce) {

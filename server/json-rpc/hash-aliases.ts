@@ -1,0 +1,125 @@
+import { Transaction } from 'ethers/transaction'
+import { toHex } from '../hex.ts'
+import type { AttemptRow, WholeTransactionRow } from '../store/sending-rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Context, Method } from './context.ts'
+import type { AskNode } from './reading.ts'
+
+interface HashDependencies {
+  store: Pick<Store, 'getTransactionByHash' | 'attempts' | 'rawOf'>
+}
+
+interface Signed {
+  attempt: AttemptRow
+  transaction: Transaction
+}
+
+interface Found {
+  blockNumber?: string | null
+}
+
+const hash = /^0x[0-9a-fA-F]{64}$/
+/** Of a transaction; each costs a call of a node. */
+const max_aliases = 50
+
+/**
+ * A transaction that is signed again at a higher price has several hashes, one of which is mined. A caller that was given any of them
+ * gets the answer for the mined one, so that waiting for a receipt ends. The answer has the hash that is in the chain: explorers, logs
+ * and blocks know no other.
+ *
+ * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries find
+ * out by themselves what was mined in its place.
+ */
+export function hashMethods({ store }: HashDependencies, askNode: AskNode): Record<string, Method> {
+  return {
+    async eth_getTransactionReceipt(context) {
+      const answer = await askNode(context, context.method, context.params)
+      if (answer !== null) return answer
+      const own = await find(context)
+      return own ? await findMined(context, own) : null
+    },
+
+    async eth_getTransactionByHash(context) {
+      const answer = await askNode(context, context.method, context.params)
+      if (answer !== null) return answer
+      const own = await find(context)
+      if (!own) return null
+      const mined = await findMined(context, own)
+      if (mined !== null) return mined
+      // A node forgets the bytes that it replaced, and learns new ones a moment after they are stored.
+      return isOpen(own.row) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
+    },
+  }
+
+  /** The relayer's transaction with this hash, and all its attempts with the same content; undefined: it is not the relayer's. */
+  async function find({ relayer, params }: Context) {
+    const [wanted] = params
+    if (typeof wanted !== 'string' || !hash.test(wanted)) return undefined
+    const row = await store.getTransactionByHash(relayer.key, wanted.toLowerCase())
+    if (!row) return undefined
+    const attempts = (await store.attempts(row.key)).filter(({ purpose }) => purpose === 'send')
+    const signed = await Promise.all(
+      attempts.map(async (attempt): Promise<Signed> => {
+        const raw = await store.rawOf(row.key, attempt.number)
+        return { attempt, transaction: Transaction.from(toHex(raw)) }
+      }),
+    )
+    const given = signed.find(({ attempt }) => attempt.hash === wanted.toLowerCase())
+    if (!given) return undefined
+    const same = signed.filter(({ transaction }) => isSame(transaction, given.transaction))
+    return {
+      row,
+      given,
+      others: same.map(({ attempt }) => attempt.hash).filter((other) => other !== given.attempt.hash),
+    }
+  }
+
+  /** What a node says of the attempt that is in a block; null: none is. */
+  async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
+    const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
+    const asked = known.slice(-max_aliases)
+    const answers = await Promise.all(asked.map((other) => askNode(context, context.method, [other])))
+    return (answers as (Found | null)[]).find((answer) => answer?.blockNumber != null) ?? null
+  }
+}
+
+const open: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted', 'mined'])
+const isOpen = ({ status }: WholeTransactionRow): boolean => open.has(status)
+
+const isSame = (a: Transaction, b: Transaction): boolean => a.to === b.to && a.value === b.value && a.data === b.data
+
+const hasContentOf = ({ to, value, data }: WholeTransactionRow, transaction: Transaction): boolean =>
+  (transaction.to?.toLowerCase() ?? null) === to &&
+  transaction.value === BigInt(value) &&
+  transaction.data === (data ?? '0x')
+
+/** As nodes answer a transaction in their pool. */
+function pendingForm({ transaction }: Signed) {
+  const { signature, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList } = transaction
+  const isDynamic = type === 2
+  return {
+    blockHash: null,
+    blockNumber: null,
+    transactionIndex: null,
+    hash: transaction.hash,
+    from: transaction.from?.toLowerCase(),
+    to: transaction.to?.toLowerCase() ?? null,
+    nonce: quantity(transaction.nonce),
+    value: quantity(transaction.value),
+    input: transaction.data,
+    gas: quantity(transaction.gasLimit),
+    gasPrice: quantity((isDynamic ? maxFeePerGas : gasPrice) ?? 0n),
+    ...(isDynamic && {
+      maxFeePerGas: quantity(maxFeePerGas ?? 0n),
+      maxPriorityFeePerGas: quantity(maxPriorityFeePerGas ?? 0n),
+    }),
+    type: quantity(type ?? 0),
+    chainId: quantity(transaction.chainId),
+    ...(type !== 0 && { accessList: accessList ?? [], yParity: quantity(signature?.yParity ?? 0) }),
+    v: quantity(type === 0 ? (signature?.networkV ?? signature?.v ?? 0n) : (signature?.yParity ?? 0)),
+    r: quantity(BigInt(signature?.r ?? 0)),
+    s: quantity(BigInt(signature?.s ?? 0)),
+  }
+}
+
+const quantity = (number: number | bigint): string => `0x${number.toString(16)}`
