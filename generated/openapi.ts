@@ -644,10 +644,14 @@ export interface paths {
         put?: never;
         /**
          * Repair a relayer's nonces
-         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority reports a higher nonce than
-         *     the service has assigned, the counter follows, even without a signed transaction as evidence, and unsigned
-         *     transactions get new nonces. Use this for an imported key whose history the nodes do not keep. Also fills gaps,
-         *     and sends transactions again that the nodes lost. Returns the state afterwards.
+         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints
+         *     reports a higher nonce than the service has assigned, the counter follows, even without a signed transaction as
+         *     evidence, and unsigned transactions get new nonces. Use this for an imported key whose history the nodes do not
+         *     keep. Also fills gaps, and sends transactions again that the nodes lost. Returns the state afterwards.
+         *
+         *     A single endpoint is not believed. On a network with one endpoint give `next_nonce`: the transaction count of
+         *     the address, read from a source that you trust, for example a block explorer. It must not be above the count
+         *     that the nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset: unfinished transactions end with a reason, the
          *     `nonce` of every earlier transaction becomes null, the next nonce is the one on the new chain, and the relayer
@@ -1818,6 +1822,11 @@ export interface components {
              * @default false
              */
             chain_restarted?: boolean;
+            /**
+             * @description The transaction count of the address, as the operator knows it: the nonce that the next transaction gets.
+             *     Raises the nonce counter to it. Absent: only the nodes are asked.
+             */
+            next_nonce?: number;
         };
         NonceState: {
             /** @description The nonce that the next transaction gets. */
@@ -2320,8 +2329,9 @@ export interface components {
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[];
             /**
-             * @description The highest number of transfers of 0 wei to itself per hour that the relayer makes to fill nonces without a
-             *     transaction below a signed nonce. Default: 10. 0 disables them.
+             * @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill
+             *     nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be
+             *     accepted. Default: 10. 0 disables them.
              */
             max_gap_fills_per_hour?: number;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */

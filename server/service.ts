@@ -10,6 +10,7 @@ import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
 import { readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
+import { contradictionOf, flawOf } from './evm/flaws.ts'
 import type { Post } from './evm/post.ts'
 import { AnswerTooLarge } from './evm/post.ts'
 import { RpcError, RpcUnavailable } from './evm/rpc.ts'
@@ -153,6 +154,9 @@ export async function startService(config: Config, world: World = {}): Promise<S
       seal,
       readSigned,
       kindOf,
+      isAgreed,
+      flawOf,
+      contradictionOf,
       wrongChain,
       nonces,
       findSigner: keyring.find,
@@ -276,14 +280,14 @@ export async function startService(config: Config, world: World = {}): Promise<S
       networkClient: chains.networkClient,
       nonceState: async (relayer, latest) => {
         const networkClient = await chains.networkClient(relayer)
-        return nonces.state(relayer, networkClient?.chain ?? { blockHash: async () => undefined }, latest)
+        return nonces.state(relayer, networkClient?.each ?? [], latest)
       },
       async restart(relayer, auditEntry) {
         const networkClient = await chains.networkClient(relayer)
         if (networkClient) await restartChain(relayer, networkClient, auditEntry)
       },
-      async heal(relayer) {
-        await healAccount(relayer)
+      async heal(relayer, stated_nonce) {
+        await healAccount(relayer, stated_nonce)
         hurry(relayer.key, true)
         await worker.run(relayer.key)
       },
@@ -331,10 +335,10 @@ export async function startService(config: Config, world: World = {}): Promise<S
     }
 
     /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
-    async function healAccount(relayer: RelayerRow): Promise<void> {
+    async function healAccount(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void> {
       const networkClient = await chains.networkClient(relayer)
       if (!networkClient) return
-      await nonces.heal(relayer, networkClient)
+      await nonces.heal(relayer, networkClient, stated_nonce)
     }
 
     const app = createApp({
@@ -436,6 +440,8 @@ function kindOf(error: unknown): string | undefined {
   if (error instanceof RpcError) return error.kind
   return error instanceof RpcUnavailable ? 'unreachable' : undefined
 }
+
+const isAgreed = (error: unknown) => error instanceof RpcError && error.isAgreed
 
 const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
 

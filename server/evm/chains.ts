@@ -61,7 +61,8 @@ export function createChains(
   const connections = new Map<string, Omit<NetworkClient, 'network'>>()
   let generation = 0
 
-  const connect = (chain_id: number, urls: RpcUrl[]): Omit<NetworkClient, 'network'> => {
+  const connect = (chain_id: number, given: RpcUrl[]): Omit<NetworkClient, 'network'> => {
+    const urls = distinct(given)
     const endpoints = urls.map(({ url, weight }) => {
       const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url))
       return watched(endpoint, url, chain_id, observer)
@@ -118,6 +119,12 @@ export function createChains(
       return { ...connection, network: known }
     },
   }
+}
+
+/** The same address twice is one witness. */
+function distinct(urls: RpcUrl[]): RpcUrl[] {
+  const addresses = urls.map(({ url }) => new URL(url).href)
+  return urls.filter((_, index) => addresses.indexOf(addresses[index] as string) === index)
 }
 
 /** Reports the host only, because the path and the user may be secrets. */

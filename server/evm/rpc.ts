@@ -2,10 +2,14 @@ import type { Endpoint, RpcAnswer, RpcCall } from './endpoint.ts'
 import { AnswerTooLarge } from './post.ts'
 import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
-/** A node's error answer. `kind`: its classification; `message`: the node's text. */
+/**
+ * A node's error answer. `kind`: its classification; `message`: the node's text. `isAgreed`: it refuses a transaction for good, and
+ * so does every healthy endpoint; they are at least two, and more than half of all.
+ */
 export class RpcError extends Error {
   readonly kind: RpcErrorKind
   readonly error: RpcErrorObject
+  isAgreed = false
 
   constructor(error: RpcErrorObject) {
     super(String(error.message ?? 'The node answered with an error').slice(0, 500))
@@ -59,6 +63,8 @@ interface Waiting extends RpcCall {
   success?: { result: unknown } | { error: Error }
   /** The least final refusal so far; undefined: none. */
   refusal?: Error
+  /** How many endpoints refused a transaction for good. */
+  final_refusals: number
   resolve(result: unknown): void
   reject(error: Error): void
 }
@@ -69,7 +75,7 @@ interface Waiting extends RpcCall {
  * again changes nothing.
  *
  * A transaction that one node refuses is sent to the other healthy nodes, and one acceptance suffices. When all refuse it, the least
- * final refusal is thrown, so that a transaction is given up only when all nodes say that it can never be accepted.
+ * final refusal is thrown, so that a transaction is given up only when all nodes say that it can never be accepted (`isAgreed`).
  */
 export function createRpc(
   endpoints: Endpoint[],
@@ -112,6 +118,8 @@ export function createRpc(
       }
       left = left.filter(({ isSettled }) => !isSettled)
     }
+    for (const call of left)
+      if (call.refusal instanceof RpcError) call.refusal.isAgreed = isAgreed(call, endpoints.length)
     const silence = new RpcUnavailable('No node of the network answers')
     for (const call of left) end(call, call.success ?? { error: call.refusal ?? silence })
   }
@@ -122,7 +130,16 @@ export function createRpc(
         reject(new RpcUnavailable('Too many calls wait for the nodes of the network'))
         return
       }
-      queue.push({ method, params, bytes: sizeOf(params), everywhere, isSettled: false, resolve, reject })
+      queue.push({
+        method,
+        params,
+        bytes: sizeOf(params),
+        everywhere,
+        isSettled: false,
+        final_refusals: 0,
+        resolve,
+        reject,
+      })
       // Calls of one turn of the event loop are sent together.
       if (queue.length === 1) setImmediate(() => pump())
       else if (queue.length >= max_batch) pump(false)
@@ -147,6 +164,7 @@ function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void 
 }
 
 function refuse(call: Waiting, error: Error): void {
+  if (isFinal(error)) call.final_refusals += 1
   const isBetter = !isSending(call) || call.refusal === undefined || hopeOf(error) > hopeOf(call.refusal)
   if (isBetter) call.refusal = error
 }
@@ -158,7 +176,13 @@ function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
 }
 
 /** The refusals of a transaction that are final for every node. */
-const hopeless: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'rejected'])
+const final: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'rejected'])
+const isFinal = (error: Error): boolean => error instanceof RpcError && final.has(error.kind)
+
+/** The refusal that is kept is final only when no endpoint gave another one. A single endpoint never decides. */
+const isAgreed = ({ refusal, final_refusals }: Waiting, endpoints: number): boolean =>
+  refusal !== undefined && isFinal(refusal) && final_refusals >= 2 && final_refusals * 2 > endpoints
+
 /** The other refusals that are about the transaction, the least final last. */
 const told: readonly RpcErrorKind[] = [
   ...(['reverted', 'fee_too_high', 'insufficient_funds', 'nonce_too_high', 'pool_full'] as const),
@@ -168,7 +192,7 @@ const told: readonly RpcErrorKind[] = [
 /** How much hope a refusal leaves. Of two refusals of a transaction the one with the higher number is reported. */
 const hopeOf = (error: Error): number => {
   if (!(error instanceof RpcError)) return 1
-  return hopeless.has(error.kind) ? 0 : 3 + told.indexOf(error.kind)
+  return isFinal(error) ? 0 : 3 + told.indexOf(error.kind)
 }
 
 /**

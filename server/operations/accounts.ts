@@ -22,8 +22,11 @@ export interface AccountDependencies {
     | undefined
   >
   nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
-  /** Reconciles the nonces with the chain now, even when there is nothing to send. */
-  heal(relayer: RelayerRow): Promise<void>
+  /**
+   * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
+   * as the operator knows it. Throws ApiError (409).
+   */
+  heal(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void>
   /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
   restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
   /** The error in a node's response; undefined for any other error. */
@@ -126,7 +129,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       const { relayer } = await find(path.relayer_id)
       if (body.chain_restarted) await ask(dependencies.restart(relayer, auditEntry))
       const { relayer: current } = await find(path.relayer_id)
-      await ask(dependencies.heal(current))
+      await ask(dependencies.heal(current, body.next_nonce))
       const { relayer: healed } = await find(path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
       return nonceState(path.relayer_id)

@@ -2,6 +2,7 @@ import type { TransactionError } from '../../generated/openapi.ts'
 import type { Attempt, Move, TransactionRow } from '../store/sending-rows.ts'
 import { highestTaken, type NetworkClient, pricesOf, type SendingDependencies } from './dependencies.ts'
 import { errorOf } from './outcome.ts'
+import { doubtedRefusal, endingReason, type RefusalDependencies, refusal } from './refusal.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
 export interface Broadcast {
@@ -11,14 +12,20 @@ export interface Broadcast {
 
 export interface BroadcastResult {
   moves: Move[]
-  /** Transactions that no node will ever accept, with the reason. */
-  hopeless: { row: TransactionRow; reason: string; error: TransactionError }[]
+  /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
+  hopeless: Hopeless[]
   /** Some bytes were not accepted: broadcast them again later. */
   again: boolean
   /** A node reported a nonce as used: read the chain now. */
   look: boolean
   /** The lowest nonce that a node refused because its pool was full; undefined: none. */
   full_at: number | undefined
+}
+
+export interface Hopeless {
+  row: TransactionRow
+  reason: string
+  error: TransactionError
 }
 
 /** The relayer's state during a broadcast. */
@@ -31,16 +38,16 @@ export interface BroadcastState {
 }
 
 /** The meaning of a node's answer to signed bytes. */
-type Verdict = 'taken' | 'used' | 'hopeless' | 'contested' | 'cheap' | 'later'
+type Verdict = 'taken' | 'used' | 'refused' | 'contested' | 'cheap' | 'later'
 
 const verdictOf: Record<string, Verdict> = {
   already_known: 'taken',
   nonce_too_low: 'used',
   replacement_underpriced: 'contested',
   underpriced: 'cheap',
-  gas_limit_too_low: 'hopeless',
-  gas_limit_too_high: 'hopeless',
-  rejected: 'hopeless',
+  gas_limit_too_low: 'refused',
+  gas_limit_too_high: 'refused',
+  rejected: 'refused',
 }
 
 /** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
@@ -54,7 +61,7 @@ const max_text_length = 900
 const max_at_once = 100
 const max_bytes_at_once = 192 * 1024
 
-type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'kindOf' | 'now'>
+type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'now'> & RefusalDependencies
 
 /** Sends signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
@@ -122,24 +129,20 @@ async function judge(
       result.moves.push(...waitMoves(row, attempt, wait, told, state.next, set))
       break
     }
-    case 'hopeless':
-      // A withdrawal cannot be withdrawn: it waits, and is broadcast again at growing intervals.
-      if (row.intent === 'send') result.hopeless.push(refused(row, kind, told))
-      else result.moves.push(...waitMoves(row, attempt, refusal(told), told, state.next))
+    case 'refused': {
+      // A withdrawal cannot be withdrawn.
+      const reason = row.intent === 'send' ? endingReason(dependencies, error, attempt.raw) : undefined
+      if (reason !== undefined) result.hopeless.push({ row, reason, error: errorOf(kind ?? 'rejected', reason) })
+      else
+        result.moves.push(...waitMoves(row, attempt, doubtedRefusal(dependencies, told, attempt.raw), told, state.next))
       break
+    }
     case 'later':
       if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
       result.moves.push(...waitMoves(row, attempt, laterWait(kind, told), told, state.next))
       break
   }
 }
-
-const refused = (row: TransactionRow, code = 'rejected', told: string): BroadcastResult['hopeless'][number] => {
-  const reason = `A node refused it: ${told}`
-  return { row, reason, error: errorOf(code, reason) }
-}
-
-const refusal = (told: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${told}` })
 
 function laterWait(kind: string | undefined, told: string): Wait {
   if (kind === 'unreachable') return { waiting_for: 'unreachable', text: told }
@@ -194,7 +197,8 @@ async function contestedMoves(
   const [move] = takenMoves(dependencies, row, taken)
   const wait = isEnough ? waitColumns(row, refusal(told)) : {}
   const { key, revision } = row
-  return [{ key, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) } }]
+  const refused = isEnough ? { refused: { number: attempt.number, refusal: told } } : {}
+  return [{ key, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) }, ...refused }]
 }
 
 /**

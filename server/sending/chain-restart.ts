@@ -1,7 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { conflict } from '../errors.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import { createChainIdentity } from './chain-identity.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import { genesisOf } from './survey.ts'
 
 /** The chain ids of hardhat and anvil, and of geth's and ganache's development modes. */
 const development_chain_ids: ReadonlySet<number> = new Set([1_337, 31_337])
@@ -11,8 +13,8 @@ const reason = 'The chain was restarted: this transaction is no longer on any ch
 const disabled_reason =
   'The chain was restarted, and the nonces of the former chain are being deleted: repeat the request'
 
-type RestartNetwork = Pick<NetworkClient, 'network'> & {
-  chain: Pick<NetworkClient['chain'], 'blockHash'> & { latestNonce(address: string): Promise<number> }
+type RestartNetwork = Pick<NetworkClient, 'network' | 'each'> & {
+  chain: Pick<NetworkClient['chain'], 'latestNonce'>
 }
 
 /**
@@ -22,9 +24,11 @@ type RestartNetwork = Pick<NetworkClient, 'network'> & {
  * chain is still the one that the nonces were used on.
  */
 export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>) {
+  const identity = createChainIdentity({ store })
+
   return async function restart(
     relayer: RelayerRow,
-    { chain, network }: RestartNetwork,
+    { chain, each, network }: RestartNetwork,
     auditEntry: PendingAuditEntry,
   ): Promise<void> {
     const { id, chain_id, address } = relayer
@@ -32,9 +36,8 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     if (!network.is_testnet && !isDevelopment) {
       throw conflict('/body/chain_restarted', 'The network is not a test network: is_testnet must be true')
     }
-    const [genesis, latest] = await Promise.all([chain.blockHash(0), chain.latestNonce(address)])
-    const { genesis_hash } = await store.getAccount(chain_id, address)
-    const isOther = genesis_hash !== null && genesis !== genesis_hash
+    const [genesis, latest] = await Promise.all([genesisOf(each), chain.latestNonce(address)])
+    const isOther = (await identity.isSame(relayer, each, latest)) === false
     // A restarted development chain may have the same genesis block; then its lower transaction count shows the restart.
     const isSetBack = isDevelopment && (await store.isSettledFrom(chain_id, address, latest))
     if (genesis === undefined || !(isOther || isSetBack)) {

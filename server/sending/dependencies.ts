@@ -1,6 +1,7 @@
 import type { NetworkClient } from '../evm/chains.ts'
 import type { readSigned, seal } from '../evm/envelope.ts'
 import type * as fees from '../evm/fees.ts'
+import type { contradictionOf, flawOf } from '../evm/flaws.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { AttemptRow, TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
@@ -33,6 +34,11 @@ export interface SendingDependencies {
   readSigned: typeof readSigned
   /** The kind of a node's error (evm/rpc-error.ts); `unreachable` when no node answered; undefined: not a node's error. */
   kindOf(error: unknown): string | undefined
+  /** Whether a transaction was refused for good by every healthy endpoint: at least two, and more than half of all. */
+  isAgreed(error: unknown): boolean
+  /** Why no node can accept signed bytes, by the bytes alone (evm/flaws.ts). */
+  flawOf: typeof flawOf
+  contradictionOf: typeof contradictionOf
   /** The chain id of the network's nodes, when all of them are on the wrong chain. */
   wrongChain(error: unknown): bigint | undefined
   makeId(): string
@@ -76,5 +82,21 @@ export function highestTaken(
   const taken = attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce)
   return taken.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (mostOf(a) < mostOf(b) ? 1 : -1))[0]
 }
+
+/**
+ * As `highestTaken`; when a node called an attempt above it an underpriced replacement, the prices of that attempt: some nodes ask
+ * for more than 10 %. Undefined when no node has accepted any.
+ */
+export function highestOutbid(attempts: AttemptRow[], nonce: number | null): Prices | undefined {
+  const taken = highestTaken(attempts, nonce)
+  if (taken === undefined) return undefined
+  const isOutbid = ({ taken_at, refusal }: AttemptRow) => taken_at !== null || outbid.test(refusal ?? '')
+  return highestTaken(
+    attempts.filter(isOutbid).map((attempt) => ({ ...attempt, taken_at: 'outbid' })),
+    nonce,
+  )
+}
+
+const outbid = /underpriced|replac/i
 
 const mostOf = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)

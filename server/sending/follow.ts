@@ -1,28 +1,31 @@
-import type { TransactionRow } from '../store/sending-rows.ts'
+import type { Move, TransactionRow } from '../store/sending-rows.ts'
 import type { Commit } from './commit.ts'
 import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
+import { createFinality } from './finality.ts'
 import type { createHandOver } from './hand-over.ts'
 import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import { countLeftOut, isStalled, lookSoon } from './lane-state.ts'
 import type { LaneWaits } from './lane-waits.ts'
-import { createReconciliation } from './reconcile.ts'
+import type { createReconciliation } from './reconcile.ts'
 import type { createReorganized } from './reorganized.ts'
 import { decide, type Step } from './state.ts'
 
 const max_rows = 2_000
+const disputed = 'The endpoints disagree about its block: it is final when most of them have this block'
 
 interface FollowDependencies extends SenderDependencies {
   commit: Commit
   waits: LaneWaits
   reorganized: ReturnType<typeof createReorganized>
+  reconciliation: ReturnType<typeof createReconciliation>
   handOver: ReturnType<typeof createHandOver>
 }
 
 /** Follows signed and mined transactions to their end. */
 export function createFollow(dependencies: FollowDependencies) {
-  const { store, fees, nonces, now, elapsed, changed, commit, waits, reorganized } = dependencies
+  const { store, fees, nonces, now, elapsed, changed, commit, waits, reorganized, reconciliation } = dependencies
   const { signAll, handOverAgain } = dependencies.handOver
-  const reconciliation = createReconciliation(dependencies)
+  const finality = createFinality()
 
   /** Handles signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost. */
   async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
@@ -47,7 +50,7 @@ export function createFollow(dependencies: FollowDependencies) {
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
     const receipts = await reconciliation.receipts(networkClient.chain, asked)
-    const answered = await verified(
+    const unchecked = await verified(
       lane,
       asked.map((row, index): Decided => {
         return {
@@ -56,6 +59,7 @@ export function createFollow(dependencies: FollowDependencies) {
         }
       }),
     )
+    const answered = await agreed(lane, unchecked)
     await commit(
       (
         await Promise.all(answered.map(({ row, step }) => reconciliation.settle(networkClient.chain, row, step)))
@@ -101,6 +105,21 @@ export function createFollow(dependencies: FollowDependencies) {
       return { row, step: decide(trackedOf(row), sightOf(lane, now(), known)) }
     })
     return [...decided.filter(({ step }) => step.do !== 'verify'), ...again]
+  }
+
+  /** Leaves out ends in blocks that most endpoints do not have: these are decided again in the next round. */
+  async function agreed({ networkClient }: Lane, decided: Decided[]): Promise<Decided[]> {
+    const seen = decided.flatMap(({ step }) => (step.do === 'end' ? [step.seen] : []))
+    if (seen.length === 0) return decided
+    const hashes = await finality.agreed(networkClient.each, seen)
+    const isAgreed = ({ step }: Decided) => step.do !== 'end' || hashes.has(step.seen.block_hash)
+    await commit(decided.filter((one) => !isAgreed(one)).flatMap(({ row }) => disagreed(row)))
+    return decided.filter(isAgreed)
+  }
+
+  /** A reason that the row has already says more. */
+  function disagreed({ key, revision, status_reason }: TransactionRow): Move[] {
+    return status_reason === null ? [{ key, revision, set: { status_reason: disputed } }] : []
   }
 
   /** The steps that neither sign nor ask the chain. */

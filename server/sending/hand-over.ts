@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { capOf } from '../policies/fee-policies.ts'
+import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
-import { type Broadcast, broadcast } from './broadcast.ts'
+import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
 import { first_retry_ms, lookSoon, max_retry_ms, narrow } from './lane-state.ts'
 import { createSigning, type Signed } from './signing.ts'
+import { waitColumns } from './wait-reason.ts'
 
 /** The most data that is signed or broadcast together. */
 const max_lot_bytes = 1_000_000
@@ -14,7 +16,7 @@ const turn_ms = 10
 
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. */
 export function createHandOver(dependencies: SenderDependencies, commit: Commit) {
-  const { store, elapsed, changed } = dependencies
+  const { store, nonces, elapsed, changed } = dependencies
   const sign = createSigning(dependencies)
 
   /** Resolves to the number of transactions that were signed and stored. */
@@ -70,17 +72,32 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
     if (full_at !== undefined) narrow(laneState, full_at)
-    for (const { row, reason, error } of hopeless) {
-      await store.withdraw(held.relayer.key, row.id, 'fail', reason, error)
-    }
-    if (hopeless.length > 0) changed()
-    if (look || hopeless.length > 0) lookSoon(laneState, elapsed())
+    const ended = await endHopeless(held.relayer, hopeless)
+    if (ended > 0) changed()
+    if (look || ended > 0) lookSoon(laneState, elapsed())
     if (again) {
       laneState.retry_at = elapsed() + laneState.retry_ms
       laneState.retry_ms = Math.min(laneState.retry_ms * 2, max_retry_ms)
     } else {
       laneState.retry_ms = first_retry_ms
     }
+  }
+
+  /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
+  async function endHopeless(relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
+    let ended = 0
+    for (const { row, reason, error } of hopeless) {
+      if (nonces.takeFill(relayer)) {
+        await store.withdraw(relayer.key, row.id, 'fail', reason, error)
+        ended += 1
+      } else {
+        const text = `${reason}; the policy max_gap_fills_per_hour does not allow to use its nonce now`
+        const columns = waitColumns(row, { waiting_for: 'node', text })
+        const isSaid = row.status_reason === columns.status_reason
+        if (!isSaid) await commit([{ key: row.key, revision: row.revision, set: columns }])
+      }
+    }
+    return ended
   }
 
   return { signAll, handOverAgain }

@@ -1,3 +1,4 @@
+import { conflict } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { NetworkClient, OneNode, SendingDependencies } from './dependencies.ts'
 import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
@@ -24,14 +25,14 @@ export interface Evidence {
   /**
    * The account's transaction count on chain that may be used, when a node reports more than the nonce counter. The counter is
    * raised by a signed transaction at the preceding nonce; by a majority of at least two endpoints over 3 blocks, by at most 64; or
-   * by a majority on request. Undefined: the count is uncertain, and nothing may be signed. A larger count without such evidence
-   * for 3 blocks disables the relayer.
+   * on request: by a majority of at least two endpoints, or by the operator's own count (`stated`). Undefined: the count is
+   * uncertain, and nothing may be signed. A larger count without such evidence for 3 blocks disables the relayer.
    */
   believe(
     relayer: RelayerRow,
     networkClient: Surveyed,
     latest: number,
-    isRequested?: boolean,
+    request?: HealRequest,
   ): Promise<number | undefined>
   /** The transaction that used a nonce, proven by its signed bytes, from the first endpoint that shows it. */
   findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
@@ -39,8 +40,15 @@ export interface Evidence {
   isInDoubt(relayer_key: number): boolean
 }
 
+/** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
+export interface HealRequest {
+  stated: number | undefined
+}
+
 interface EvidenceDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
   setDisabled(relayer: RelayerRow, reason: string | null): Promise<void>
+  /** See `Gaps`. */
+  noteHead(chain_id: number, head: number): void
 }
 
 /** A count that a majority reports without evidence. */
@@ -52,32 +60,33 @@ interface Doubt {
   rival: (Rival & { nonce: number }) | undefined
 }
 
-export function createEvidence({ store, elapsed, observer, setDisabled }: EvidenceDependencies): Evidence {
+export function createEvidence({ store, elapsed, observer, setDisabled, noteHead }: EvidenceDependencies): Evidence {
   const doubts = new Map<number, Doubt>()
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
   /** By relayer: when a refused count was last logged. */
   const logged = new Map<number, number>()
 
-  async function believe(relayer: RelayerRow, networkClient: Surveyed, latest: number, isRequested = false) {
+  async function believe(relayer: RelayerRow, networkClient: Surveyed, latest: number, request?: HealRequest) {
     const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
     if (latest <= next_nonce) {
       doubts.delete(relayer.key)
       return latest
     }
-    if (isRequested) return survey(relayer, networkClient, latest, true)
-    const asked = asking.get(relayer.key) ?? survey(relayer, networkClient, latest, false)
+    if (request) return survey(relayer, networkClient, latest, request)
+    const asked = asking.get(relayer.key) ?? survey(relayer, networkClient, latest)
     asking.set(relayer.key, asked)
     return asked.finally(() => asking.delete(relayer.key))
   }
 
-  async function survey(relayer: RelayerRow, networkClient: Surveyed, latest: number, isRequested: boolean) {
+  async function survey(relayer: RelayerRow, networkClient: Surveyed, latest: number, request?: HealRequest) {
     const { chain_id, address } = relayer
     const { next_nonce } = await store.getAccount(chain_id, address)
     const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
     const counted = reachedByMost(looks.map((look) => look?.latest))
     const head = reachedByMost(looks.map((look) => look?.head))
     if (counted === undefined || head === undefined) return undefined
+    noteHead(chain_id, head)
     if (counted <= next_nonce) {
       doubts.delete(relayer.key)
       noteFalse(relayer, latest, next_nonce)
@@ -98,10 +107,15 @@ export function createEvidence({ store, elapsed, observer, setDisabled }: Eviden
       const isDeep = head - rival.block_number + 1 >= networkClient.network.required_confirmations
       return raise(rival.nonce + 1, `signed transaction ${rival.hash}`, isDeep)
     }
-    if (isRequested) return raise(counted, 'a majority of endpoints, on request', false)
+    const isMajority = networkClient.each.length >= min_witnesses
+    if (request && isMajority) return raise(counted, 'a majority of endpoints, on request', false)
+    if (request?.stated !== undefined) {
+      const { stated } = request
+      if (stated > counted || counted - stated > plausible_step) throw implausible(stated, counted)
+      if (stated > next_nonce) return raise(stated, 'the count that the operator states', false)
+    }
     if (head - doubt.from_block < doubt_blocks) return undefined
-    const isPlausible = counted - next_nonce <= plausible_step && networkClient.each.length >= min_witnesses
-    if (isPlausible) return raise(counted, 'a majority of endpoints', false)
+    if (isMajority && counted - next_nonce <= plausible_step) return raise(counted, 'a majority of endpoints', false)
     await setDisabled(relayer, explainDoubt(counted, next_nonce))
     return undefined
   }
@@ -173,4 +187,16 @@ export const doubted = 'The nodes count'
 
 const explainDoubt = (counted: number, next_nonce: number): string =>
   `${doubted} ${counted} transactions of this account, but this service has assigned ${next_nonce} nonces, and no signed ` +
-  'transaction proves the difference. Sending is stopped until the counts agree, or until POST .../nonce/heal accepts the count'
+  `transaction proves the difference. Sending is stopped until the counts agree, or until ${needed}`
+
+/** What an uncertain count needs. */
+export const needed =
+  'POST .../nonce/heal finds a majority of at least two endpoints, or is given the count from a trusted source, for example a ' +
+  'block explorer: {"next_nonce": 5000}'
+
+const implausible = (stated: number, counted: number) =>
+  conflict(
+    '/body/next_nonce',
+    `The nodes count ${counted} transactions of this account: next_nonce must not be above that, and at most ${plausible_step} ` +
+      `below it, but it is ${stated}. Check the number, and the RPC URLs of the network`,
+  )

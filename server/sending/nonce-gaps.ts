@@ -6,6 +6,7 @@ const max_gaps = 100
 const max_holders = 2_000
 const max_remembered = 10_000
 const hour_ms = 3_600_000
+const max_behind_ms = 24 * hour_ms
 const default_fills_per_hour = 10
 
 type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
@@ -14,11 +15,20 @@ export interface Gaps {
   /** The gaps: nonces from the chain's count to the nonce counter that no transaction holds; at most 100. */
   of(account: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number): Promise<number[]>
   /**
-   * Closes gaps when a majority of the endpoints confirms the account's count. Unsigned transactions move to lower nonces and the
+   * Closes gaps when a majority of the endpoints confirms the account's count and has the highest block that was seen. Unsigned transactions move to lower nonces and the
    * counter is lowered. A gap below a signed nonce is filled by a zero-value transfer to the account itself, within the policy
-   * `max_gap_fills_per_hour`. Resolves to the number of gaps that stay open.
+   * `max_gap_fills_per_hour`. `isRequested`: an operator asks for it, also on a chain that was set back. Resolves to the number of gaps that stay open.
    */
-  close(relayer: RelayerRow, networkClient: Pick<NetworkClient, 'each'>, latest: number): Promise<number>
+  close(
+    relayer: RelayerRow,
+    networkClient: Pick<NetworkClient, 'each'>,
+    latest: number,
+    isRequested?: boolean,
+  ): Promise<number>
+  /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
+  noteHead(chain_id: number, head: number): void
+  /** Counts one more nonce that nobody asked to fill. False: the policy `max_gap_fills_per_hour` allows no more. */
+  takeFill(relayer: RelayerRow): boolean
 }
 
 export function createGaps({
@@ -31,6 +41,8 @@ export function createGaps({
   const fills = new Map<number, number[]>()
   /** By relayer: the last log line. */
   const told = new Map<number, string>()
+  /** By chain: the highest block that a majority of the endpoints had, and when. */
+  const heads = new Map<number, { head: number; at: number }>()
 
   async function of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
     const { next_nonce } = await store.getAccount(chain_id, address)
@@ -48,13 +60,15 @@ export function createGaps({
     relayer: RelayerRow,
     networkClient: Pick<NetworkClient, 'each'>,
     latest: number,
+    isRequested = false,
   ): Promise<number> {
     const { chain_id, address } = relayer
     const open = (await of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
     if (open === 0) return 0
     const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
     const least = reachedByMost(looks.map((look) => look && -look.latest))
-    if (least === undefined) return open
+    const head = reachedByMost(looks.map((look) => look?.head))
+    if (least === undefined || head === undefined || (!isRequested && isBehind(chain_id, head))) return open
     const { next_nonce: before } = await store.getAccount(chain_id, address)
     const { moved, gaps } = await store.compactNonces(chain_id, address, -least)
     const { next_nonce } = await store.getAccount(chain_id, address)
@@ -115,7 +129,26 @@ export function createGaps({
     return nonces.length
   }
 
-  return { of, close }
+  function noteHead(chain_id: number, head: number): void {
+    const known = heads.get(chain_id)
+    if (known && known.head > head && elapsed() - known.at < max_behind_ms) return
+    if (heads.size >= max_remembered) heads.clear()
+    heads.set(chain_id, { head, at: elapsed() })
+  }
+
+  /** Nodes that lag count too few transactions. A chain that stays lower was set back. */
+  function isBehind(chain_id: number, head: number): boolean {
+    noteHead(chain_id, head)
+    return head < (heads.get(chain_id)?.head ?? 0)
+  }
+
+  function takeFill(relayer: RelayerRow): boolean {
+    const { left, use } = allowanceOf(relayer)
+    if (left > 0) use(1)
+    return left > 0
+  }
+
+  return { of, close, noteHead, takeFill }
 }
 
 const fillerOf = ({ key, id, chain_id, address }: RelayerRow, made_id: string, nonce: number) => ({

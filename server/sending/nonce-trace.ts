@@ -36,6 +36,8 @@ interface Case {
 
 interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   findRival: Evidence['findRival']
+  /** See `Gaps`. */
+  noteHead(chain_id: number, head: number): void
 }
 
 /**
@@ -47,7 +49,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * A rival with the same content was sent by another copy of this service, and its result is taken over. Without proof the
  * transaction waits; it fails after an hour in which every survey reported the nonce as used.
  */
-export function createTracing({ store, now, elapsed, findRival }: TracingDependencies) {
+export function createTracing({ store, now, elapsed, findRival, noteHead }: TracingDependencies) {
   const cases = new Map<number, Case>()
   const newestAtStart = store.newestKey()
   let underWay = 0
@@ -99,6 +101,7 @@ export function createTracing({ store, now, elapsed, findRival }: TracingDepende
       return false
     }
     const head = reachedByMost(answered.map((answer) => answer.head)) as number
+    noteHead(relayer.chain_id, head)
     if (known.since === undefined) Object.assign(known, { since: elapsed(), from_block: head })
 
     const rival = await findRival(networkClient.each, relayer, nonce)

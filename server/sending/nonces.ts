@@ -1,10 +1,11 @@
+import { conflict } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
+import { createChainIdentity } from './chain-identity.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
-import { createEvidence, doubted, type Evidence } from './nonce-evidence.ts'
+import { createEvidence, doubted, type Evidence, needed } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
-import { genesisOf } from './survey.ts'
 
 const max_compared = 10_000
 const restarted = 'The chain was restarted'
@@ -34,29 +35,33 @@ export interface Nonces {
   disableWrongChain(relayer: RelayerRow, chain_id: bigint): Promise<void>
   /** Closes gaps: see `Gaps`. */
   mend: Gaps['close']
+  /** See `Gaps`. */
+  takeFill: Gaps['takeFill']
   /** Finds the transaction that used a nonce, in the background: see `createTracing`. */
   trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void
-  /** On request: asks every endpoint, accepts the count of a majority, and closes gaps. */
-  heal(relayer: RelayerRow, networkClient: Surveyed): Promise<void>
-  state(
-    relayer: RelayerRow,
-    chain: Pick<NetworkClient['chain'], 'blockHash'>,
-    latest: number | undefined,
-  ): Promise<NonceState>
+  /**
+   * On request: asks every endpoint, accepts the count of a majority of at least two or the operator's own (`stated`), and closes
+   * gaps. Throws ApiError (409) when the count stays uncertain, and for an implausible number.
+   */
+  heal(relayer: RelayerRow, networkClient: Surveyed, stated?: number): Promise<void>
+  state(relayer: RelayerRow, each: NetworkClient['each'], latest: number | undefined): Promise<NonceState>
 }
 
 type NonceDependencies = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
 
 export function createNonces(dependencies: NonceDependencies): Nonces {
   const { store } = dependencies
-  const { believe, findRival, isInDoubt } = createEvidence({ ...dependencies, setDisabled })
-  const tracing = createTracing({ ...dependencies, findRival })
   const gaps = createGaps(dependencies)
+  const { noteHead } = gaps
+  const { believe, findRival, isInDoubt } = createEvidence({ ...dependencies, setDisabled, noteHead })
+  const tracing = createTracing({ ...dependencies, findRival, noteHead })
+  const identity = createChainIdentity(dependencies)
   const compared = new Map<number, { latest: number; isSame: Promise<boolean> }>()
 
   const nonces: Nonces = {
     believe,
     mend: gaps.close,
+    takeFill: gaps.takeFill,
     trace: tracing.trace,
     isInDoubt,
 
@@ -65,11 +70,10 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
       const isSuspicious = (await store.isSettledFrom(chain_id, address, latest)) || relayer.system_disabled
       if (genesis_hash === null || isSuspicious) {
-        const genesis = await genesisOf(each)
-        // Without certainty nothing is stored, and nothing is sent where a restart is suspected.
-        if (genesis === undefined && isSuspicious) return false
-        if (genesis !== undefined && genesis_hash === null) await store.setGenesis(chain_id, address, genesis)
-        else if (genesis !== undefined && genesis !== genesis_hash) {
+        const isSame = await identity.isSame(relayer, each, latest)
+        // Nothing is sent where a restart is suspected and cannot be excluded.
+        if (isSame === undefined && isSuspicious) return false
+        if (isSame === false) {
           await setDisabled(relayer, explainRestart(next_nonce, latest))
           return false
         }
@@ -101,17 +105,20 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
     disableWrongChain: (relayer, chain_id) =>
       setDisabled(relayer, `The nodes of the network are on chain ${chain_id} and not on ${relayer.chain_id}`),
 
-    async heal(relayer, networkClient) {
+    async heal(relayer, networkClient, stated) {
       const { latest } = await networkClient.chain.look(relayer.address, 0)
-      const believed = await believe(relayer, networkClient, latest, true)
-      if (believed === undefined) return
+      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+      if (stated !== undefined && stated < next_nonce) throw conflict('/body/next_nonce', explainAssigned(next_nonce))
+      if (stated !== undefined && stated > latest) throw conflict('/body/next_nonce', explainBehind(latest, stated))
+      const believed = await believe(relayer, networkClient, latest, { stated })
+      if (believed === undefined) throw conflict('next_nonce', explainUncertain(latest, next_nonce))
       if (!(await nonces.follow(relayer, networkClient, believed))) return
       await tracing.renumberUnsigned(relayer, believed)
-      await gaps.close(relayer, networkClient, believed)
+      await gaps.close(relayer, networkClient, believed, true)
     },
 
-    async state(relayer, chain, latest) {
-      const { next_nonce, genesis_hash } = await store.getAccount(relayer.chain_id, relayer.address)
+    async state(relayer, each, latest) {
+      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
       const base = { next_nonce, chain_latest: latest ?? null, gaps: [] as number[] }
       if (relayer.disabled_reason?.startsWith(restarted)) {
         return { ...base, status: 'chain_restarted', explanation: relayer.disabled_reason }
@@ -125,8 +132,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       }
       // An account without unfinished transactions has no lane that would have noticed a restart of the chain.
       if (await store.isSettledFrom(relayer.chain_id, relayer.address, latest)) {
-        const genesis = await chain.blockHash(0).catch(() => undefined)
-        if (genesis !== undefined && genesis_hash !== null && genesis !== genesis_hash) {
+        if ((await identity.isSame(relayer, each, latest)) === false) {
           return { ...base, status: 'chain_restarted', explanation: explainRestart(next_nonce, latest) }
         }
       }
@@ -154,7 +160,19 @@ const gap =
 
 const explainAhead = (latest: number): string =>
   `A node says that nonces up to ${latest - 1} are used. The counter is raised by a signed transaction that proves this, by a ` +
-  'majority of at least two endpoints over 3 blocks, or by POST .../nonce/heal.'
+  `majority of at least two endpoints over 3 blocks, or when ${needed}.`
+
+const explainAssigned = (next_nonce: number): string =>
+  `This service has assigned all nonces below ${next_nonce}, so next_nonce must not be below that. Nonces that no transaction ` +
+  'holds are given back without it'
+
+const explainBehind = (latest: number, stated: number): string =>
+  `The nodes count ${latest} transactions of this account, fewer than next_nonce (${stated}). Check the number, or wait until the ` +
+  'nodes have all blocks'
+
+const explainUncertain = (latest: number, next_nonce: number): string =>
+  `A node counts ${latest} transactions of this account, this service has assigned ${next_nonce} nonces, and no signed ` +
+  `transaction proves the difference. The counter is raised when ${needed}`
 
 const explainRestart = (next_nonce: number, latest: number): string =>
   `${restarted}: this account has used ${next_nonce} nonces on the former chain and ${latest} on this one. ` +

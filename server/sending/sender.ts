@@ -1,14 +1,17 @@
 import { createCommit } from './commit.ts'
 import { createFollow } from './follow.ts'
+import { createGivenUp } from './given-up.ts'
 import { createHandOver } from './hand-over.ts'
 import { type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import { createLook } from './lane-look.ts'
 import { first_retry_ms, type LaneState, max_retry_ms, newLaneState } from './lane-state.ts'
 import { createLaneWaits } from './lane-waits.ts'
+import { createReconciliation } from './reconcile.ts'
 import { createReorganized } from './reorganized.ts'
 import { decide } from './state.ts'
 
 const sign_at_once = 100
+const min_given_up_ms = 1_000
 
 export interface Sender {
   /**
@@ -28,7 +31,16 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const reorganized = createReorganized(dependencies)
   const handOver = createHandOver(dependencies, commit)
   const { look, isWatched, watchRound } = createLook({ ...dependencies, waits, reorganized })
-  const { reconcile, carryOut } = createFollow({ ...dependencies, commit, waits, reorganized, handOver })
+  const reconciliation = createReconciliation(dependencies)
+  const givenUp = createGivenUp({ ...dependencies, commit, reconciliation })
+  const { reconcile, carryOut } = createFollow({
+    ...dependencies,
+    commit,
+    waits,
+    reorganized,
+    reconciliation,
+    handOver,
+  })
 
   async function work(relayer_key: number): Promise<number | undefined> {
     const relayer = await store.getRelayerByKey(relayer_key)
@@ -51,10 +63,15 @@ export function createSender(dependencies: SenderDependencies): Sender {
       } else if (await isWatched({ held, networkClient, laneState })) {
         await watchRound({ held, networkClient, laneState })
       } else {
-        laneStates.delete(relayer_key)
-        await store.unwatch(relayer_key)
-        return undefined
+        const due_ms = await givenUp.dueIn(relayer_key)
+        if (due_ms === undefined) {
+          laneStates.delete(relayer_key)
+          await store.unwatch(relayer_key)
+          return undefined
+        }
+        laneState.look_at = elapsed() + Math.max(due_ms, min_given_up_ms)
       }
+      if (await givenUp.correct({ held, networkClient, laneState })) changed()
       laneState.failure_ms = first_retry_ms
     } catch (error) {
       if (dependencies.kindOf(error) === undefined) throw error

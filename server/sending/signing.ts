@@ -4,6 +4,7 @@ import type { AttemptRow, Move, TransactionRow } from '../store/sending-rows.ts'
 import type { Broadcast } from './broadcast.ts'
 import {
   type HeldRelayer,
+  highestOutbid,
   highestTaken,
   type NetworkClient,
   type Prices,
@@ -115,7 +116,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     const wanted = given ?? fees.quote(await market(), tier, relayer.policies.eip1559_pricing === false)
     if (!taken) return fees.limit(wanted, cap)
     if (given && isReplacing(given, taken)) return fees.limit(given, cap)
-    const raised = fees.bump(taken, wanted, cap)
+    // Only within `max_fee_multiple`, which holds for a slow transaction.
+    const raised = fees.bump((slow && highestOutbid(attempts, row.nonce)) || taken, wanted, cap)
     if (!raised) return waitAtCap(relayer, gasOf(row, purpose))
     const multiple = multipleOf(relayer)
     if (slow && fees.isAbove(raised, await market(), tier, multiple)) {

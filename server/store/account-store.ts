@@ -50,6 +50,8 @@ export interface AccountStore {
   newestEnded(relayer_key: number): Promise<{ number: number; hash: string } | undefined>
   /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
   endedSince(relayer_key: number, block_number: number): Promise<TransactionRow[]>
+  /** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
+  failedUnmined(relayer_key: number, limit: number): Promise<TransactionRow[]>
   /** The highest key of a transaction. Later transactions get higher keys. */
   newestKey(): Promise<number>
   /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { RelayerError } from '../../client/index.ts'
 import type { Account, Rig } from '../support/rig.ts'
 
 /** Long enough for the service to look at the chain and act. */
@@ -26,6 +27,11 @@ export async function recover(rig: Rig, account: Account, between = rig.chain.mi
   }
   if (await account.finishedWithin(patience_ms, between)) return
   const path = { relayer_id: account.relayer_id }
-  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path })
+  await rig
+    .client()
+    .post('/api/v1/relayers/{relayer_id}/nonce/heal', { path })
+    .catch((error: RelayerError) => {
+      if (error.status !== 409) throw error
+    })
   await account.finishedWithin(patience_ms, between)
 }

@@ -67,10 +67,11 @@ export async function refusedPrice(rig: Rig, account: Account): Promise<Outcome>
   return outcomeOf(account, { hidden, not_lowered }, 1)
 }
 
-/** 0 when it was replaced by the same at the market's price, else 1. */
+/** 0 when it was replaced by the same at twice the market's price, which is far below the mistaken one; else 1. */
 async function replace(rig: Rig, relayer_id: string, row: Transaction | undefined): Promise<number> {
   const path = { relayer_id, transaction_id: row?.id ?? '' }
-  const body = { to: row?.to ?? '', value: row?.value ?? '' }
+  const market = BigInt(await rig.chain.rpc<string>('eth_gasPrice'))
+  const body = { to: row?.to ?? '', value: row?.value ?? '', gas_price: `${2n * market}` }
   try {
     await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body })
     return 0

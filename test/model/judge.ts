@@ -1,12 +1,10 @@
 import type { RelayerPoliciesInput, Transaction } from '../../client/index.ts'
-import { parse, type SignedTransaction } from './chain.ts'
+import type { SignedTransaction } from './chain.ts'
 import type { History } from './run-scenario.ts'
-import type { World } from './world.ts'
+import type { Attempt, World } from './world.ts'
 
 const day_ms = 86_400_000
 const default_multiple = 5n
-/** Two raises by a tenth above a price that the caller gave: its cancellation, and that of a replacement. */
-const given_percent = 125n
 
 type Names = Map<bigint, string>
 
@@ -18,14 +16,15 @@ export async function judge(world: World, history: History, policies: RelayerPol
     return (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path, query })).data
   })
   const idOf: Names = new Map([...history.asked].flatMap(([id, { values }]) => values.map((value) => [value, id])))
-  const signed = new Map(world.signed().map((raw) => [parse(raw).hash, parse(raw)]))
+  const attempts = world.attempts()
+  const signed = new Map(attempts.map(({ transaction }) => [transaction.hash, transaction]))
   for (const [hash, { transaction }] of world.sent) signed.set(hash, transaction)
   return [
     ...world.undurable.map(({ nonce, value }) => `not durable: nonce ${nonce}, value ${value} was sent`),
     ...signedTwice(history, [...signed.values()], idOf),
     ...paidWrong(world, history, rows, idOf),
-    ...unasked(history, rows, [...signed.values()], world),
-    ...tooExpensive(history, [...signed.values()], world),
+    ...unasked(history, rows, attempts, world),
+    ...tooExpensive(history, attempts, world),
     ...overLimit(world, history, policies, idOf),
     ...history.internal_errors.map((message) => `internal error: ${message}`),
     ...history.unfinished.map(
@@ -46,12 +45,11 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
 }
 
 /** Each transaction moves what was asked at most once, and its row says whether it did. */
-function paidWrong({ chain, address, nodes }: World, history: History, rows: Transaction[], idOf: Names): string[] {
+function paidWrong({ chain, address }: World, history: History, rows: Transaction[], idOf: Names): string[] {
   const paid = chain.mined().filter(({ transaction }) => transaction.from === address && transaction.to !== address)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
   const byId = Map.groupBy(own, ({ transaction }) => idOf.get(transaction.value))
   const wrong: string[] = []
-  const hasHonestNodes = nodes.urls.length > 1
   for (const { transaction } of byId.get(undefined) ?? []) wrong.push(`unknown payment of ${transaction.value}`)
   for (const row of rows) {
     const payments = byId.get(row.id) ?? []
@@ -64,8 +62,9 @@ function paidWrong({ chain, address, nodes }: World, history: History, rows: Tra
     if (status === 'confirmed' && isPaid && payments[0]?.transaction.value !== BigInt(value)) {
       wrong.push(`the row says ${value}, and the chain moved ${payments[0]?.transaction.value}: ${row.id}`)
     }
-    if (status === 'failed' && hasHonestNodes && /refused it/.test(status_reason ?? '')) {
-      wrong.push(`failed, though most nodes would take it: ${row.id} (${status_reason})`)
+    // Only a minority lies, or the only node; neither ends a transaction.
+    if (status === 'failed' && /refused it/.test(status_reason ?? '')) {
+      wrong.push(`failed, though only liars refused it: ${row.id} (${status_reason})`)
     }
     if (status === 'canceled' && !history.asked.get(row.id)?.may_end_withdrawn)
       wrong.push(`canceled unasked: ${row.id}`)
@@ -74,42 +73,44 @@ function paidWrong({ chain, address, nodes }: World, history: History, rows: Tra
 }
 
 /**
- * Self-transfers are signed for withdrawals that somebody asked for, and for nonces that somebody else gave back. One at a nonce
- * that somebody else has used can never be paid.
+ * Self-transfers are signed for withdrawals that somebody asked for, and at nonces that somebody else had used and a
+ * reorganization gave back. What was told to have failed, because its nonce was called used for an hour by a transaction that no
+ * node shows, must not be paid afterwards: its nonce is used up as well.
  */
-function unasked(history: History, rows: Transaction[], signed: SignedTransaction[], { address }: World): string[] {
-  const rowAt = new Map(rows.map((row) => [row.nonce, row]))
-  const selfTransfers = new Set(
-    signed.filter(({ to, value }) => to === address && value === 0n).map(({ nonce }) => nonce),
-  )
-  const used = new Set([...history.foreign.values()].map(({ nonce }) => nonce))
-  const wrong = [...selfTransfers].filter((nonce) => {
-    if (used.has(nonce)) return false
-    const row = rowAt.get(nonce)
-    const asked = row && history.asked.get(row.id)
-    // One that was signed while every node refused the original, which was mined after all, is not paid.
-    if (asked) return !asked.may_end_withdrawn && !fair.has(row.status)
-    return !history.was_foreign_removed && !history.was_lie_healed
+function unasked(history: History, rows: Transaction[], attempts: Attempt[], { address }: World): string[] {
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const wrong = attempts.filter(({ transaction: { to, value, nonce }, transaction_id }) => {
+    if (to !== address || value !== 0n) return false
+    const asked = history.asked.get(transaction_id)
+    if (!asked) return !history.given_back.has(nonce)
+    const wasGivenUp = /Check the chain/.test(rowOf.get(transaction_id)?.status_reason ?? '')
+    return !asked.may_end_withdrawn && !wasGivenUp
   })
-  return wrong.length === 0
+  const nonces = [...new Set(wrong.map(({ transaction }) => transaction.nonce))]
+  return nonces.length === 0
     ? []
-    : [`unasked self-transfers: ${wrong.length}, at nonces ${wrong.slice(0, 20).join(', ')}`]
+    : [`unasked self-transfers: ${nonces.length}, at nonces ${nonces.slice(0, 20).join(', ')}`]
 }
 
 /**
- * No signature pays more than the policy's multiple of the market, unless the caller gave its price. A cancellation pays a tenth
- * more than what it replaces, so that nodes take it.
+ * No signature pays more than the policy's multiple of the market or the price that the caller gave, with one exception: a
+ * cancellation or a replacement that somebody asked for may outbid, by the tenth that nodes require, bytes that a node has taken.
  */
-function tooExpensive(history: History, signed: SignedTransaction[], { address }: World): string[] {
-  const { peak_base_fee, given_price, was_price_lie_told } = history
+function tooExpensive(history: History, attempts: Attempt[], { address }: World): string[] {
+  const { peak_base_fee, was_price_lie_told } = history
   if (was_price_lie_told) return []
   const market = 2n * peak_base_fee + 1_000_000_000n
-  const given = (given_price * given_percent) / 100n
-  const wrong = signed.filter(({ to, max_fee }) => {
-    const percent = to === address ? 110n : 100n
-    return max_fee > given && max_fee * 100n > market * default_multiple * percent
+  const wrong = [...Map.groupBy(attempts, ({ transaction_id }) => transaction_id)].flatMap(([id, own]) => {
+    const { given_price = 0n, values = [] } = history.asked.get(id) ?? {}
+    return own.filter(({ transaction: { max_fee, nonce, to }, number }) => {
+      if (max_fee <= given_price || max_fee <= market * default_multiple) return false
+      const before = own.filter((one) => one.isTaken && one.number < number && one.transaction.nonce === nonce)
+      const outbid = highestOf(before.map(({ transaction }) => transaction.max_fee))
+      const isAsked = to === address || values.length > 1
+      return !isAsked || max_fee * 100n > outbid * 110n + 100n
+    })
   })
-  const highest = highestOf(wrong.map(({ max_fee }) => max_fee))
+  const highest = highestOf(wrong.map(({ transaction }) => transaction.max_fee))
   const times = Number((highest * 100n) / market) / 100
   return wrong.length > 0 ? [`too expensive: ${highest} wei a unit is ${times} times the market`] : []
 }
@@ -131,5 +132,3 @@ function overLimit({ chain }: World, history: History, policies: RelayerPolicies
 }
 
 const highestOf = (amounts: bigint[]) => amounts.sort((a, b) => (a < b ? 1 : -1))[0] ?? 0n
-
-const fair: ReadonlySet<string> = new Set(['failed', 'confirmed'])

@@ -93,13 +93,12 @@ export const lies = {
   hopeless: refusing('exceeds block gas limit'),
   invalid_sender: refusing('invalid sender'),
   replacement_underpriced: refusing('replacement transaction underpriced'),
-  // Of all blocks but the first: the service stores the first block's hash as one node tells it.
   other_hashes: {
     answer({ method }, honest) {
       if (method !== 'eth_getBlockByNumber') return undefined
       const answer = honest()
       const block = 'result' in answer ? (answer.result as { number: string } | null) : null
-      return block && block.number !== '0x0' ? result({ ...block, hash: hashOf(`other ${block.number}`) }) : answer
+      return block ? result({ ...block, hash: hashOf(`other ${block.number}`) }) : answer
     },
   },
   knows_nothing: { answer: ({ method }) => (method === 'eth_getTransactionByHash' ? result(null) : undefined) },

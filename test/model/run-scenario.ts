@@ -9,7 +9,10 @@ export interface Asked {
   accepted_at_ms: number
   /** Its own and those of its replacements. */
   values: bigint[]
+  /** Somebody asked for its end: a cancellation that was not refused, or `valid_until`. */
   may_end_withdrawn: boolean
+  /** The highest price that a caller gave for it, in wei. */
+  given_price: bigint
 }
 
 /** What happened, beside what the service and the chain know. */
@@ -17,14 +20,10 @@ export interface History {
   asked: Map<string, Asked>
   /** What somebody else signed with the key, by hash. */
   foreign: Map<string, SignedTransaction>
-  /** A nonce that was used elsewhere was free again later. */
-  was_foreign_removed: boolean
+  /** The nonces that somebody else had used, and that a reorganization made free again. */
+  given_back: Set<number>
   was_price_lie_told: boolean
-  /** An operator asked to heal while the only node lied: then its count is believed on request. */
-  was_lie_healed: boolean
   peak_base_fee: bigint
-  /** The highest price that a caller gave, in wei. */
-  given_price: bigint
   internal_errors: string[]
   /** Not ended after the faults had stopped. */
   unfinished: Transaction[]
@@ -52,11 +51,9 @@ export async function runScenario({ nodes, shares_key, seed, steps }: Scenario):
   const history: History = {
     asked: new Map(),
     foreign: new Map(),
-    was_foreign_removed: false,
+    given_back: new Set(),
     was_price_lie_told: false,
-    was_lie_healed: false,
     peak_base_fee: world.chain.prices.base_fee,
-    given_price: 0n,
     internal_errors: [],
     unfinished: [],
   }
@@ -86,35 +83,31 @@ function createActor(
   const { chain, nodes, relayer_id, address, ask } = world
   const path = { relayer_id }
   let values = 0
-  let isOnlyNodeLying = false
 
   const nextValue = () => {
     values += 1
     return one_transfer + BigInt(values)
   }
   /** Refusals are part of the game; what the service cannot explain is not. */
-  const tolerant = async (question: (client: RelayerClient) => Promise<unknown>) => {
+  const tolerant = async (question: (client: RelayerClient) => Promise<unknown>): Promise<boolean> => {
+    const crashes = world.crashes()
     try {
       await ask(question)
+      return true
     } catch (error) {
       if (!(error instanceof RelayerError)) throw error
       if (error.status === 500) history.internal_errors.push(error.message)
+      // A request that was repeated after a crash may have had its effect the first time.
+      return world.crashes() > crashes
     }
   }
   const pick = (which: number) => [...history.asked][which % Math.max(1, history.asked.size)]
-  const given = (gas_price_gwei: number | null) => {
-    if (gas_price_gwei === null) return {}
-    const price = BigInt(gas_price_gwei) * gwei
-    if (price > history.given_price) history.given_price = price
-    return { gas_price: `${price}` }
-  }
+  const given = (gas_price_gwei: number | null) =>
+    gas_price_gwei === null ? {} : { gas_price: `${BigInt(gas_price_gwei) * gwei}` }
+  const priceOf = (gas_price_gwei: number | null) => BigInt(gas_price_gwei ?? 0) * gwei
   const allNodes = (name: string | undefined) => {
     for (let node = 0; node < node_count; node += 1) nodes.setManner(node, name)
   }
-  const withdrawable = (ids: Iterable<Asked>) => {
-    for (const asked of ids) asked.may_end_withdrawn = true
-  }
-
   async function send(step: Step & { do: 'send' }): Promise<void> {
     for (let time = 0; time < step.count; time += 1) {
       const value = nextValue()
@@ -128,6 +121,7 @@ function createActor(
           accepted_at_ms: world.clock.elapsed(),
           values: [value],
           may_end_withdrawn: step.valid_s !== null,
+          given_price: priceOf(step.gas_price_gwei),
         }
         if (!history.asked.has(data.id)) history.asked.set(data.id, asked)
       })
@@ -153,7 +147,7 @@ function createActor(
       rivals.push(parse(await signForeign(world, first)))
     for (const rival of rivals) history.foreign.set(rival.hash, rival)
     const removed = chain.reorganize(depth, step.outcome === 'drop', rivals)
-    if (removed.some(({ hash }) => history.foreign.has(hash))) history.was_foreign_removed = true
+    for (const { hash, nonce } of removed) if (history.foreign.has(hash)) history.given_back.add(nonce)
   }
 
   return async (step) => {
@@ -165,30 +159,42 @@ function createActor(
         if (id === undefined || !asked) return
         const value = nextValue()
         asked.values.push(value)
+        if (priceOf(step.gas_price_gwei) > asked.given_price) asked.given_price = priceOf(step.gas_price_gwei)
         const body = { to: receiver, value: `${value}`, ...given(step.gas_price_gwei) }
         const replaced = { path: { relayer_id, transaction_id: id }, body }
-        return tolerant((client) => client.put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', replaced))
+        await tolerant((client) => client.put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', replaced))
+        return
       }
       case 'cancel': {
         const [id, asked] = pick(step.which) ?? []
         if (id === undefined || !asked) return
-        asked.may_end_withdrawn = true
         const canceled = { path: { relayer_id, transaction_id: id } }
-        return tolerant((client) =>
+        const isAsked = await tolerant((client) =>
           client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', canceled),
         )
+        asked.may_end_withdrawn ||= isAsked
+        return
       }
-      case 'cancel_all':
-        withdrawable(history.asked.values())
-        return tolerant((client) => client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path }))
+      case 'cancel_all': {
+        const isAsked = await tolerant((client) =>
+          client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path }),
+        )
+        for (const asked of history.asked.values()) asked.may_end_withdrawn ||= isAsked
+        return
+      }
       case 'pause':
       case 'resume': {
         const body = { paused: step.do === 'pause' }
-        return tolerant((client) => client.patch('/api/v1/relayers/{relayer_id}', { path, body }))
+        await tolerant((client) => client.patch('/api/v1/relayers/{relayer_id}', { path, body }))
+        return
       }
       case 'heal':
-        history.was_lie_healed ||= isOnlyNodeLying
-        return tolerant((client) => client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path }))
+        await tolerant((client) => {
+          // The operator knows the count, where one is stated.
+          const body = step.isStated ? { next_nonce: chain.stateOf(address).nonce } : {}
+          return client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body })
+        })
+        return
       case 'drain':
         return chain.setBalance(address, 0n)
       case 'fund':
@@ -196,7 +202,6 @@ function createActor(
       case 'drop_pool':
         return chain.pool.clear()
       case 'honest':
-        isOnlyNodeLying = false
         return allNodes(undefined)
       case 'foreign':
         return foreign(step.where, step.ahead)
@@ -218,7 +223,6 @@ function createActor(
         return allNodes(step.name)
       case 'lie':
         if (step.name.includes('price')) history.was_price_lie_told = true
-        isOnlyNodeLying = node_count === 1
         return nodes.setManner(0, step.name)
       case 'base_fee':
         chain.prices.base_fee = BigInt(step.gwei) * gwei
@@ -257,13 +261,10 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
   const { chain, relayer_id, ask } = world
   const path = { relayer_id }
   await act({ do: 'honest' })
-  await act({ do: 'base_fee', gwei: 10 })
+  // A base fee at which the foreign transactions in the pool can be mined too: bytes of others are never outbid.
+  await act({ do: 'base_fee', gwei: 1 })
   await act({ do: 'fund' })
   await act({ do: 'resume' })
-  // Foreign bytes that no block can take leave the pools, as nodes evict them; those that can are mined.
-  for (const [slot, { hash, max_fee }] of chain.pool) {
-    if (history.foreign.has(hash) && max_fee < chain.prices.base_fee) chain.pool.delete(slot)
-  }
 
   const isFinished = async () => {
     const query = { per_page: 1_000 }
@@ -284,7 +285,7 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
     if (!(await waitInVain(rounds, ms))) return
     // Only a disabled relayer waits for its operator.
     const { data: relayer } = await ask((client) => client.get('/api/v1/relayers/{relayer_id}', { path }))
-    if (relayer.system_disabled) await act({ do: 'heal' })
+    if (relayer.system_disabled) await act({ do: 'heal', isStated: true })
   }
 }
 

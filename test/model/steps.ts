@@ -6,7 +6,9 @@ export type Step =
   | { do: 'send'; count: number; tier: Tier; gas_price_gwei: number | null; valid_s: number | null }
   | { do: 'replace'; which: number; gas_price_gwei: number | null }
   | { do: 'cancel'; which: number }
-  | { do: 'cancel_all' | 'pause' | 'resume' | 'heal' | 'drain' | 'fund' | 'drop_pool' | 'honest' }
+  | { do: 'cancel_all' | 'pause' | 'resume' | 'drain' | 'fund' | 'drop_pool' | 'honest' }
+  /** `isStated`: with the transaction count that the operator knows. */
+  | { do: 'heal'; isStated: boolean }
   /** Somebody else uses the key, at the chain's next nonce or the one after it. */
   | { do: 'foreign'; where: 'block' | 'pool'; ahead: number }
   | { do: 'mine'; blocks: number; limit: number }
@@ -78,7 +80,7 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
     [1, record('cancel_all')],
     [1, record('pause')],
     [2, record('resume')],
-    [1, record('heal')],
+    [1, record('heal', { isStated: fc.boolean() })],
     [1, record('drain')],
     [2, record('fund')],
     [2, record('drop_pool')],

@@ -28,6 +28,15 @@ export interface Sent {
   at_ms: number
 }
 
+/** Signed bytes as the database has them. */
+export interface Attempt {
+  transaction: SignedTransaction
+  transaction_id: string
+  number: number
+  /** Whether a node said that it has them. */
+  isTaken: boolean
+}
+
 /** A service over a chain model, in virtual time. */
 export interface World {
   chain: ChainModel
@@ -52,7 +61,7 @@ export interface World {
   /** Lets time pass. */
   pass(ms: number, steps: number): Promise<void>
   /** All bytes that the database has, sent or not. */
-  signed(): string[]
+  attempts(): Attempt[]
   /** Bytes that a node was given before the database had them. */
   undurable: SignedTransaction[]
   /** How often the process died. */
@@ -188,7 +197,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
         await revive()
       }
     },
-    signed: () => read(data_dir, allRaw),
+    attempts: () => read(data_dir, allAttempts),
     async close() {
       try {
         await clock.during(process_.service.close())
@@ -240,12 +249,17 @@ function read<T>(data_dir: string, question: (db: Database.Database) => T): T {
 const hasRaw = (db: Database.Database, raw: string): boolean =>
   db.prepare('SELECT 1 FROM attempts WHERE hash = ? AND raw = ?').get(parse(raw).hash, bytesOf(raw)) !== undefined
 
-const allRaw = (db: Database.Database): string[] =>
+const allAttempts = (db: Database.Database): Attempt[] =>
   db
-    .prepare<[], Buffer>('SELECT raw FROM attempts')
-    .pluck()
+    .prepare<[], { raw: Buffer; transaction_id: string; number: number; taken_at: string | null }>(`
+      SELECT raw, id AS transaction_id, number, taken_at FROM attempts
+      JOIN transactions ON key = transaction_key ORDER BY transaction_key, number`)
     .all()
-    .map((raw) => `0x${raw.toString('hex')}`)
+    .map(({ raw, taken_at, ...attempt }) => ({
+      ...attempt,
+      transaction: parse(`0x${raw.toString('hex')}`),
+      isTaken: taken_at !== null,
+    }))
 
 const bytesOf = (raw: string) => Buffer.from(raw.slice(2), 'hex')
 

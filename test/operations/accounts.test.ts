@@ -38,7 +38,7 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
     balance: async () => (await client.get(`${base}/balance`, { path })).data,
     status: async () => (await client.get(`${base}/status`, { path })).data,
     nonce: async () => (await client.get(`${base}/nonce`, { path })).data,
-    heal: async () => (await client.post(`${base}/nonce/heal`, { path })).data,
+    heal: async (body = {}) => (await client.post(`${base}/nonce/heal`, { path, body })).data,
     byNonce: async (nonce: string) =>
       (await client.get(`${transactions}/by-nonce/{nonce}`, { path: { ...path, nonce } })).data,
     async rpc(method: string, params: unknown[] = []) {
@@ -82,7 +82,8 @@ test('balance, status and nonce say what is on chain and what is under way, and 
 
   await chain.setNonce(address, 7)
   expect(await nonce()).toMatchObject({ next_nonce: 1, chain_latest: 7, status: 'chain_ahead' })
-  expect(await heal()).toMatchObject({ ...inStep, next_nonce: 7, chain_latest: 7 })
+  expect(await refusal(heal())).toMatchObject({ status: 409, path: 'next_nonce' })
+  expect(await heal({ next_nonce: 7 })).toMatchObject({ ...inStep, next_nonce: 7, chain_latest: 7 })
   expect((await send()).nonce).toBe(7)
 
   await cut()

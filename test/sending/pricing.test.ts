@@ -1,7 +1,9 @@
 import Database from 'better-sqlite3'
+import { Transaction as SignedTransaction } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type SendTransactionRequest, type Transaction } from '../../client/index.ts'
 import { clean } from '../support/ledger.ts'
+import { testLiar } from '../support/liar.ts'
 import type { Account, Rig } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
@@ -163,4 +165,32 @@ test('a node has it, and its answer was lost: the lower price of a replacement i
   // Now that a node has it, the rule holds.
   await expect(replace({ ...dear })).rejects.toThrow(RelayerError)
   await ends(account, rig)
+})
+
+test('a node that asks for more than 10 % for a replacement gets more, step by step', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const liar = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [liar.url] })
+  let held: SignedTransaction | undefined
+  // The node keeps the first transaction out of all blocks, and takes no replacement below 1.4 times its price.
+  liar.lie = (method, [param]) => {
+    if (method === 'eth_getTransactionByHash' && param === held?.hash) return { hash: param }
+    if (method !== 'eth_sendRawTransaction') return undefined
+    const sent = SignedTransaction.from(`${param}`)
+    held ??= sent
+    if (sent.hash === held.hash) return sent.hash
+    const isEnough = (sent.maxFeePerGas ?? 0n) * 10n >= (held.maxFeePerGas ?? 0n) * 14n
+    return isEnough ? undefined : new Error('replacement transaction underpriced')
+  }
+  await account.send(1, { speed: 'fastest' })
+  await account.finished(async () => {
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+  })
+  const prices = signedPrices(rig)
+  const [first = 0n] = prices
+  expect(prices.length).toBeGreaterThan(2)
+  expect(prices.at(-1)).toBeGreaterThanOrEqual((first * 14n) / 10n)
+  expect(prices.at(-1)).toBeLessThan(first * 2n)
+  expect(await account.score()).toEqual(clean(1))
 })

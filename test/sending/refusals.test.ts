@@ -26,22 +26,68 @@ test('of two nodes one rejects every transaction: the other one takes all, and n
   expect(await account.score()).toEqual(clean(30))
 })
 
-test('a withdrawal that nodes reject is handed over less and less often', async () => {
-  const { proxy, addAccount } = await testRig({ chain: { noMining: true } })
+test('what the only node rejects waits, without a signature that nobody asked for, and goes when the node takes it', async () => {
+  const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
+  const path = { relayer_id: account.relayer_id }
   await proxy.setFault({ kind: 'rejected' })
-  await account.send(1)
-  const reason = async () => (await account.transactions())[0]?.status_reason
-  const waits = /^A node refused it: invalid sender; Waits: nodes refuse it: invalid sender$/
-  await until('it is withdrawn and waits', async () => waits.test((await reason()) ?? ''))
+  const [first] = await account.send(2)
+  const row = async () => (await account.transactions()).at(-1)
+  await until('it says why', async () => (await row())?.status_reason?.startsWith('Waits: ') ?? false)
+  const contradicted = `Waits: the node says "invalid sender", although the signature recovers to ${account.address}`
+  expect(await row()).toMatchObject({ id: first?.id, status: 'sent', status_reason: contradicted })
+  const { data } = await client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
+  expect(data.blocking).toMatchObject({ transaction_id: first?.id, nonce: 0, waiting_for: 'node' })
+
   const counts = () => ({
     sends: proxy.counts().eth_sendRawTransaction ?? 0,
     looks: proxy.counts().eth_getBlockByNumber ?? 0,
   })
   const before = counts()
   await until('the service has looked 30 times', () => counts().looks >= before.looks + 30)
-  // Half a second, one, two, ...: a look takes a tenth of a second.
+  // Two transactions after half a second, one, two, ...: a look takes a tenth of a second.
+  expect(counts().sends - before.sends).toBeLessThanOrEqual(16)
+
+  await proxy.setFault(undefined)
+  await account.finished(chain.mine)
+  expect(await account.score()).toEqual(clean(2))
+})
+
+test('what the only node rejects can be canceled, and the cancellation is handed over less and less often', async () => {
+  const { chain, proxy, addAccount } = await testRig({ chain: { noMining: true } })
+  const account = await addAccount()
+  await proxy.setFault({ kind: 'rejected' })
+  const [sent] = await account.send(1)
+  const reason = async () => (await account.transactions())[0]?.status_reason ?? ''
+  await until('it waits', async () => (await reason()).startsWith('Waits: the node says'))
+  await account.cancel(sent?.id as string)
+  const waits = /^Canceled by request; Waits: the node says "invalid sender", although /
+  await until('it is withdrawn and waits', async () => waits.test(await reason()))
+  const counts = () => ({
+    sends: proxy.counts().eth_sendRawTransaction ?? 0,
+    looks: proxy.counts().eth_getBlockByNumber ?? 0,
+  })
+  const before = counts()
+  await until('the service has looked 30 times', () => counts().looks >= before.looks + 30)
   expect(counts().sends - before.sends).toBeLessThanOrEqual(8)
+  await proxy.setFault(undefined)
+  await account.finished(chain.mine)
+  expect(await account.transactions()).toMatchObject([{ status: 'canceled' }])
+})
+
+test('what both of two nodes reject fails and gives its nonce back, but only so many times an hour', async () => {
+  const { chain, proxies, addAccount } = await testRig({ chain: { noMining: true }, proxies: 2 })
+  const account = await addAccount({ policies: { max_gap_fills_per_hour: 1 } })
+  const faultEach = (fault: { kind: 'rejected' } | undefined) => Promise.all(proxies.map((one) => one.setFault(fault)))
+  await faultEach({ kind: 'rejected' })
+  await account.send(2)
+  const reasons = async () => (await account.transactions()).map(({ status_reason }) => status_reason ?? '').reverse()
+  const refused = 'All healthy endpoints refused it: invalid sender'
+  await until('one is withdrawn', async () => (await reasons())[0]?.startsWith(refused) ?? false)
+  await until('the other one waits', async () => (await reasons())[1]?.includes('max_gap_fills_per_hour') ?? false)
+  await faultEach(undefined)
+  await account.finished(chain.mine)
+  expect((await account.transactions()).map(({ status }) => status)).toEqual(['confirmed', 'failed'])
 })
 
 /**

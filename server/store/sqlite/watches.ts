@@ -10,7 +10,7 @@ const ended = ['confirmed', 'failed', 'canceled', 'expired']
 export function watches({
   db,
   write,
-}: Connection): Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 'newestKey'> {
+}: Connection): Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 'failedUnmined' | 'newestKey'> {
   const insert = db.prepare<[number]>(
     'INSERT OR IGNORE INTO watches (relayer_key) SELECT key FROM relayers WHERE key = ?',
   )
@@ -29,6 +29,10 @@ export function watches({
         ORDER BY sequence DESC LIMIT ${max_looked_through}
       ) WHERE block_number >= +?`),
   )
+  const failedUnmined = db.prepare<[number, number], Row>(`
+    SELECT ${columns} FROM (
+      SELECT * FROM transactions WHERE relayer_key = +? AND status = 'failed' ORDER BY sequence DESC LIMIT +?
+    ) WHERE block_hash IS NULL AND hash IS NOT NULL AND nonce IS NOT NULL`)
   const newestKey = db.prepare<[], number>('SELECT coalesce(max(key), 0) FROM transactions').pluck()
 
   return {
@@ -45,6 +49,7 @@ export function watches({
     },
     endedSince: async (relayer_key, block_number) =>
       since.flatMap((select) => select.all(relayer_key, block_number).map(read)),
+    failedUnmined: async (relayer_key, limit) => failedUnmined.all(relayer_key, limit).map(read),
     newestKey: async () => newestKey.get() as number,
   }
 }

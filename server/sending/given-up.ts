@@ -1,0 +1,103 @@
+import type { TransactionRow } from '../store/sending-rows.ts'
+import type { Commit } from './commit.ts'
+import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
+import { deepReceipts } from './nonce-evidence.ts'
+import type { createReconciliation } from './reconcile.ts'
+import { decide, type Seen } from './state.ts'
+import { majorityOf } from './survey.ts'
+
+const first_wait_ms = 60_000
+const max_wait_ms = 3_600_000
+const watched_ms = 24 * 3_600_000
+const max_rows = 100
+/** Rows are read at most every so many milliseconds. */
+const read_again_ms = 30_000
+/** Above every number of confirmations: the endpoints were asked for them. */
+const deep = 1_000_000
+const max_remembered = 10_000
+
+export interface GivenUp {
+  /** Looks up what is due, and corrects it. Resolves to whether a row has changed. */
+  correct(lane: Lane): Promise<boolean>
+  /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
+  dueIn(relayer_key: number): Promise<number | undefined>
+}
+
+interface Case {
+  since: number
+  look_at: number
+  wait_ms: number
+}
+
+interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' | 'elapsed' | 'observer'> {
+  commit: Commit
+  reconciliation: ReturnType<typeof createReconciliation>
+}
+
+/**
+ * Signed transactions that failed without being in a block, because nodes called their nonces used for an hour and showed no
+ * receipt. Nodes that denied a receipt may show it later: the rows are looked up for a day, at growing intervals, and corrected
+ * when a majority of all endpoints has the receipt of an attempt with enough confirmations.
+ */
+export function createGivenUp({ store, now, elapsed, observer, commit, reconciliation }: GivenUpDependencies): GivenUp {
+  const cases = new Map<number, Case>()
+  /** By relayer: when its rows are read again. */
+  const readAt = new Map<number, number>()
+
+  async function open(relayer_key: number): Promise<{ row: TransactionRow; known: Case }[]> {
+    const rows = await store.failedUnmined(relayer_key, max_rows)
+    return rows
+      .map((row) => ({ row, known: caseOf(row.key) }))
+      .filter(({ known }) => elapsed() - known.since < watched_ms)
+  }
+
+  function caseOf(key: number): Case {
+    const known = cases.get(key)
+    if (known) return known
+    if (cases.size >= max_remembered) cases.clear()
+    const made = { since: elapsed(), look_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }
+    cases.set(key, made)
+    return made
+  }
+
+  async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
+    const { networkClient } = lane
+    for (const { hash, purpose, nonce } of (await store.attempts(row.key)).toReversed()) {
+      if (nonce !== row.nonce) continue
+      const receipts = await deepReceipts(networkClient, hash)
+      const [receipt] = receipts
+      if (!receipt || receipts.length < majorityOf(networkClient.each.length)) continue
+      const seen: Seen = { ...receipt, hash, purpose }
+      const step = decide(
+        { ...trackedOf(row), status: 'submitted' },
+        sightOf(lane, now(), { receipt: seen, head: receipt.block_number + deep }),
+      )
+      if (step.do !== 'end') continue
+      observer.nonceNoticed?.('transaction corrected', { relayer_id: row.relayer_id, transaction_id: row.id, hash })
+      await commit(await reconciliation.settle(networkClient.chain, { ...row, error: null }, step))
+      return true
+    }
+    return false
+  }
+
+  return {
+    async correct(lane) {
+      const { key } = lane.held.relayer
+      if (elapsed() < (readAt.get(key) ?? 0)) return false
+      if (readAt.size >= max_remembered) readAt.clear()
+      readAt.set(key, elapsed() + read_again_ms)
+      let isChanged = false
+      for (const { row, known } of await open(key)) {
+        if (elapsed() < known.look_at) continue
+        known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
+        known.look_at = elapsed() + known.wait_ms
+        isChanged = (await correctOne(lane, row)) || isChanged
+      }
+      return isChanged
+    },
+    async dueIn(relayer_key) {
+      const looks = (await open(relayer_key)).map(({ known }) => known.look_at)
+      return looks.length === 0 ? undefined : Math.max(0, Math.min(...looks) - elapsed())
+    },
+  }
+}
