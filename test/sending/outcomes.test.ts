@@ -119,16 +119,16 @@ test('errors have a code, the decoded reason and the bytes; out of gas is told a
 })
 
 test('a refusal by every node is an error with the code of the refusal', async () => {
-  const { chain, proxy, addAccount } = await start()
+  const { chain, proxies, addAccount } = await testRig({ chain: { noMining: true }, proxies: 2 })
   const account = await addAccount()
-  await proxy.setFault({ kind: 'rejected' })
+  for (const proxy of proxies) await proxy.setFault({ kind: 'rejected' })
   await account.send(1)
   const first = async () => (await account.transactions())[0]
   await until('it is withdrawn', async () => (await first())?.status_reason?.includes('Waits') === true)
   expect((await first())?.error).toBeNull()
-  await proxy.setFault(undefined)
+  for (const proxy of proxies) await proxy.setFault(undefined)
   await account.finished(chain.mine)
-  const message = 'A node refused it: invalid sender'
+  const message = 'All healthy endpoints refused it: invalid sender'
   expect(await first()).toMatchObject({ status: 'failed', error: { code: 'rejected', message, revert_data: null } })
   // The transfer that took its nonce was paid for.
   expect((await first())?.receipt).toMatchObject({ gas_used: 21_000 })
