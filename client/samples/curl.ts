@@ -2,7 +2,7 @@ import type { ExampleCall } from './operation.ts'
 
 const longest_line = 100
 
-/** The call as a curl command. The API key is in the environment variable API_KEY. */
+/** The call as a curl command. The API key is in the environment variable RELAYER_API_KEY. */
 export function curlSample(
   base_url: string,
   { method, path, parameters, body, needs_token, answer }: ExampleCall,
@@ -12,7 +12,7 @@ export function curlSample(
   if (method !== 'get' && !(method === 'post' && body !== undefined)) words.push('-X', method.toUpperCase())
   words.push(quoted(base_url + filled(path, parameters.path) + queryOf(parameters.query)))
   const lines = [words.join(' ')]
-  if (needs_token) lines.push('-H "Authorization: Bearer $API_KEY"')
+  if (needs_token) lines.push('-H "Authorization: Bearer $RELAYER_API_KEY"')
   for (const [name, value] of Object.entries(parameters.header)) lines.push(`-H ${quoted(`${name}: ${value}`)}`)
   if (body !== undefined) lines.push('-H "Content-Type: application/json"', `-d ${quoted(json(body))}`)
   return lines.join(' \\\n  ')

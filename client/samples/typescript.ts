@@ -4,7 +4,7 @@ import type { ExampleCall } from './operation.ts'
 
 const longest_line = 100
 
-/** The call with the typed client. The API key is in the environment variable API_KEY. */
+/** The call with the typed client. The API key is in the environment variable RELAYER_API_KEY. */
 export function typescriptSample(base_url: string, call: ExampleCall): string {
   if (call.answer === 'events') return eventStreamSample(base_url, call)
   const { method, path, parameters, body, answer } = call
@@ -23,7 +23,7 @@ export function typescriptSample(base_url: string, call: ExampleCall): string {
   }[answer]
   return `import { createRelayerClient } from 'evm-relayer-client'
 
-const client = createRelayerClient({ baseUrl: '${base_url}', token: process.env.API_KEY ?? '' })
+const client = createRelayerClient({ baseUrl: '${base_url}', token: process.env.RELAYER_API_KEY ?? '' })
 
 ${statement}
 `
@@ -33,7 +33,7 @@ ${statement}
 function eventStreamSample(base_url: string, { path, parameters }: ExampleCall): string {
   const headers = Object.entries(parameters.header).map(([name, value]) => `, ${inspect(name)}: ${inspect(value)}`)
   return `const response = await fetch('${base_url}${filled(path, parameters.path)}${queryOf(parameters.query)}', {
-  headers: { Authorization: \`Bearer \${process.env.API_KEY}\`${headers.join('')} },
+  headers: { Authorization: \`Bearer \${process.env.RELAYER_API_KEY}\`${headers.join('')} },
 })
 if (!response.ok || !response.body) throw new Error(\`HTTP \${response.status}\`)
 

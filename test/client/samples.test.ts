@@ -71,7 +71,7 @@ test.each(['curl', 'TypeScript'])(
       const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
       const [command, input] = label === 'curl' ? ['bash', ['-c', script]] : [process.execPath, [program]]
       const { output, code } = await run(command as string, input as string[], {
-        env: { ...process.env, API_KEY: service.api_key },
+        env: { ...process.env, RELAYER_API_KEY: service.api_key },
         until: streams ? 'event: ' : undefined,
       })
       const succeeded = streams
