@@ -382,6 +382,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/sign-authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign an authorization
+         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network: the permission to run
+         *     the code of `address` as the code of the relayer's account. The policy `allow_authorizations` must be true, and
+         *     with the policy `whitelist_receivers` the list must have `address`. The zero address ends a delegation.
+         *
+         *     When a chain applies the authorization, the nonce of the account rises by one, outside this service. Let the
+         *     relayer's transactions finish before, and call "Heal the nonce" afterwards.
+         */
+        post: operations["signAuthorization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/sign-transaction": {
         parameters: {
             query?: never;
@@ -1456,6 +1487,27 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
+            /** @description The access list (EIP-2930). Null when none was given. */
+            access_list: components["schemas"]["AccessList"] | null;
+            /** @description The authorizations (EIP-7702). Null when none were given. */
+            authorization_list: components["schemas"]["AuthorizationList"] | null;
+        };
+        /** @description Addresses and their storage keys, at most 200 keys in all. */
+        AccessList: {
+            address: components["schemas"]["AddressInput"];
+            storage_keys: string[];
+        }[];
+        AuthorizationList: components["schemas"]["Authorization"][];
+        /** @description The permission of an account, signed with its key, to run the code of `address` as its own (EIP-7702). */
+        Authorization: {
+            /** @description The chain on which it is valid. 0 means every chain. */
+            chain_id: number;
+            address: components["schemas"]["AddressInput"];
+            /** @description The nonce that the account has when the authorization is applied. */
+            nonce: number;
+            r: string;
+            s: string;
+            y_parity: number;
         };
         /**
          * @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier
@@ -1541,10 +1593,14 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
+            /** @description The access list (EIP-2930). Null when none was given. */
+            access_list: components["schemas"]["AccessList"] | null;
+            /** @description The authorizations (EIP-7702). Null when none were given. */
+            authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
         /**
          * @description The transaction at the time of the event. Members that came later are absent from events that an earlier version
-         *     stored: `receipt`, `error`, `reference`.
+         *     stored: `receipt`, `error`, `reference`, `access_list`, `authorization_list`.
          */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
@@ -1583,6 +1639,10 @@ export interface components {
             error?: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference?: components["schemas"]["ReferenceOrNull"];
+            /** @description The access list (EIP-2930). Null when none was given. */
+            access_list?: components["schemas"]["AccessList"] | null;
+            /** @description The authorizations (EIP-7702). Null when none were given. */
+            authorization_list?: components["schemas"]["AuthorizationList"] | null;
         };
         /** @description The transaction, and the conditions that may delay it. */
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
@@ -1630,6 +1690,25 @@ export interface components {
              *     by it. It need not be unique. A replacement without it keeps the one before.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
+            /**
+             * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price` it becomes a
+             *     transaction of type 1. Policies do not look at it, because a listed address is not called.
+             */
+            access_list?: components["schemas"]["AccessList"] | null;
+            /**
+             * @description Signed authorizations of accounts (EIP-7702), which make it a transaction of type 4. Needs `to`, EIP-1559
+             *     prices, and the policy `allow_authorizations`. An authorization of the relayer's own address is refused,
+             *     because it would use the next nonce.
+             */
+            authorization_list?: components["schemas"]["AuthorizationList"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+        };
+        SignAuthorizationRequest: {
+            /** @description The contract whose code the account runs. The zero address ends a delegation. */
+            address: components["schemas"]["AddressInput"];
+            /** @description The nonce of the relayer's account when the authorization is applied. */
+            nonce: number;
         };
         /** @description A signed version of a transaction. */
         Attempt: {
@@ -2227,6 +2306,7 @@ export interface components {
             allow_messages?: boolean;
             allow_blind_typed_data?: boolean;
             allow_sign_transaction?: boolean;
+            allow_authorizations?: boolean;
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /**
@@ -2340,6 +2420,11 @@ export interface components {
             allow_blind_typed_data?: boolean;
             /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
+            /**
+             * @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default:
+             *     false. An authorization hands the account to the code of a contract, which no other policy limits.
+             */
+            allow_authorizations?: boolean;
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
@@ -2371,6 +2456,7 @@ export interface components {
             allow_messages?: boolean | null;
             allow_blind_typed_data?: boolean | null;
             allow_sign_transaction?: boolean | null;
+            allow_authorizations?: boolean | null;
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         Relayer: {
@@ -2748,6 +2834,21 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["Transaction"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The signed authorization. */
+        AuthorizationResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Authorization"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -3153,6 +3254,9 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type AccessList = components['schemas']['AccessList'];
+export type AuthorizationList = components['schemas']['AuthorizationList'];
+export type Authorization = components['schemas']['Authorization'];
 export type TransactionReceipt = components['schemas']['TransactionReceipt'];
 export type TransactionError = components['schemas']['TransactionError'];
 export type Transaction = components['schemas']['Transaction'];
@@ -3161,6 +3265,7 @@ export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
@@ -3257,6 +3362,7 @@ export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerRespon
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
 export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
+export type ResponseAuthorizationResponse = components['responses']['AuthorizationResponse'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
 export type ResponseExplanationResponse = components['responses']['ExplanationResponse'];
 export type ResponseNotificationResponse = components['responses']['NotificationResponse'];
@@ -3732,6 +3838,34 @@ export interface operations {
         responses: {
             200: components["responses"]["ExplanationResponse"];
             401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    signAuthorization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignAuthorizationRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["AuthorizationResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];

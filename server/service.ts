@@ -8,7 +8,7 @@ import { createWorker, type WorkerDependencies } from './background/worker.ts'
 import { type Config, ConfigError } from './config.ts'
 import { createChains } from './evm/chains.ts'
 import { messageDigest, typedDataDigest } from './evm/digest.ts'
-import { readSigned, seal } from './evm/envelope.ts'
+import { authorityOf, authorizationDigest, readSigned, seal } from './evm/envelope.ts'
 import * as fees from './evm/fees.ts'
 import { contradictionOf, flawOf } from './evm/flaws.ts'
 import type { Post } from './evm/post.ts'
@@ -153,6 +153,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       fees,
       seal,
       readSigned,
+      authorityOf,
       kindOf,
       isAgreed,
       flawOf,
@@ -255,6 +256,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       openKeystore,
       messageDigest,
       typedDataDigest,
+      authorizationDigest,
       hashTypedData,
       parseUnsigned,
       stateOf,

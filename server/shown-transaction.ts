@@ -26,6 +26,8 @@ export const shownTransaction = (row: Transaction & Block): Transaction => ({
   receipt: currentReceipt(row),
   error: currentError(row),
   reference: row.reference,
+  access_list: row.access_list,
+  authorization_list: row.authorization_list,
 })
 
 /** The message of a revert whose reason is not known. */

@@ -1,3 +1,4 @@
+import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import { toHex } from '../hex.ts'
 import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
@@ -42,6 +43,8 @@ export interface CallRequest {
   value: bigint
   data: string | null
   gas?: number
+  access_list?: AccessList | null
+  authorization_list?: Authorization[] | null
 }
 
 /** The calls of a chain that the service makes, and no others. All throw RpcError or RpcUnavailable. */
@@ -200,10 +203,23 @@ const isHex = (answer: unknown): answer is string => typeof answer === 'string' 
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 
-const encodeCall = ({ from, to, value, data, gas }: CallRequest) => ({
+const encodeCall = ({ from, to, value, data, gas, access_list, authorization_list }: CallRequest) => ({
   from,
   ...(to !== null && { to }),
   value: hex(value),
   ...(data !== null && { data }),
   ...(gas !== undefined && { gas: hex(gas) }),
+  ...(access_list && {
+    accessList: access_list.map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })),
+  }),
+  ...(authorization_list && {
+    authorizationList: authorization_list.map(({ chain_id, address, nonce, r, s, y_parity }) => ({
+      chainId: hex(chain_id),
+      address,
+      nonce: hex(nonce),
+      r: hex(BigInt(r)),
+      s: hex(BigInt(s)),
+      yParity: hex(y_parity),
+    })),
+  }),
 })

@@ -1,5 +1,6 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
-import { Transaction } from 'ethers/transaction'
+import { recoverAddress, Transaction } from 'ethers/transaction'
+import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import { toHex } from '../hex.ts'
 import { keccak256 } from './digest.ts'
 import type { Prices } from './fees.ts'
@@ -13,6 +14,8 @@ export interface Envelope {
   data: string | null
   gas_limit: number
   prices: Prices
+  access_list?: AccessList | null
+  authorization_list?: Authorization[] | null
 }
 
 export interface SignedEnvelope {
@@ -28,21 +31,37 @@ export interface Sealed {
   finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
 }
 
-/** The digest to sign (EIP-155 for a legacy transaction, EIP-1559 for the other), and the function that adds the signature. */
-export function seal({ chain_id, nonce, to, value, data, gas_limit, prices }: Envelope): Sealed {
+/**
+ * The digest to sign, and the function that adds the signature. The type follows from the content: EIP-7702 with authorizations, EIP-1559
+ * with two fees, EIP-2930 for a gas price with an access list, and otherwise a legacy transaction with EIP-155.
+ */
+export function seal(envelope: Envelope): Sealed {
+  const { chain_id, nonce, to, value, data, gas_limit, prices, access_list, authorization_list } = envelope
   const content = [gas_limit, fromHex(to), value, fromHex(data)]
-  if (prices.kind === 'legacy') return sealed(0, BigInt(chain_id), [nonce, prices.gas_price, ...content])
+  const listed = (access_list ?? []).map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
+  if (prices.kind === 'legacy') {
+    const fields = [nonce, prices.gas_price, ...content]
+    return access_list
+      ? sealed(1, BigInt(chain_id), [chain_id, ...fields, listed])
+      : sealed(0, BigInt(chain_id), fields)
+  }
   const { max_fee_per_gas, max_priority_fee_per_gas } = prices
-  return sealed(2, BigInt(chain_id), [chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, ...content, []])
+  const fields = [chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, ...content, listed]
+  if (!authorization_list) return sealed(2, BigInt(chain_id), fields)
+  return sealed(4, BigInt(chain_id), [...fields, authorization_list.map(authorizationItem)])
 }
 
 /** The content of signed bytes, for the row of a transaction whose earlier attempt was mined. */
 export function readSigned(raw: Uint8Array): {
-  content: { to: string | null; value: string; data: string | null; gas_limit: number }
+  content: Pick<Envelope, 'to' | 'data' | 'gas_limit'> & {
+    value: string
+    access_list: AccessList | null
+    authorization_list: Authorization[] | null
+  }
   signature: SignedEnvelope['signature']
 } {
   const transaction = Transaction.from(toHex(raw))
-  const { type, chainId, to, value, data, gasLimit, signature } = transaction
+  const { type, chainId, to, value, data, gasLimit, signature, accessList, authorizationList } = transaction
   if (!signature) throw new Error('These bytes are not signed')
   return {
     content: {
@@ -50,13 +69,15 @@ export function readSigned(raw: Uint8Array): {
       value: value.toString(),
       data: data === '0x' ? null : data,
       gas_limit: Number(gasLimit),
+      access_list: accessList && (accessList.length > 0 || type === 1) ? accessList.map(readListed) : null,
+      authorization_list: authorizationList ? authorizationList.map(readAuthorization) : null,
     },
     signature: shownSignature(type, chainId, signature.r, signature.s, signature.yParity),
   }
 }
 
-/** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559). */
-export function sealed(type: 0 | 1 | 2, chain_id: bigint, fields: Input[]): Sealed {
+/** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559, EIP-7702). */
+export function sealed(type: 0 | 1 | 2 | 4, chain_id: bigint, fields: Input[]): Sealed {
   const serialize = (more: Input[]) => {
     const list = RLP.encode([...fields, ...more])
     return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])
@@ -83,6 +104,50 @@ const shownSignature = (type: number | null, chain_id: bigint, r: string, s: str
   sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`,
   v: Number(vOf(type, chain_id, parity)),
 })
+
+const readListed = ({ address, storageKeys }: { address: string; storageKeys: string[] }): AccessList[number] => ({
+  address: address.toLowerCase(),
+  storage_keys: storageKeys.map((key) => key.toLowerCase()),
+})
+
+const readAuthorization = ({ address, chainId, nonce, signature }: ReadAuthorization): Authorization => ({
+  chain_id: Number(chainId),
+  address: address.toLowerCase(),
+  nonce: Number(nonce),
+  r: signature.r,
+  s: signature.s,
+  y_parity: signature.yParity,
+})
+
+type ReadAuthorization = NonNullable<Transaction['authorizationList']>[number]
+
+/** An item of the list of EIP-7702. Numbers have no leading zeros there. */
+const authorizationItem = ({ chain_id, address, nonce, r, s, y_parity }: Authorization): Input => [
+  chain_id,
+  fromHex(address),
+  nonce,
+  y_parity,
+  BigInt(r),
+  BigInt(s),
+]
+
+/** The digest of an authorization (EIP-7702): keccak256(0x05 || rlp([chain_id, address, nonce])). */
+export const authorizationDigest = ({
+  chain_id,
+  address,
+  nonce,
+}: Omit<Authorization, 'r' | 's' | 'y_parity'>): Buffer =>
+  keccak256(Buffer.concat([Uint8Array.of(5), RLP.encode([chain_id, fromHex(address), nonce])]))
+
+/** The address that signed an authorization, in lower case; undefined when the signature is not valid. */
+export function authorityOf(authorization: Authorization): string | undefined {
+  const { r, s, y_parity: yParity } = authorization
+  try {
+    return recoverAddress(authorizationDigest(authorization), { r, s, yParity: yParity === 1 ? 1 : 0 }).toLowerCase()
+  } catch {
+    return undefined
+  }
+}
 
 /** `v`: the y parity for a typed transaction, the value of EIP-155 for a legacy one. */
 function vOf(type: number | null, chain_id: bigint, parity: 0 | 1): bigint {

@@ -4,6 +4,7 @@ import { toHex } from '../hex.ts'
 import { type Handlers, single } from '../operation.ts'
 import {
   checkAddress,
+  checkAuthorization,
   checkSignTransaction,
   isAllowedDomain,
   messageFault,
@@ -14,6 +15,7 @@ import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { OverLimit, Spend } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
+import { readAddress } from './values.ts'
 
 interface Signature {
   rs: Uint8Array
@@ -45,6 +47,7 @@ export interface SigningDependencies {
     struct_hash: Uint8Array
     chain_id: bigint | undefined
   }
+  authorizationDigest(authorization: { chain_id: number; address: string; nonce: number }): Uint8Array
   /** Throws when the bytes are not an unsigned transaction. */
   parseUnsigned(hex: string): {
     chain_id: bigint
@@ -65,7 +68,10 @@ export interface SigningDependencies {
   overLimit(over: OverLimit): ApiError
 }
 
-type Signing = Pick<Handlers, 'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction'>
+type Signing = Pick<
+  Handlers,
+  'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction' | 'signAuthorization'
+>
 
 export function signing(dependencies: SigningDependencies): Signing {
   const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = dependencies
@@ -115,6 +121,17 @@ export function signing(dependencies: SigningDependencies): Signing {
       return single(signatureResult(await sign(signer, digest, 'typed_data')))
     },
 
+    async signAuthorization({ path, body, auditEntry }) {
+      const { relayer, signer } = await find(path.relayer_id)
+      const address = readAddress(body.address, '/body/address')
+      checkAuthorization(relayer.policies, address)
+      const authorization = { chain_id: relayer.chain_id, address, nonce: body.nonce }
+      const digest = dependencies.authorizationDigest(authorization)
+      auditEntry.subject = toHex(digest)
+      const { r, s, v } = signatureResult(await sign(signer, digest, 'authorization'))
+      return single({ ...authorization, r, s, y_parity: v - 27 })
+    },
+
     async signTransaction({ path, body, auditEntry }) {
       const { relayer, signer } = await find(path.relayer_id)
       checkSignTransaction(relayer.policies)
@@ -160,7 +177,11 @@ export function signing(dependencies: SigningDependencies): Signing {
     try {
       return parseUnsigned(hex)
     } catch {
-      throw badRequest(place, 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP')
+      const wanted = 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP'
+      throw badRequest(
+        place,
+        hex.startsWith('0x03') ? 'is a blob transaction (EIP-4844), which is not supported' : wanted,
+      )
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { AmountInput, SendTransactionRequest } from '../../generated/openapi.ts'
+import type { AccessList, AmountInput, Authorization, SendTransactionRequest } from '../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
@@ -9,6 +9,9 @@ export function readTransactionRequest(body: SendTransactionRequest) {
   const data = readBytes(body.data)
   if (to === null && data === null)
     throw badRequest('/body/to', 'must be given when there is no data; only a contract creation has no receiver')
+  if (body.blob_versioned_hashes != null) throw badRequest('/body/blob_versioned_hashes', no_blobs)
+  if (body.authorization_list != null && to === null)
+    throw badRequest('/body/to', 'must be given with authorization_list: such a transaction cannot create a contract')
   if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {
     throw badRequest('/body/gas_price', 'must not be combined with max_fee_per_gas or max_priority_fee_per_gas')
   }
@@ -30,6 +33,8 @@ export function readTransactionRequest(body: SendTransactionRequest) {
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
     reference: body.reference,
+    access_list: readAccessList(body.access_list),
+    authorization_list: readAuthorizations(body.authorization_list),
   }
 }
 
@@ -40,4 +45,31 @@ const readPrice = (input: AmountInput | null | undefined, name: string): string 
 function readBytes(input: string | null | undefined): string | null {
   const digits = (input ?? '').replace(/^0x/, '').toLowerCase()
   return digits === '' ? null : `0x${digits}`
+}
+
+/** Its JSON stays below 20 KB, because a row is read and written many times. */
+const max_storage_keys = 200
+
+const no_blobs = 'Blob transactions (EIP-4844) are not supported; send the data as `data`'
+
+/** Lower case; null when absent. An empty list counts as given. */
+function readAccessList(input: AccessList | null | undefined): AccessList | null {
+  if (input == null) return null
+  const keys = input.reduce((count, { storage_keys }) => count + storage_keys.length, 0)
+  if (keys > max_storage_keys)
+    throw badRequest('/body/access_list', `must have at most ${max_storage_keys} storage keys in all`)
+  return input.map(({ address, storage_keys }, index) => ({
+    address: readAddress(address, `/body/access_list/${index}/address`),
+    storage_keys: storage_keys.map((key) => key.toLowerCase()),
+  }))
+}
+
+function readAuthorizations(input: Authorization[] | null | undefined): Authorization[] | null {
+  if (input == null) return null
+  return input.map((authorization, index) => ({
+    ...authorization,
+    address: readAddress(authorization.address, `/body/authorization_list/${index}/address`),
+    r: authorization.r.toLowerCase(),
+    s: authorization.s.toLowerCase(),
+  }))
 }

@@ -59,6 +59,22 @@ export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies
   }
 }
 
+const zero_address = `0x${'00'.repeat(20)}`
+
+/** Throws ApiError (403). `address`: the contract that the account is handed to; the zero address ends that. */
+export function checkAuthorization(
+  { allow_authorizations, whitelist_receivers }: RelayerPolicies,
+  address: string,
+): void {
+  if (allow_authorizations !== true) {
+    throw refused({ policy: 'allow_authorizations', message: 'This relayer does not sign authorizations' })
+  }
+  if (whitelist_receivers && address !== zero_address && !whitelist_receivers.includes(address)) {
+    const message = `The contract ${address} is not in whitelist_receivers`
+    throw refused({ policy: 'whitelist_receivers', message })
+  }
+}
+
 /** Whether `allowed_domain_separators` contains this domain separator. */
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>
   allowed_domain_separators?.includes(toHex(separator)) === true

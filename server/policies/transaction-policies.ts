@@ -12,6 +12,8 @@ export interface Judged {
   data: string | null
   gas_price: string | null
   max_fee_per_gas: string | null
+  /** Absent: a transaction without authorizations. */
+  authorization_list?: unknown[] | null
 }
 
 type Policed = Pick<RelayerRow, 'policies'>
@@ -25,7 +27,8 @@ export function checkPolicies({ policies }: Policed, transaction: Judged): void 
   if (details.length > 0) throw refusedBy(details)
 }
 
-function brokenRules(policies: RelayerPolicies, { to, value, data, gas_price, max_fee_per_gas }: Judged): Detail[] {
+function brokenRules(policies: RelayerPolicies, judged: Judged): Detail[] {
+  const { to, value, data, gas_price, max_fee_per_gas, authorization_list } = judged
   const { whitelist_receivers, gas_price_cap, max_value } = policies
   const details: Detail[] = []
   const refuse = (policy: keyof RelayerPolicies, message: string) =>
@@ -34,6 +37,9 @@ function brokenRules(policies: RelayerPolicies, { to, value, data, gas_price, ma
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
     refuse('whitelist_receivers', message)
+  }
+  if (authorization_list && policies.allow_authorizations !== true) {
+    refuse('allow_authorizations', 'This relayer does not send transactions with authorizations')
   }
   const price = gas_price ?? max_fee_per_gas
   if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {

@@ -1,6 +1,7 @@
 import { ApiError, badRequest, relayerPaused } from '../errors.ts'
 import { checkPolicies } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
+import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Tier } from './dependencies.ts'
 
 /** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
@@ -15,6 +16,9 @@ export interface TransactionRequest {
   max_priority_fee_per_gas: string | null
   /** RFC 3339, UTC, milliseconds. */
   valid_until: string | null
+  /** Null: none. */
+  access_list: TransactionRow['access_list']
+  authorization_list: TransactionRow['authorization_list']
   /** The caller's; undefined: not given. */
   reference: string | null | undefined
 }
@@ -22,6 +26,11 @@ export interface TransactionRequest {
 const transfer_gas = 21_000
 const creation_gas = 32_000
 const word_gas = 2
+/** EIP-2930. */
+const listed_address_gas = 2_400
+const listed_key_gas = 1_900
+/** EIP-7702. */
+const authorization_gas = 25_000
 
 /** The checks that need no chain, in the order in which their failures are reported. */
 export function objections(relayer: RelayerRow, request: TransactionRequest, now: number): ApiError[] {
@@ -54,15 +63,19 @@ export function checkPause({ paused }: RelayerRow): void {
 
 /**
  * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the
- * floor for its data (EIP-7623). Some nodes accept such a transaction and drop it when they build a block.
+ * floor for its data (EIP-7623); access lists count by EIP-2930, authorizations by EIP-7702. Some nodes accept such a transaction and drop it when they build a block.
  */
-function checkGas({ to, data, gas_limit }: TransactionRequest) {
+function checkGas({ to, data, gas_limit, access_list, authorization_list }: TransactionRequest) {
   if (gas_limit === null) return
   const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
   const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
   const others = bytes.length - zeros
   const creation = to === null ? creation_gas + word_gas * Math.ceil(bytes.length / 32) : 0
-  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others, 10 * zeros + 40 * others)
+  const listed =
+    listed_address_gas * (access_list?.length ?? 0) +
+    listed_key_gas * (access_list ?? []).reduce((count, { storage_keys }) => count + storage_keys.length, 0) +
+    authorization_gas * (authorization_list?.length ?? 0)
+  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others + listed, 10 * zeros + 40 * others)
   if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 

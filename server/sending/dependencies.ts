@@ -1,5 +1,5 @@
 import type { NetworkClient } from '../evm/chains.ts'
-import type { readSigned, seal } from '../evm/envelope.ts'
+import type { authorityOf, readSigned, seal } from '../evm/envelope.ts'
 import type * as fees from '../evm/fees.ts'
 import type { contradictionOf, flawOf } from '../evm/flaws.ts'
 import type { RelayerRow } from '../store/rows.ts'
@@ -32,6 +32,7 @@ export interface SendingDependencies {
   fees: Fees
   seal: typeof seal
   readSigned: typeof readSigned
+  authorityOf: typeof authorityOf
   /** The kind of a node's error (evm/rpc-error.ts); `unreachable` when no node answered; undefined: not a node's error. */
   kindOf(error: unknown): string | undefined
   /** Whether a transaction was refused for good by every healthy endpoint: at least two, and more than half of all. */

@@ -3,6 +3,7 @@ import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import type { TransactionRequest } from './admission.ts'
+import { checkAuthorizations } from './authorizations.ts'
 import type { Market, NetworkClient, Prices, SendingDependencies, Tier } from './dependencies.ts'
 import { createFundsReader, type Funds } from './funds.ts'
 import type { Nonces } from './nonces.ts'
@@ -40,7 +41,7 @@ export interface Preparation {
 
 type PreparationDependencies = Pick<
   SendingDependencies,
-  'store' | 'fees' | 'networkClient' | 'kindOf' | 'wrongChain'
+  'store' | 'fees' | 'networkClient' | 'kindOf' | 'wrongChain' | 'authorityOf'
 > & {
   nonces: Nonces
 }
@@ -56,6 +57,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
   }
 
   async function quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote> {
+    checkAuthorizations(relayer, request.authorization_list, dependencies.authorityOf)
     const networkClient = await networkClientOf(relayer)
     try {
       const before = await store.getAccount(relayer.chain_id, relayer.address)
@@ -107,8 +109,8 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
     if (policies.gas_limit_estimation === false) {
       throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
     }
-    const { to, data } = request
-    const call = { from: address, to, value: BigInt(request.value), data }
+    const { to, data, access_list, authorization_list } = request
+    const call = { from: address, to, value: BigInt(request.value), data, access_list, authorization_list }
     const [estimate, block_gas] = await Promise.all([
       networkClient.chain.estimateGas(call),
       networkClient.blockGasLimit(),
@@ -124,6 +126,9 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
       const why = legacy ? 'the policy eip1559_pricing is off' : 'the chain has no base fee'
       const given = max_fee_per_gas === null ? 'max_priority_fee_per_gas' : 'max_fee_per_gas'
       throw badRequest(`/body/${given}`, `cannot be given: ${why}`)
+    }
+    if (request.authorization_list !== null && (legacy || market.kind === 'legacy')) {
+      throw badRequest('/body/authorization_list', 'needs a chain with a base fee, and no gas_price (EIP-7702)')
     }
     const quoted = fees.quote(market, request.tier ?? default_tier, legacy)
     if (quoted.kind === 'legacy') {

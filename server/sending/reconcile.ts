@@ -89,7 +89,8 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
     row: WholeTransactionRow,
     seen: Seen,
   ): Promise<TransactionError> {
-    const call = { from: row.from, to: row.to, value: BigInt(row.value), data: row.data }
+    const { from, to, data, access_list, authorization_list } = row
+    const call = { from, to, value: BigInt(row.value), data, access_list, authorization_list }
     const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
     return revertError(row, seen, await chain.replay({ ...call, ...gas }, seen.block_number).catch(() => undefined))
   }

@@ -66,6 +66,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
             value: BigInt(row.value),
             data: await store.dataOf(row.key),
             gas_limit: row.gas_limit ?? self_transfer_gas,
+            access_list: row.access_list,
+            authorization_list: row.authorization_list,
           }
         : { to: row.from, value: 0n, data: null, gas_limit: await selfTransferGas(chain, row.from) }
     const spending = feeSpending(relayer, feeOf(fees, content.gas_limit, prices))

@@ -120,6 +120,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
           speed: { tier, percentile: fees.percentileOf[tier] },
           valid_until: request.valid_until,
           reference: request.reference ?? null,
+          access_list: request.access_list,
+          authorization_list: request.authorization_list,
           intent: 'send',
           status_reason: null,
           room: roomOf(relayer),
@@ -152,7 +154,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
         const replacing = before ? atLeast(fees, before, prices, isPriced(request), relayer, tier, market) : prices
         checkFees(fees, relayer, { gas_limit, prices: replacing, market })
         const spending = spendingOf(relayer, request, feeOf(fees, gas_limit, replacing))
-        const { to, value, data, valid_until } = request
+        const { to, value, data, valid_until, access_list, authorization_list } = request
         const move: Move = {
           key: row.key,
           revision: row.revision,
@@ -160,6 +162,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
             to,
             value,
             data,
+            access_list,
+            authorization_list,
             gas_limit,
             valid_until,
             ...(request.reference !== undefined && { reference: request.reference }),

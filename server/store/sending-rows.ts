@@ -76,6 +76,9 @@ export type NewTransaction = Pick<
 > & {
   /** The caller's; absent: none. */
   reference?: string | null
+  /** Absent: none. */
+  access_list?: TransactionRow['access_list']
+  authorization_list?: TransactionRow['authorization_list']
   /** Only to fill a gap; absent: the account's next nonce. */
   nonce?: number
   /** The transaction is created only if this is the account's next nonce. */

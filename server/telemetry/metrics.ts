@@ -58,7 +58,8 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     request_s,
   )
   const signatures = counter('relayer_signatures_total', 'Signatures by kind', ['kind'])
-  for (const kind of ['message', 'typed_data', 'transaction', 'sent_transaction']) signatures.inc({ kind }, 0)
+  for (const kind of ['message', 'typed_data', 'authorization', 'transaction', 'sent_transaction'])
+    signatures.inc({ kind }, 0)
   const moved = counter('relayer_transaction_changes_total', 'Transactions that entered a status', ['status'])
   const paid = counter('relayer_fees_paid_wei_total', 'Fees of finished transactions', ['chain_id'])
   const rpcCalls = counter('relayer_rpc_calls_total', 'Calls to nodes', ['host'])

@@ -42,7 +42,7 @@ export interface Observer {
   ): Promise<T>
 }
 
-export type SignatureKind = 'message' | 'typed_data' | 'transaction' | 'sent_transaction'
+export type SignatureKind = 'message' | 'typed_data' | 'authorization' | 'transaction' | 'sent_transaction'
 
 /** `pending`: another attempt follows. */
 export type DeliveryOutcome = 'delivered' | 'pending' | 'failed'

@@ -128,6 +128,8 @@ async function world() {
       await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'treasury-events' } })
       await sendOne()
     },
+    signAuthorization: () =>
+      client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_authorizations: true } } }),
     deleteRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
     deleteSigner: () => client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'treasury' } }),
   }

@@ -1,9 +1,10 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
-import { keccak256, SigningKey } from 'ethers/crypto'
-import { Transaction, type TransactionLike } from 'ethers/transaction'
+import { Signature as EthersSignature, keccak256, SigningKey } from 'ethers/crypto'
+import { hashAuthorization } from 'ethers/hash'
+import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readSigned, seal } from '../../server/evm/envelope.ts'
+import { authorityOf, readSigned, seal } from '../../server/evm/envelope.ts'
 import { parseUnsigned } from '../../server/evm/unsigned-transaction.ts'
 
 // Ethers writes the same transactions in its own way.
@@ -31,6 +32,21 @@ const prices = fc.oneof(
     max_priority_fee_per_gas,
   })),
 )
+const access = fc.array(fc.record({ address: hex(20), storage_keys: fc.array(hex(32), { maxLength: 3 }) }), {
+  maxLength: 3,
+})
+/** A signature that is one, since ethers reads none other. */
+const authorization = fc
+  .record({ chain_id: fc.integer({ min: 0, max: 300 }), address: hex(20), nonce: count })
+  .map((content) => {
+    const { chain_id: chainId, address, nonce } = content
+    const {
+      r,
+      s,
+      yParity: y_parity,
+    } = new SigningKey(`0x${'01'.repeat(32)}`).sign(hashAuthorization({ chainId, address, nonce }))
+    return { ...content, r, s, y_parity }
+  })
 const envelope = fc.record({
   ...{
     chain_id: fc.oneof(
@@ -44,6 +60,8 @@ const envelope = fc.record({
   data,
   gas_limit: count,
   prices,
+  access_list: fc.oneof(fc.constant(null), access),
+  authorization_list: fc.oneof(fc.constant(null), fc.array(authorization, { minLength: 1, maxLength: 2 })),
 })
 /** Numbers with leading zeros too, which a signature has once in 128 times. */
 const half = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
@@ -68,8 +86,19 @@ const text = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
 
 test('what is sent is written to the byte as ethers writes it, and read back', () => {
   fc.assert(
-    fc.property(envelope, signature, (wanted, signature) => {
-      const { chain_id, nonce, to, value, data, gas_limit, prices } = wanted
+    fc.property(envelope, signature, (drawn, signature) => {
+      const isLegacy = drawn.prices.kind === 'legacy'
+      // Authorizations need two fees and a receiver.
+      const authorization_list = isLegacy || drawn.to === null ? null : drawn.authorization_list
+      const wanted = { ...drawn, authorization_list }
+      const { chain_id, nonce, to, value, data, gas_limit, prices, access_list } = wanted
+      const accessList =
+        access_list?.map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })) ?? null
+      const authorizationList =
+        authorization_list?.map(({ chain_id, address, nonce, r, s, y_parity: yParity }) => {
+          const signature = EthersSignature.from({ r, s, yParity })
+          return { address, nonce: BigInt(nonce), chainId: BigInt(chain_id), signature }
+        }) ?? null
       const theirs = byEthers(
         {
           chainId: chain_id,
@@ -78,9 +107,15 @@ test('what is sent is written to the byte as ethers writes it, and read back', (
           value,
           data: data ?? '0x',
           gasLimit: gas_limit,
+          ...(access_list && { accessList }),
+          ...(authorization_list && { authorizationList }),
           ...(prices.kind === 'legacy'
-            ? { type: 0, gasPrice: prices.gas_price }
-            : { type: 2, maxFeePerGas: prices.max_fee_per_gas, maxPriorityFeePerGas: prices.max_priority_fee_per_gas }),
+            ? { type: access_list ? 1 : 0, gasPrice: prices.gas_price }
+            : {
+                type: authorization_list ? 4 : 2,
+                maxFeePerGas: prices.max_fee_per_gas,
+                maxPriorityFeePerGas: prices.max_priority_fee_per_gas,
+              }),
         },
         signature,
       )
@@ -91,7 +126,15 @@ test('what is sent is written to the byte as ethers writes it, and read back', (
       expect(signed.hash).toBe(theirs.hash)
       expect(signed.signature.v).toBe(theirs.v)
       expect(readSigned(signed.raw)).toEqual({
-        content: { to, value: value.toString(), data, gas_limit },
+        content: {
+          to,
+          value: value.toString(),
+          data,
+          gas_limit,
+          // With two fees an empty list is encoded as none.
+          access_list: access_list?.length === 0 && !isLegacy ? null : access_list,
+          authorization_list,
+        },
         signature: signed.signature,
       })
     }),
@@ -233,4 +276,16 @@ test('the items of an unsigned transaction are counted before it is decoded', ()
   let nested: Input = []
   for (let depth = 0; depth < 10; depth += 1) nested = [nested]
   expect(() => parseUnsigned(`0x${Buffer.from(RLP.encode(nested)).toString('hex')}`)).toThrow('nested')
+})
+
+test('an authorization names the account that signed it', () => {
+  const key = new SigningKey(`0x${'01'.repeat(32)}`)
+  fc.assert(
+    fc.property(authorization, (signed) => {
+      expect(authorityOf(signed)).toBe(computeAddress(key).toLowerCase())
+      expect(authorityOf({ ...signed, nonce: signed.nonce + 1 })).not.toBe(computeAddress(key).toLowerCase())
+      expect(authorityOf({ ...signed, r: `0x${'00'.repeat(32)}` })).toBeUndefined()
+    }),
+    { numRuns: 50 },
+  )
 })

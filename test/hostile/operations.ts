@@ -75,10 +75,19 @@ async function measure(child: ChildProcess, url: string, id: string, stored: Sto
 
 async function prepare(client: RelayerClient): Promise<void> {
   const relayer = { network: 'local', network_type: 'evm' as const, paused: false }
-  for (const id of ['full', ...Array.from({ length: tries }, (_, index) => `spare-${index}`)]) {
+  for (const id of ['full', 'authorizing', ...Array.from({ length: tries }, (_, index) => `spare-${index}`)]) {
     await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
   }
   await client.post('/api/v1/relayers', { body: { ...relayer, id: 'full', name: 'full', signer_id: 'full' } })
+  await client.post('/api/v1/relayers', {
+    body: {
+      ...relayer,
+      id: 'authorizing',
+      name: 'authorizing',
+      signer_id: 'authorizing',
+      policies: { allow_authorizations: true },
+    },
+  })
   await client.post('/api/v1/notifications', { body: { id: 'full', url: 'http://127.0.0.1:1/' } })
   for (let index = 0; index <= tries; index += 1) {
     await client.post('/api/v1/api-keys', { body: { name: `key ${index}`, scopes: ['sign'] } })

@@ -100,6 +100,7 @@ export const table: Record<string, Make> = {
     hash_struct_message: '22'.repeat(32),
   })),
   signTypedDataFull: send('POST', '/relayers/demo/sign-typed-data/full', () => typed),
+  signAuthorization: send('POST', '/relayers/authorizing/sign-authorization', () => ({ address: to, nonce: 0 })),
   signTransaction: () => [
     prepared('data', Buffer.alloc(130_000, 0xab), []),
     prepared(

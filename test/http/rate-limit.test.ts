@@ -186,6 +186,7 @@ describe('the API', () => {
       'listTransactions',
       'replaceTransaction',
       'sendTransaction',
+      'signAuthorization',
       'signMessage',
       'signTransaction',
       'signTypedData',

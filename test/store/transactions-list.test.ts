@@ -37,6 +37,8 @@ test('a transaction has every key, null while it is unknown', async () => {
       receipt: null,
       error: null,
       reference: null,
+      access_list: null,
+      authorization_list: null,
     },
   ])
 })

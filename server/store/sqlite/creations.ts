@@ -29,10 +29,10 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
   const insert = db.prepare<[object], Row>(`
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, data_key, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent, spent, reserved, reference)
+      valid_until, intent, spent, reserved, reference, access_list, authorization_list)
     VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $data_key, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent, $spent, $reserved, $reference)
+      $valid_until, $intent, $spent, $reserved, $reference, $access_list, $authorization_list)
     RETURNING ${columns}`)
   const versions = createTransactionData(connection)
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
@@ -84,6 +84,8 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
       sequence,
       nonce,
       speed,
+      access_list: wanted.access_list ? JSON.stringify(wanted.access_list) : null,
+      authorization_list: wanted.authorization_list ? JSON.stringify(wanted.authorization_list) : null,
       created_at,
       data_bytes: bytesOf(data),
       data_key: versions.add(data),
@@ -125,5 +127,7 @@ function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, 
   transaction.receipt ??= null
   transaction.error ??= null
   transaction.reference ??= null
+  transaction.access_list ??= null
+  transaction.authorization_list ??= null
   return { outcome: 'replayed', transaction, key: transaction_key }
 }

@@ -39,7 +39,8 @@ export function createMove(
     UPDATE transactions SET hash = $hash, value = $value, data_bytes = $data_bytes, gas_limit = $gas_limit,
       gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas, max_priority_fee_per_gas = $max_priority_fee_per_gas,
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
-      signature = $signature, speed = $speed, receipt = $receipt, error = $error, valid_until = $valid_until, intent = $intent, resign = $resign,
+      signature = $signature, speed = $speed, receipt = $receipt, error = $error,
+      access_list = $access_list, authorization_list = $authorization_list, valid_until = $valid_until, intent = $intent, resign = $resign,
       block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
       reserved = $reserved, changed_at = $changed_at,
       reprice_at = $reprice_at, revision = $revision

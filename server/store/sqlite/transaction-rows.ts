@@ -3,21 +3,24 @@ import { shownTransaction } from '../../shown-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
 import { dataColumn, hexOf } from './transaction-data.ts'
 
+/** Columns that hold JSON. */
+const json_columns = ['signature', 'speed', 'receipt', 'error', 'access_list', 'authorization_list'] as const
+
 /** A row of the table `transactions`. */
-export type Row = Omit<TransactionRow, 'signature' | 'speed' | 'receipt' | 'error' | 'resign' | 'waits_told'> & {
-  signature: string | null
-  speed: string | null
-  receipt: string | null
-  error: string | null
-  resign: 0 | 1
-  waits_told: string
-}
+type JsonColumn = (typeof json_columns)[number]
+
+export type Row = Omit<TransactionRow, JsonColumn | 'resign' | 'waits_told'> &
+  Record<JsonColumn, string | null> & {
+    resign: 0 | 1
+    waits_told: string
+  }
 
 export type WholeRow = Row & { data: Uint8Array | null }
 
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
+  access_list, authorization_list,
   block_number, block_hash`
 
 export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
@@ -34,10 +37,11 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
     speed: parsed(row.speed),
     receipt: parsed(row.receipt),
     error: parsed(row.error),
+    access_list: parsed(row.access_list),
+    authorization_list: parsed(row.authorization_list),
   }
 }
 
-type JsonColumn = 'signature' | 'speed' | 'receipt' | 'error'
 export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'> &
   Pick<Transaction, 'data'>
 
@@ -58,6 +62,8 @@ export const encode = (row: TransactionRow) => ({
   speed: row.speed && JSON.stringify(row.speed),
   receipt: row.receipt && JSON.stringify(row.receipt),
   error: row.error && JSON.stringify(row.error),
+  access_list: row.access_list && JSON.stringify(row.access_list),
+  authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
   resign: row.resign ? 1 : 0,
   waits_told: JSON.stringify(row.waits_told),
 })

@@ -48,6 +48,7 @@ const signs = signing({
   checkPolicies: notMeasured,
   checkFee: notMeasured,
   hashTypedData: notMeasured,
+  authorizationDigest: notMeasured,
   spendingOf: notMeasured,
   overLimit: notMeasured,
   store: { spend: notMeasured, withAudit: notMeasured },
