@@ -142,7 +142,7 @@ test('a wrong setting is named, with its limits and never with its value', () =>
   }
 })
 
-test('all that is wrong is told at once, a line each', () => {
+test('every invalid setting is reported at once, one per line', () => {
   const lines = complaint({ PORT: 'x', LOG_LEVEL: 'x', MASTER_KEY: 'x' }).split('\n')
   expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(['LOG_LEVEL', 'MASTER_KEY', 'PORT'])
 })

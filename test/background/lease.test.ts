@@ -55,7 +55,7 @@ describe('a lease', () => {
     expect(createLease(store, 'other').claim()).toBe(true)
   })
 
-  test('of a process that lives is respected, and taken over the moment that it is dead', async () => {
+  test('the lease of a running process is respected, and taken over as soon as it has ended', async () => {
     const { hold, lease } = leased()
     const child = await startProcess()
     hold(`${hostname()} ${child.pid} its-own`)
@@ -72,7 +72,7 @@ describe('a lease', () => {
     expect(lease().claim()).toBe(true)
   })
 
-  test('of another host ends with its time, whatever its number means here', async () => {
+  test('the lease of another host ends when it expires, whatever its process id is here', async () => {
     const { clock, hold, lease } = leased()
     const gone = await startProcess()
     gone.kill('SIGKILL')

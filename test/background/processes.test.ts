@@ -44,7 +44,7 @@ test('a pause that one process answers holds in the other one at once', async ()
   }
 })
 
-test('what both of them accept is sent once, under nonces without holes', async () => {
+test('transactions that both accept are sent once, with nonces without gaps', async () => {
   const chain = await testChain()
   const { client, all } = await start()
   const path = { network_id: 'evm:local' }

@@ -137,7 +137,7 @@ test('run waits for a round that began after it was called', async () => {
   await run
 })
 
-test('what the store knows of is found at the start, and when another process has changed it', async () => {
+test('work in the store is found at the start, and after a change by another process', async () => {
   let [version, keys] = [1, [5]]
   const worker = testWorker({ find: async () => keys, version: () => version })
   await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
@@ -146,7 +146,7 @@ test('what the store knows of is found at the start, and when another process ha
   await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
 })
 
-test('whoever may not work does not, and finds what is there once it may', async () => {
+test('a process without the lease does not work, and finds the work when it gets the lease', async () => {
   let mine = false
   let looks = 0
   const find = async () => {
@@ -162,7 +162,7 @@ test('whoever may not work does not, and finds what is there once it may', async
   await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
 })
 
-test('a lane whose right to work is lost stops', async () => {
+test('a lane stops when the lease is lost', async () => {
   let [mine, looks] = [true, 0]
   const find = async () => {
     looks += 1

@@ -70,7 +70,7 @@ test('it gives up after three retries, and at once when the wait is unknown or t
   }
 })
 
-test('a Retry-After that is neither whole seconds nor a date is none', async () => {
+test('a Retry-After that is neither whole seconds nor a date is ignored', async () => {
   // Date.parse takes both of these for days of the year 2001, which are over.
   for (const retryAfter of ['-1', '1.5']) {
     const { requests, client } = limited(1, retryAfter)
@@ -103,7 +103,7 @@ test('a signal ends the wait, and leaves no timer behind', async () => {
   expect(requests).toHaveLength(1)
 })
 
-test('whoever waits as long as the service says is let through', async () => {
+test('a client that waits for Retry-After is admitted', async () => {
   let now_ms = 0
   const service = await startTestService(
     { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },

@@ -83,7 +83,7 @@ test('a failure that is not the service’s own still has a status and a message
   }
 })
 
-test('what fetch throws comes through as it is', async () => {
+test('an error of fetch is thrown unchanged', async () => {
   const refused = new TypeError('fetch failed')
   const client = createRelayerClient({ baseUrl, token, fetch: () => Promise.reject(refused) })
   await expect(client.get('/api/v1/health')).rejects.toBe(refused)

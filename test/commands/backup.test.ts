@@ -47,7 +47,7 @@ test('a backup of a service that is down, or by another name, is taken too', asy
   expect(existsSync(file)).toBe(true)
 })
 
-test('what is there already stays, and what cannot be is told in a line', async () => {
+test('an existing file is kept, and an impossible path gives an error of one line', async () => {
   const { data_dir } = await startTestService()
   const file = join(temporaryFolder(), 'precious')
   writeFileSync(file, 'precious')

@@ -68,7 +68,7 @@ test('a relayer that comes a little later, and one that is new, have the same lo
   expect(taken()).toEqual(['0xd'])
 })
 
-test('who looks twice at once has a reason: the chain is asked anew, for that account only', async () => {
+test('a second look at once reads the chain again, for that account only', async () => {
   const { look, tick, taken } = watched()
   await tick()
   await tick()

@@ -84,7 +84,7 @@ function byEthers(transaction: TransactionLike, { r, s, yParity }: Signature) {
 
 const text = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
 
-test('what is sent is written to the byte as ethers writes it, and read back', () => {
+test('transactions are serialized to the byte as ethers does it, and parsed back', () => {
   fc.assert(
     fc.property(envelope, signature, (drawn, signature) => {
       const isLegacy = drawn.prices.kind === 'legacy'
@@ -142,7 +142,7 @@ test('what is sent is written to the byte as ethers writes it, and read back', (
   )
 })
 
-test('so is what others have prepared, of each type', () => {
+test('so are unsigned transactions of others, of each type', () => {
   const access = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
     maxLength: 3,
   })
@@ -219,11 +219,11 @@ const wrong: [title: string, hex: string][] = [
   ['lists without end', `0x02${'c1'.repeat(200_000)}`],
 ]
 
-test.each(wrong)('%s is no unsigned transaction', (_, hex) => {
+test.each(wrong)('%s is not an unsigned transaction', (_, hex) => {
   expect(() => parseUnsigned(hex)).toThrow()
 })
 
-test('what the refused ones are made of is right', () => {
+test('the parts of the refused ones are valid', () => {
   for (const type of [0, 1, 2]) expect(parseUnsigned(written(type, {})).chain_id).toBe(1n)
 })
 
@@ -254,7 +254,7 @@ test('of bytes that were tampered with nothing is taken that ethers reads otherw
   expect(taken).toBeGreaterThan(100)
 })
 
-test('the one who signed it is who is found in it', () => {
+test('the recovered sender is the signer', () => {
   const key = new SigningKey(`0x${'11'.repeat(32)}`)
   const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
   const { digest, finish } = seal({ ...wanted, prices: { kind: 'legacy', gas_price: 1n } })

@@ -132,7 +132,7 @@ function isBumped(last: Prices, next: Prices): boolean {
   )
 }
 
-describe('whatever the prices', () => {
+describe('for any prices', () => {
   test('a bump is at least 10 % of each fee and within the cap, or none', () => {
     fc.assert(
       fc.property(anyPrices, anyPrices, anyCap, (last, wanted, cap) => {

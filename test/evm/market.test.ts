@@ -34,7 +34,7 @@ const node = (answers: Record<string, unknown>) => async (method: string) => {
   return answer
 }
 
-describe('the market, by what a node answers', () => {
+describe("the market by one node's answer", () => {
   const history = (change: object) => ({ eth_feeHistory: { ...sound.eth_feeHistory, ...change } })
   const noBlock = { eth_getBlockByNumber: null }
   test.each<[string, Record<string, unknown>, unknown]>([
@@ -65,13 +65,13 @@ describe('the market, by what a node answers', () => {
     expect(await readMarket(node(answers))).toEqual(market)
   })
 
-  test('no price at all is no answer', async () => {
+  test('an answer without any price counts as no answer', async () => {
     const answers = { eth_feeHistory: null, ...noBlock, eth_gasPrice: null }
     await expect(readMarket(node(answers))).rejects.toThrow(RpcUnavailable)
   })
 })
 
-describe('the market, by what several nodes answer', () => {
+describe("the market by several nodes' answers", () => {
   const at = (base_fee: bigint, tip: bigint) => modern(base_fee, tip) as Market
   const old = (gas_price: bigint): Market => ({ kind: 'legacy', gas_price })
   test.each<[string, Market[], Market | undefined]>([

@@ -65,7 +65,7 @@ test('the Mail example has the published hashes and, where its domain is allowed
   expect((await sign(mail)).data.sig).toBe(mail_sig)
 })
 
-test('what is signed in full is what is signed by its hashes, and recovers to the relayer', async () => {
+test('typed data in full and by its hashes has the same signature, which recovers to the relayer', async () => {
   const { client } = await startTestService()
   const { id: relayer_id, address } = await createRelayer(client)
   const types = {
@@ -283,7 +283,7 @@ const wrong: [change: object, path: string][] = [
   [{ types: { ...types, EIP712Domain: [{ name: 'extra', type: 'string' }] } }, '/body/types/EIP712Domain/0'],
 ]
 
-test('what is wrong with a document is a bad request that names the place', async () => {
+test('a faulty document is a bad request that names the place', async () => {
   const { raw } = await startTestService()
   const post = async (body: object | string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)

@@ -29,8 +29,8 @@ const sign = (service: TestService, message = 'a') =>
 const settled = (service: TestService, count: number) =>
   expect.poll(async () => (await entries(service)).length).toBe(count)
 
-describe('what is recorded', () => {
-  test('a signature: who, what, the digest and the request, and never the text', async () => {
+describe('recorded entries', () => {
+  test('a signature: caller, operation, digest and request id, and never the text', async () => {
     const service = await startTestService()
     const message = 'the text that nobody may read here'
     const answer = await service.raw('/api/v1/relayers/demo/sign', {

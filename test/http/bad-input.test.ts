@@ -8,7 +8,7 @@ const max_body_bytes = 1024 * 1024
 const post = (body: string | Buffer, headers?: string[]) => withBody('POST /api/v1/notifications', body, headers)
 const untyped = (name: string, send: Case['send'], at: string): Case => ({ ...bad(name, send, at), status: 415 })
 
-test('bodies that are no JSON, or not what the contract asks for', async () => {
+test('bodies that are not JSON, or violate the contract', async () => {
   const url = 'https://example.com/'
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   await expectRefused(await startTestService(), [
@@ -117,7 +117,7 @@ const unknown = 'Relayer with ID none not found'
 const relayer = '/api/v1/relayers/demo'
 const transactions = `${relayer}/transactions`
 
-test('what is wrong with a transaction, a question or a time', async () => {
+test('faults of a transaction, an RPC call or a time', async () => {
   const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
   const send = (name: string, members: string, at: string) =>
     bad(name, withBody(`POST ${transactions}`, `{"to":"${to}",${members}}`), at)

@@ -37,7 +37,7 @@ const notJson = {
   message: expect.stringMatching(/^must be valid JSON; unexpected (character|end) at position \d+$/),
 }
 
-test('what is no JSON is refused where JSON.parse refuses it, with its position', () => {
+test('malformed JSON is refused whenever JSON.parse refuses it, with the position', () => {
   const texts = [
     '',
     ' ',

@@ -105,7 +105,7 @@ test('in every operation of a relayer its shape comes before its existence', asy
   ])
 })
 
-test('then the route, then the shape, then what it names', async () => {
+test('then the route, then the shape, then the named resources', async () => {
   const refused = (name: string, path: string, method: string, allow: string): Case => ({
     name,
     send: withBody(`${method} ${path}`, '{'),
@@ -135,7 +135,7 @@ test('then the route, then the shape, then what it names', async () => {
   ])
 })
 
-test('what is no HTTP is answered in the same shape', async () => {
+test('bytes that are not HTTP get a failure of the same form', async () => {
   const raw = (name: string, bytes: string, status = 400, message = 'Bad Request', at?: string): Case => ({
     name,
     ...(at !== undefined && { at }),

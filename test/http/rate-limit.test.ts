@@ -94,7 +94,7 @@ describe('the algorithm', () => {
   // performance.now() has fractions of a microsecond; a service runs for days.
   const start = fc.double({ min: 0, max: 1e9, noNaN: true })
 
-  test('whatever the rate and the time, exactly the burst passes at once', () => {
+  test('for any rate and time, exactly the burst is admitted at once', () => {
     fc.assert(
       fc.property(rate, burst, start, (perSecond, most, start_ms) => {
         const { passes } = limitOf(perSecond, most, start_ms)
@@ -105,7 +105,7 @@ describe('the algorithm', () => {
     )
   })
 
-  test('who waits for Retry-After is let through', () => {
+  test('a caller that waits for Retry-After is admitted', () => {
     fc.assert(
       fc.property(rate, burst, start, (perSecond, most, start_ms) => {
         const { clock, take, passes } = limitOf(perSecond, most, start_ms)

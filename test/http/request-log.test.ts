@@ -78,7 +78,7 @@ describe('a request id', () => {
     ])
   })
 
-  test('is on what Node refuses by itself, too', async () => {
+  test("is on refusals by Node's parser too", async () => {
     const service = await startTestService()
     const unreadable: [number, string][] = [
       [400, 'no HTTP at all\r\n\r\n'],
@@ -120,7 +120,7 @@ test('a line says what was asked, by whom, and how long it took: nothing of what
   expect(service.logged.join('')).not.toContain(service.api_key)
 })
 
-test('what went wrong inside is logged under the id of its request', async () => {
+test('an internal error is logged with the id of its request', async () => {
   const service = await startTestService()
   await service.client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })
   const db = new Database(join(service.data_dir, 'relayer.sqlite'))

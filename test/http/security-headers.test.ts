@@ -47,7 +47,7 @@ test('every operation answers with them, whether it succeeds, is refused or is n
   expect([...statuses]).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 405, 415]))
 })
 
-test('so does a stream of events, HEAD, and what Node refuses by itself', async () => {
+test("so do an event stream, HEAD, and refusals by Node's parser", async () => {
   const { url, api_key, raw } = await startTestService()
   const stream = await raw('/api/v1/relayers/demo/events')
   for (const [name, value] of Object.entries(ofAnswers)) expect(stream.headers.get(name), name).toBe(value)

@@ -86,7 +86,7 @@ describe('JSON-RPC 2.0', () => {
   })
 })
 
-describe('what the relayer answers', () => {
+describe('answers of the relayer', () => {
   test('without a chain: its account and its network', async () => {
     const { rpc, relayer } = await start()
     expect(await rpc.result('eth_accounts')).toEqual([relayer.address])

@@ -210,7 +210,7 @@ const revertingWith = (text: string) =>
     ...[toBeHex(32, 32), toBeHex(text.length, 32), hexlify(Buffer.from(text.padEnd(32, '\0')))],
   ])
 
-test('what reverts in its block ends failed, with the reason that the contract gave', async () => {
+test("a transaction that reverts in its block is failed, with the contract's reason", async () => {
   const { send, rpc } = await start()
   const data = concat(['0x6070600c60003960706000f3', revertingWith('sold out!')])
   const deployed = await send({ to: null, value: '0', data }, 'confirmed')
@@ -221,7 +221,7 @@ test('what reverts in its block ends failed, with the reason that the contract g
   expect((await send({}, 'confirmed')).status).toBe('confirmed')
 })
 
-test('the reason is that of what was mined, and stays when the node has forgotten the block', async () => {
+test('the reason is that of the mined version, and stays when the node has pruned the block', async () => {
   const { client, chain, proxy, send, byNonce } = await start({ noMining: true })
   const body = { required_confirmations: 2 }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })

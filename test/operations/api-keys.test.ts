@@ -53,7 +53,7 @@ async function seen(answer: Response) {
 const guarded = operations.filter(({ guarded }) => guarded)
 const ofRelayer = guarded.filter(({ path }) => path.includes('{relayer_id}'))
 
-describe('what a key may do', () => {
+describe('rights of a key', () => {
   test('every operation asks for a scope, and a key with another one is refused', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
     for (const scope of scopes) {
@@ -175,7 +175,7 @@ describe('the life of a key', () => {
     expect([await signs(service, third), await signs(service, fourth)]).toEqual([401, 200])
   })
 
-  test('what another process on the same store revokes is revoked at once', async () => {
+  test('a revocation by another process on the same store applies at once', async () => {
     const service = await startTestService()
     const other = await startTestService({ DATA_DIR: service.data_dir })
     const { token, path } = await makeKey(service)
@@ -193,7 +193,7 @@ describe('the life of a key', () => {
     expect(await stream.text()).toBe(': connected\n\n')
   })
 
-  test('when it was used last is told, and survives', async () => {
+  test('the time of the last use is shown, and survives a restart', async () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service)
     await sign(service, token)
@@ -213,7 +213,7 @@ describe('the life of a key', () => {
     expect(await signs(service, token)).toBe(200)
   })
 
-  test('what is wrong with a key is named', async () => {
+  test('a faulty key is refused with the place', async () => {
     const service = await startTestService()
     const wrong: [Partial<CreateApiKeyRequest>, string][] = [
       [{ relayer_ids: ['demo', 'none'] }, '/body/relayer_ids/1'],

@@ -91,7 +91,7 @@ test('a taken name is 409 and leaves the first; a chain id may be shared', async
   expect([data.id, data.chain_id]).toEqual(['evm:sepolia-2', 11_155_111])
 })
 
-test('what is wrong with a network is a bad request that says where', async () => {
+test('a faulty network is a bad request that names the place', async () => {
   const service = await startTestService()
   const wrong: [object, string][] = [
     [{ id: 'evm:sepolia' }, '/body/id'],
@@ -137,7 +137,7 @@ test('what is wrong with a network is a bad request that says where', async () =
   expect((await service.client.get(listPath)).pagination.total_items).toBe(1)
 })
 
-test('PATCH merges: what is absent stays, null gives the default back, arrays are replaced', async () => {
+test('PATCH merges: absent members stay, null restores the default, arrays are replaced', async () => {
   const { client } = await startTestService()
   const path = { network_id: 'evm:sepolia' }
   await client.post(listPath, { body: { ...sepolia, ...settings } })

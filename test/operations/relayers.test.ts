@@ -80,7 +80,7 @@ test('one address has one relayer on a chain id: also through another signer, an
   await createRelayer(client, { network: 'same', signer_id: other_signer })
 })
 
-test('PATCH merges (RFC 7396): what is absent stays, null removes, policies key by key, lists as a whole', async () => {
+test('PATCH merges (RFC 7396): absent members stay, null removes, policies key by key, lists as a whole', async () => {
   const { client } = await startTestService()
   await client.post('/api/v1/notifications', { body: { id: 'n', url: 'https://hooks.example.com' } })
   const { id, address, signer_id } = await createRelayer(client, { policies: { min_balance: '5' } })
@@ -120,7 +120,7 @@ test('PATCH merges (RFC 7396): what is absent stays, null removes, policies key 
   }
 })
 
-test('PATCH takes application/merge-patch+json; what is fixed or wrong is refused and changes nothing', async () => {
+test('PATCH accepts application/merge-patch+json; fixed or invalid members are refused and nothing changes', async () => {
   const service = await startTestService()
   const relayer = await createRelayer(service.client, { policies: { min_balance: '5' } })
   const headers = { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/merge-patch+json' }

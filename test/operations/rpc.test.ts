@@ -235,7 +235,7 @@ describe('failover', () => {
   })
 })
 
-describe('what is told', () => {
+describe('reported reasons', () => {
   test('a wrong chain: none of its answers is taken, and the caller learns which it is', async () => {
     const wrong = await startNode((calls) => calls.map(({ id }) => ({ id, result: '0x7a69' })))
     expect(await network([wrong, await startNode()]).rpc('a', [])).toBe('a ')

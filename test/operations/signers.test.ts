@@ -48,7 +48,7 @@ test('a generated key is made here, each another, with an id made when none is g
   expect(await signingAddress(service, one.id)).toBe(one.address)
 })
 
-test('what is no key, or of no known kind, is a bad request', async () => {
+test('a text that is not a key, or of an unknown kind, is a bad request', async () => {
   const service = await startTestService()
   const n = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
   const plain = (key: unknown) => JSON.stringify({ type: 'plain', config: { key } })

@@ -97,7 +97,7 @@ const texts = [
   '"\\',
 ]
 
-test('a text is signed as it stands', async () => {
+test('a text is signed unchanged', async () => {
   const service = await startTestService()
   const { id } = await relayerOf(service.client, cow)
   for (const message of texts) {

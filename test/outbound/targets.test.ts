@@ -30,13 +30,13 @@ test.each([
   }
 })
 
-test('what is no address at all is private: a caller that passes a name by mistake is stopped', () => {
+test('text that is not an address counts as private, so that a name passed by mistake is refused', () => {
   for (const text of ['', 'example.com', '1.2.3', '1.2.3.4.5', '[::1]', '256.1.1.1', '0x7f000001', '8.8.8.8 ']) {
     expect.soft(isPrivateAddress(text), text).toBe(true)
   }
 })
 
-test('what is hostile is refused', () => {
+test('hostile URLs are refused', () => {
   expect(hostileUrls.length).toBeGreaterThanOrEqual(120)
   for (const url of hostileUrls) expect.soft(refused(url), url).toBe(true)
   // A tab or a line break inside is dropped when a URL is parsed.
@@ -58,7 +58,7 @@ const harmless =
   https://134744072 https://0x08080808 https://[2606:4700:4700::1111]:8443 https://example.com/@user
   https://10.0.0.1.example.com https://127.0.0.1.example.com`.split(/\s+/)
 
-test('what is public by its text is accepted; a name is looked up when it is called', () => {
+test('a public address is accepted; a name is looked up at the call', () => {
   for (const url of harmless) expect.soft(refused(url), url).toBe(false)
 })
 

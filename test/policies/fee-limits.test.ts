@@ -146,7 +146,7 @@ test('max_fee_per_day counts each nonce at its highest price: sending, replacing
   expect(await read(first)).toMatchObject({ status: 'confirmed' })
 })
 
-test('the fee of what was never signed is given back, and a change of the policy counts from then on', async () => {
+test('the fee of an unsigned transaction is subtracted, and a changed policy counts from then on', async () => {
   const one = 21_000n * 3n * gwei
   const { proxy, post, cancel, restart } = await start({ max_fee_per_day: `${one}` })
   // Nothing is signed before the first look at the chain.

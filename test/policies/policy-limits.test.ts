@@ -127,7 +127,7 @@ test('amounts of 256 bits are counted to the last digit, and what is refused tak
   expect([await signs(client, value(1)), await signs(client, value(1))]).toEqual([true, false])
 })
 
-test('what an account has spent outlives its relayer', async () => {
+test("an account's spending outlives its relayer", async () => {
   const { client } = await startTestService()
   const { id: relayer_id, signer_id } = await createRelayer(client, { policies: { max_value_per_day: '10' } })
   expect(await signs(client, value(10), { relayer_id })).toBe(true)
@@ -149,7 +149,7 @@ test('a policy holds from its answer on, in every process, and its end too', asy
   }
 })
 
-test('a replacement counts for what it adds, and what was never signed is given back when it is canceled', async () => {
+test('a replacement counts its increase, and an unsigned transaction is subtracted when it is canceled', async () => {
   const { client, proxy } = await startOnChain()
   await patch(client, { max_value_per_day: '100' })
   // The first block is compared by one that is refused; after that the sender sees none, and signs nothing.
@@ -176,7 +176,7 @@ test('a replacement counts for what it adds, and what was never signed is given 
   expect([await room(100), await room(101)]).toEqual([true, false])
 })
 
-test('what was signed stays counted when it is canceled', async () => {
+test('a signed transaction stays counted when it is canceled', async () => {
   const { client } = await startOnChain()
   await patch(client, { max_value_per_day: '100' })
   const query = { wait: 'submitted' } as const

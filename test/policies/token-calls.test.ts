@@ -15,7 +15,7 @@ const token = new Interface([
 const greatest = 2n ** 256n - 1n
 const transfer = token.encodeFunctionData('transfer', [someone, 7n])
 
-test('what moves a token, or gives leave to, is counted', () => {
+test('token transfers and allowances are counted', () => {
   const rows: [name: string, args: unknown[], amount: bigint][] = [
     ['transfer', [someone, 7n], 7n],
     ['transfer', [someone, 0n], 0n],

@@ -86,14 +86,14 @@ test('production keeps no key on the disk and makes no demo relayer', async () =
   expect(data).toEqual([])
 })
 
-test('the keys are their user’s alone whoever starts the service', async () => {
+test('only their user can read the keys, whoever starts the service', async () => {
   const { data_dir } = await startTestService()
   for (const name of ['master-key', 'api-key', 'relayer.sqlite', 'relayer.sqlite-wal', 'relayer.sqlite-shm']) {
     expect(modeOf(join(data_dir, name)), name).toBe('600')
   }
 })
 
-test('whatever a first start writes is its user’s alone, even under a lax umask', async () => {
+test('only the user can read the files of a first start, even with a lax umask', async () => {
   const DATA_DIR = join(temporaryFolder(), 'data')
   const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
   const script = `umask 000; exec "$0" "$1"`

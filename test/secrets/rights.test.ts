@@ -55,7 +55,7 @@ async function scene() {
 }
 
 describe('a row that another program has changed', () => {
-  test('a forged API key is no key, is named, and the others go on', async () => {
+  test('a forged API key is refused and reported, and the others keep working', async () => {
     const { service, limited } = await scene()
     const id = '0198c0de-0000-7000-8000-000000000000'
     const { token, secret_hash } = makeToken(id)
@@ -281,7 +281,7 @@ describe('the protection itself', () => {
     expect(data).toHaveLength(1)
   })
 
-  test('two processes on one database take each other’s changes for what they are', async () => {
+  test('two processes on one database trust each other’s changes', async () => {
     const one = await start()
     const other = await start({ DATA_DIR: one.data_dir })
     await createRelayer(one.client, { id: 'a' })

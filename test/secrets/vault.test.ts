@@ -10,7 +10,7 @@ const masterKey = Buffer.alloc(32, 7)
 const vault = createVault(masterKey)
 const secret = Buffer.from('a secret of some length')
 
-test('what is sealed opens again, whatever it is', () => {
+test('any sealed text opens again', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), fc.string({ unit: 'grapheme' }), (bytes, row) => {
       expect(vault.open(vault.seal(bytes, row), row).equals(bytes)).toBe(true)

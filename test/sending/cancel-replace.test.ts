@@ -110,7 +110,7 @@ test('canceled when a node has it: a transfer of nothing to itself takes its pla
   expect(await onChain(sent.hash)).toBeNull()
 })
 
-test('canceled too late: the original is in a block, and goes on as if nothing had been asked', async () => {
+test('canceled too late: the original is in a block, and continues as if it had not been canceled', async () => {
   const { send, cancel, become, chain, proxy, get } = await start(3)
   const sent = await send()
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
@@ -122,7 +122,7 @@ test('canceled too late: the original is in a block, and goes on as if nothing h
   await become(sent, { status: 'confirmed', status_reason: null, hash: sent.hash })
 })
 
-test('what is mined or ended can be neither canceled nor replaced: 409 with its state in the message', async () => {
+test('a mined or final transaction can be neither canceled nor replaced: 409 with its status in the message', async () => {
   const { send, cancel, replace, become, chain, blind, proxy } = await start(2)
   await blind()
   const canceled = await send({}, 'none')

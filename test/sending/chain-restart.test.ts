@@ -11,7 +11,7 @@ const refusal = (promise: Promise<unknown>) =>
     (error) => (error instanceof RelayerError ? { status: error.status, ...error.details[0] } : Promise.reject(error)),
   )
 
-test('a restarted test chain is taken over on request: what is unfinished ends, and nonces begin anew', async () => {
+test('heal adopts a restarted test chain: unfinished transactions end, and nonces start again', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }

@@ -96,7 +96,7 @@ test('dropped transactions leave the pool', async () => {
   expect(await poolOf(chain)).toBe(0)
 })
 
-test('what the chain refuses is thrown with its code and text', async () => {
+test('an error of the chain is thrown with its code and text', async () => {
   const chain = await testChain({ noMining: true })
   const raw = await transfer(chain, 0)
   await sendRaw(chain, raw)
@@ -117,7 +117,7 @@ test('a restart is a new chain at the same place, and a stop ends it', async () 
   await expect(chain.rpc('eth_chainId')).rejects.toThrow()
 })
 
-test('a taken port and a wrong option are told in a line', async () => {
+test('a taken port and a wrong option give an error of one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')

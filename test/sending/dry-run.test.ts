@@ -26,7 +26,7 @@ async function start() {
   return { client, chain, add, dryRun, send }
 }
 
-test('it says what a transaction would get, which is what it gets then, and takes nothing', async () => {
+test('a dry run shows the nonce, gas limit and prices that sending then assigns, and changes nothing', async () => {
   const { client, add, dryRun, send } = await start()
   const relayer_id = await add()
   let reserved = 0n
@@ -49,7 +49,7 @@ test('it says what a transaction would get, which is what it gets then, and take
   expect(list.pagination.total_items).toBe(2)
 })
 
-test('all that stands against it is told at once, in the order in which sending answers with the first', async () => {
+test('a dry run lists every refusal, the one that sending reports first', async () => {
   const { add, dryRun } = await start()
   const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
   const relayer_id = await add({ paused: true, policies })
@@ -65,7 +65,7 @@ test('all that stands against it is told at once, in the order in which sending 
   ])
 })
 
-test('a chain that does not answer, a call that fails and a body that cannot be read are told', async () => {
+test('an unreachable chain, a reverting call and an invalid body are reported', async () => {
   const { add, dryRun, chain } = await start()
   const nothing = {
     nonce: null,

@@ -69,7 +69,7 @@ test('valid_until may have passed when the answer is asked for again', async () 
   expect(await post(service, body, 'later')).toMatchObject({ status: 400 })
 })
 
-test('what is the same body, and what is another', async () => {
+test('bodies that count as the same, and as different', async () => {
   const service = await start()
   const first = await post(service, `{"to":"${to}","value":"1","speed":"fast"}`, 'key')
   expect(first.status).toBe(201)

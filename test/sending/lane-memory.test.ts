@@ -22,7 +22,7 @@ test('the window shrinks to what a node holds, stays for a block, and then grows
   expect(laneState.window).toBe(1)
 })
 
-test('a block counts against the price of what it left out: the next of the account, or what it could not pay for', () => {
+test("a block counts as leaving out the account's next transaction, and one whose price is below the base fee", () => {
   const laneState = { ...newLaneState(), latest: 5 }
   const row = (key: number, nonce: number, payable: boolean, hash = '0xa') => ({ row: { key, hash }, nonce, payable })
   const blocks = () => [1, 2, 3].map((key) => laneState.left_out.get(key)?.blocks)

@@ -232,7 +232,7 @@ test.each(['has pruned it', 'does not answer'])(
   },
 )
 
-test('what was given up because its nonce was called used for an hour does not block the account', async () => {
+test('a transaction that failed because its nonce was reported as used for an hour does not block the account', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })

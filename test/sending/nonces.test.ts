@@ -34,7 +34,7 @@ function edit(file: string, ...statements: string[]) {
 
 const knownKey = ({ chain }: Rig) => chain.accounts[1]?.key as string
 
-test('the key was used elsewhere before: the account goes on where the chain is, and says so', async () => {
+test('the key was used elsewhere before: the nonce counter follows the chain, and the state explains it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ key: knownKey(rig) })
   const use = elsewhere(rig.chain, knownKey(rig))
@@ -49,7 +49,7 @@ test('the key was used elsewhere before: the account goes on where the chain is,
   expect(await account.score(foreign)).toEqual(clean(5))
 })
 
-test('the key is used elsewhere while traffic flows: what loses its nonce gets another one', async () => {
+test('the key is used elsewhere under traffic: a transaction that loses its nonce gets another one', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ key: knownKey(rig) })
   const use = elsewhere(rig.chain, knownKey(rig))
@@ -152,7 +152,7 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   expect(await account.score(foreign)).toEqual(clean(13))
 })
 
-test('what nobody can tell the fate of, because the node remembers too little, holds up nothing behind it', async () => {
+test('a transaction whose fate is unknown, because the node is pruned, does not block later ones', async () => {
   const rig = await testRig({ chain: { noMining: true, args: ['--prune-history', '1'] } })
   const account = await rig.addAccount()
   await account.send(120)

@@ -86,7 +86,7 @@ test('events carry the receipt of their moment', async () => {
   ])
 })
 
-test('errors have a code, the decoded reason and the bytes; out of gas is told apart', async () => {
+test('errors have a code, the decoded reason and the bytes; out of gas has a code of its own', async () => {
   const { chain, addAccount } = await start()
   const account = await addAccount()
   const custom = `${keccakOf('Closed(uint256)').slice(0, 10)}${toBeHex(7, 32).slice(2)}`

@@ -83,7 +83,7 @@ test('nodes refuse to take it for an hour, then the account has no funds for fou
   expect((await first()).max_fee_per_gas).toBe(`${signed().at(-1)}`)
 })
 
-test('what blocks leave out is signed for more, as blocks and time pass, up to a multiple of the market’s price', async () => {
+test('a transaction that blocks leave out is repriced, as blocks and time pass, up to a multiple of the market price', async () => {
   const { account, proxy, pass, looked, says, signed, clock, first, chain } = await start({ max_fee_multiple: 2 })
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await account.send(1, { speed: 'fastest' })
@@ -128,7 +128,7 @@ test('a price that no node took can be lowered', async () => {
   expect((await nonce()).blocking).toBeNull()
 })
 
-test('what no node took is canceled at the price of the market', async () => {
+test('a transaction that no node accepted is canceled at the market price', async () => {
   const rig = await startWithMistake()
   const { account, cancel, first, signed } = rig
   await cancel()

@@ -14,7 +14,7 @@ test('10 reorganizations of depth 1 to 10: all is mined again, and nothing confi
   expect(wrongIn(await reorgs(rig, await rig.addAccount(), 10))).toEqual([])
 })
 
-test('deeper than the network asks for, under traffic: what was confirmed is sent again', async () => {
+test('a reorganization deeper than the required confirmations, under traffic: confirmed transactions are sent again', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await chain.mine(5)
@@ -119,7 +119,7 @@ test.each<[string, (chain: Anvil) => Lie]>([
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('while the service is stopped: what was mined is sent again', async () => {
+test('a reorganization while the service is stopped: mined transactions are sent again', async () => {
   const { chain, addAccount, restart } = await testRig({ chain: { noMining: true }, confirmations })
   const account = await addAccount()
   await chain.mine(5)

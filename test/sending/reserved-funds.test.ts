@@ -38,7 +38,7 @@ async function start(balance: bigint, policies: RelayerPoliciesInput = {}) {
   return { ...rig, account, path, post, refusal, dryRun, replace, cancel }
 }
 
-test('what is accepted and unfinished is reserved: it is refused what the balance does not suffice for beside it', async () => {
+test('unfinished transactions reserve funds: a transaction that the remaining balance does not cover is refused', async () => {
   const { chain, account, post, refusal, dryRun, database_file } = await start(10n * ether)
   // Beyond 64 bits, and to the last digit.
   await post(6n * ether)
@@ -68,7 +68,7 @@ test('of 20 requests at once those are accepted that the balance suffices for', 
   expect(refusals.filter((message) => message === undefined)).toHaveLength(7)
 })
 
-test('a replacement counts in the place of what it replaces, and a canceled transaction is released', async () => {
+test('a replacement counts instead of the replaced transaction, and a canceled transaction is released', async () => {
   const { proxy, restart, post, replace, cancel, dryRun } = await start(10n * ether)
   // Nothing is signed without a look at the chain.
   await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
@@ -80,7 +80,7 @@ test('a replacement counts in the place of what it replaces, and a canceled tran
   expect((await dryRun()).reserved).toBe('0')
 })
 
-test('what a block has taken of the balance does not count twice before its receipt is seen', async () => {
+test('the cost of a mined transaction does not count twice before its receipt is seen', async () => {
   const { chain, proxy, account, post, refusal } = await start(10n * ether)
   const { id } = await post(6n * ether)
   await until(

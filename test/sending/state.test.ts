@@ -198,7 +198,7 @@ const always = (holds: (transaction: Tracked, sight: Sight, step: Step) => void)
     },
   )
 
-describe('whatever is known', () => {
+describe('any combination of known observations', () => {
   test('nothing is signed or broadcast at a nonce that is used, in a block, or while paused', () =>
     always((transaction, { latest, paused }, step) => {
       if (step.do !== 'sign' && step.do !== 'broadcast') return
@@ -207,7 +207,7 @@ describe('whatever is known', () => {
       expect(paused).toBe(false)
     }))
 
-  test('what has ended rests, and nothing else ends shallower than the confirmations', () =>
+  test('final transactions stay final, and no other ends with fewer than the required confirmations', () =>
     always(({ status }, { head, confirmations, receipt }, step) => {
       if (isEnded(status)) expect(step).toEqual(rest)
       if (step.do !== 'end') return

@@ -84,7 +84,7 @@ const refusals: Refusal[] = [
   ['a day that is none', { valid_until: '2050-02-30T00:00:00Z' }, '/body/valid_until', /date-time/],
 ]
 
-test('what cannot be carried out is refused with 400, says where and why, and takes no nonce', async () => {
+test('an impossible transaction is refused with 400, the path and the reason, and gets no nonce', async () => {
   const { chain, addRelayer, post, client } = await start()
   // Code that reverts with Error("too late").
   const words = [toBeHex(32, 32), toBeHex(8, 32), hexlify(Buffer.from('too late'.padEnd(32, '\0')))]
@@ -104,7 +104,7 @@ test('what cannot be carried out is refused with 400, says where and why, and ta
   expect(data.next_nonce).toBe(0)
 })
 
-test('who was given funds just now sends at once, whatever was remembered of the balance', async () => {
+test('a relayer that was just funded can send at once, despite a cached balance', async () => {
   const { chain, addRelayer, post, client } = await start()
   const [relayer_id, careful] = [await addRelayer(), await addRelayer({ policies: { min_balance: `${ether}` } })]
   for (const [id, path] of [
@@ -164,7 +164,7 @@ test('policies, a pause and the chain refuse what they must, and nothing else', 
   expect(await post('nobody', {})).toMatchObject({ status: 404, message: 'Relayer with ID nobody not found' })
 })
 
-test('the tiers pay the percentiles of what was paid, and leave room for the base fee to double', async () => {
+test('the tiers pay percentiles of recent tips, and leave room for the base fee to double', async () => {
   const { chain, addRelayer, post } = await start({ noMining: true })
   // Three blocks with ten senders each: of the first two the tips are ten times, and half, of what the third has.
   for (const unit of [20n, 1n, 2n]) {
@@ -193,7 +193,7 @@ test('the tiers pay the percentiles of what was paid, and leave room for the bas
   expect(await quoted('fastest')).toEqual({ tier: 'fastest', percentile: 99, tip: 20, room })
 })
 
-test('what is accepted is what is mined: amounts to the last digit, kinds of prices, contracts, data', async () => {
+test('mined transactions equal the accepted ones: amounts to the last digit, kinds of prices, contracts, data', async () => {
   const { chain, addRelayer, post, send } = await start()
   const high = { gas_price_cap: '10000000000000000' }
   const [free, capped] = [

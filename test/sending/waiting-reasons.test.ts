@@ -58,7 +58,7 @@ async function start() {
   }
 }
 
-test('a cap below the base fee is told, and taken back when the base fee falls', async () => {
+test('a cap below the base fee is reported as the reason, and removed when the base fee falls', async () => {
   const { chain, patch, send, says, told, get } = await start()
   await chain.setBaseFee(10n * gwei)
   await chain.mine()
@@ -71,7 +71,7 @@ test('a cap below the base fee is told, and taken back when the base fee falls',
   expect(await get()).toMatchObject({ id: transaction_id, status_reason: null })
 })
 
-test('a base fee above the price is told', async () => {
+test('a base fee above the price is reported as the reason', async () => {
   const { chain, send, says, told, get } = await start()
   await send(1)
   await expect.poll(async () => (await get()).status).toBe('submitted')
@@ -81,7 +81,7 @@ test('a base fee above the price is told', async () => {
   expect(told()).toEqual([[0, 'base_fee']])
 })
 
-test('each reason is told once: a node that refuses, no funds, a node that is gone, a pause', async () => {
+test('each reason is reported once: a refusing node, missing funds, an unreachable node, a pause', async () => {
   const { chain, proxy, send, says, patch, told, get, address } = await start()
   const refusal: Fault = { kind: 'internal_error', methods: ['eth_sendRawTransaction'] }
   await proxy.setFault(refusal)

@@ -48,7 +48,7 @@ test('a database of a newer version is refused, and stays as it was', async () =
   expect(db.pragma('user_version', { simple: true })).toBe(99)
 })
 
-test('no statement is compiled anew with every execution: beside ORDER BY and the like parameters stand behind a +', () => {
+test('no statement is compiled at every execution: with ORDER BY and the like, parameters have a +', () => {
   const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'sqlite')
   const statements = readdirSync(folder).flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text),
@@ -58,7 +58,7 @@ test('no statement is compiled anew with every execution: beside ORDER BY and th
   expect(ordered.filter((text) => /(?:[=<>]|LIMIT|OFFSET) [?$](?!\{)/.test(text))).toEqual([])
 })
 
-test('what throws inside a write leaves nothing behind, and the generation as it was', () => {
+test('an error inside a write rolls back, and the generation is unchanged', () => {
   const { db, writeCached, generation } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const before = generation()
   const failing = () =>

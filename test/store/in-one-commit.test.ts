@@ -22,14 +22,14 @@ function start() {
   return { connection, add, rows: () => all.all(), commits: () => commits }
 }
 
-test('what several verbs write in one turn is one commit', async () => {
+test('changes by several methods in one turn are one commit', async () => {
   const { connection, add, rows, commits } = start()
   const [first, second] = [groupCommit(connection, add), groupCommit(connection, (number: number) => -add(number))]
   expect(await Promise.all([first(1), second(2), first(3)])).toEqual([1, -2, 3])
   expect([rows(), commits()]).toEqual([[1, 2, 3], 1])
 })
 
-test('what fails fails alone', async () => {
+test('a failed change does not affect the others', async () => {
   const { connection, add, rows } = start()
   const one = groupCommit(connection, add)
   const answers = await Promise.allSettled([one(1), one(2), one(2), one(3)])

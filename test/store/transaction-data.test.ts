@@ -51,7 +51,7 @@ const versionsIn = (file: string): number[] => {
   }
 }
 
-test('what was stored before data had versions is read as before', async () => {
+test('data that was stored before it had versions is read as before', async () => {
   const store = open(formerDatabase())
   expect(await store.getTransaction(1, 't1')).toMatchObject({ data: '0xabcd', data_bytes: 2 })
   expect(await store.getTransaction(1, 't2')).toMatchObject({ data: null })

@@ -43,7 +43,7 @@ test('a transaction has every key, null while it is unknown', async () => {
   ])
 })
 
-test('what is known is shown: amounts as decimal strings, signature and speed as objects', async () => {
+test('known members are shown: amounts as decimal strings, signature and speed as objects', async () => {
   const service = await startTestService()
   insertTransactions(file(service), 'demo', 1)
   const hash = `0x${'ab'.repeat(32)}`

@@ -96,7 +96,7 @@ test('requests, calls to nodes and deliveries are spans; a request is under its 
   expect(JSON.stringify(collector.spans)).not.toContain(api_key)
 })
 
-test('what goes on after its request has ended is no part of its trace', async () => {
+test('work that continues after the request has ended is not part of its trace', async () => {
   const collector = await startCollector()
   const chain = await testChain({ noMining: true })
   const service = await startTestService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
@@ -148,7 +148,7 @@ test.each(contexts)('traceparent %s', (header, expected) => {
   expect(parseTraceparent(header)).toEqual(expected)
 })
 
-test('what no setting asks for is not loaded', async () => {
+test('modules that no setting enables are not loaded', async () => {
   const script = `
     import { registerHooks } from 'node:module'
     const loaded = []

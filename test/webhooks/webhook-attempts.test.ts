@@ -166,7 +166,7 @@ test('a name that means a private address, even beside public ones, is not calle
   expect(touched).toBe(0)
 })
 
-test('whatever a lookup gives for use was checked', () => {
+test('every address that a lookup returns was checked', () => {
   const lookup = createLookup(false, (_host, _options, answer) => {
     const address = `${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 256)}.1.1`
     answer(null, [{ address, family: 4 }])

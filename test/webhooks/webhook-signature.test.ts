@@ -69,7 +69,7 @@ test('of a thousand mutations of id, time, body and signature none is taken', as
   expect(refused).toBe(1_000)
 })
 
-test('what is too old, or from the future, is refused, and so is another key', async () => {
+test('a timestamp that is too old or in the future is refused, and so is another key', async () => {
   const key = 'a key'
   const attempt = (timestamp: number) => verifyWebhook(key, headersOf(key, undefined, timestamp) as never, body)
   await expect(attempt(now() - 301)).rejects.toThrow('within 300 s')

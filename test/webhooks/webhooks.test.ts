@@ -48,7 +48,7 @@ test('each state of a transaction is delivered once, in order, signed, without h
   }
 })
 
-test('a pause, and its end, are told', async () => {
+test('a pause and its end are reported', async () => {
   const receiver = await startReceiver()
   const service = await startTestService()
   await reportTo(service, receiver.url)
@@ -64,7 +64,7 @@ test('a pause, and its end, are told', async () => {
   ])
 })
 
-test('a balance that falls below the policy is told once, and again after it has recovered', async () => {
+test('a balance below the policy is reported once, and again after it has recovered', async () => {
   const chain = await testChain()
   const receiver = await startReceiver()
   const service = await startTestService()
@@ -125,7 +125,7 @@ test('a failure is tried again with the same id and bytes, and nothing of the sa
   })
 })
 
-test('410 disables; an update of the url enables, and what failed is delivered again', async () => {
+test('410 disables; an update of the URL enables, and failed deliveries can be redelivered', async () => {
   let gone = true
   const receiver = await startReceiver((_, response) => void (gone && response.writeHead(410).end()))
   const service = await startTestService()
@@ -156,7 +156,7 @@ test('410 disables; an update of the url enables, and what failed is delivered a
   ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
 })
 
-test('what an old address answers does not disable the new one', async () => {
+test('a response of the old URL does not disable the new one', async () => {
   const answers: ServerResponse[] = []
   const old = await startReceiver((_, response) => {
     hold(response)
