@@ -974,6 +974,11 @@ export interface paths {
          * Create a signer
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
+         *
+         *     A key may also stay in a key service (`aws_kms`): the service stores a reference to it, encrypted, and the address.
+         *     Before it is stored, the service asks the key service for the public key and for a signature of random bytes,
+         *     within 15 s. If the answer is not a secp256k1 key that makes valid signatures, or the key service refuses, the
+         *     response is 422 with the reason; 503 when it does not answer. Nothing is stored then.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -2011,10 +2016,10 @@ export interface components {
          *     too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another
          *     transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce.
          *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
-         *     the relayer is disabled. `other`: see `status_reason`.
+         *     the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "earlier_nonce" | "paused" | "disabled" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
         /**
          * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
          *     bytes.
@@ -2229,15 +2234,16 @@ export interface components {
         };
         Signer: {
             id: components["schemas"]["Id"];
-            /**
-             * @description Where the private key is: `local`, in this service.
-             * @enum {string}
-             */
-            type: "local";
+            type: components["schemas"]["SignerType"];
             address: components["schemas"]["Address"];
         };
-        /** @description Exactly one of the three types. */
-        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"];
+        /**
+         * @description Where the private key is. `local`: in this service. `aws_kms`: in AWS Key Management Service.
+         * @enum {string}
+         */
+        SignerType: "local" | "aws_kms";
+        /** @description Exactly one of the types. */
+        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2271,6 +2277,35 @@ export interface components {
             type: "generated";
             /** @description An empty object. */
             config?: Record<string, never>;
+        };
+        /**
+         * @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The
+         *     credentials are those that the AWS SDK finds: environment variables, the shared configuration files, or the role
+         *     of the container or machine. They need `kms:GetPublicKey` and `kms:Sign` on the key. Requires the optional
+         *     package `@aws-sdk/client-kms`.
+         */
+        AwsKmsSignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "aws_kms";
+            config: components["schemas"]["AwsKmsConfig"];
+        };
+        AwsKmsConfig: {
+            /**
+             * @description The region of the key. Default, the region in the AWS configuration of the service.
+             * @example eu-central-1
+             */
+            region?: string;
+            /**
+             * @description The id or ARN of the key, or the name or ARN of an alias.
+             * @example alias/relayer-mainnet
+             */
+            key_id: string;
+            /**
+             * @description The URL of the key service, if it is not the public one of the region, for example of a VPC endpoint. A
+             *     private address requires the setting ALLOW_PRIVATE_TARGETS=true.
+             */
+            endpoint?: components["schemas"]["HttpUrl"];
         };
         /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         Selector: `0x${string}`;
@@ -2596,6 +2631,16 @@ export interface components {
         };
         /** @description The Idempotency-Key was used with another body (`unprocessable`). */
         Unprocessable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description The key service has no such key, or it does not sign with it (`unprocessable`); `details` says why. */
+        KeyServiceRefusal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3321,10 +3366,13 @@ export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
 export type UpdateNetworkRequest = components['schemas']['UpdateNetworkRequest'];
 export type Signer = components['schemas']['Signer'];
+export type SignerType = components['schemas']['SignerType'];
 export type CreateSignerRequest = components['schemas']['CreateSignerRequest'];
 export type PlainSignerRequest = components['schemas']['PlainSignerRequest'];
 export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest'];
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
+export type AwsKmsSignerRequest = components['schemas']['AwsKmsSignerRequest'];
+export type AwsKmsConfig = components['schemas']['AwsKmsConfig'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
 export type MaxUnfinished = components['schemas']['MaxUnfinished'];
@@ -3345,6 +3393,7 @@ export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
+export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefusal'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
@@ -4509,6 +4558,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["KeyServiceRefusal"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
         };
@@ -4901,6 +4951,6 @@ export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Signer"]["type"]> = ["local"];
+export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms"];

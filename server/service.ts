@@ -33,6 +33,8 @@ import { createShares } from './http/shares.ts'
 import { createStreamPace } from './http/stream-pace.ts'
 import { makeId } from './ids.ts'
 import { jsonRpc } from './json-rpc/json-rpc.ts'
+import { KeyServiceUnavailable } from './keys/key-service.ts'
+import { createKeyServices } from './keys/key-services.ts'
 import { createKeyring, generateKey } from './keys/keyring.ts'
 import { openKeystore } from './keys/keystore.ts'
 import { createOperations } from './operations/index.ts'
@@ -137,10 +139,11 @@ export async function startService(config: Config, world: World = {}): Promise<S
 
   try {
     const vault = unlock(store, secrets, logger, observer)
-    const keyring = createKeyring(store, vault)
+    const checkTarget = createTargetCheck(config.allow_private_targets)
+    const keyServices = createKeyServices({ lookup, checkTarget }, elapsed)
+    const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
 
-    const checkTarget = createTargetCheck(config.allow_private_targets)
     const waiting = createWaiting()
     const lease = createLease(store, 'sender')
     const nonces = createNonces({ store, observer, makeId, now, elapsed })
@@ -159,6 +162,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
       flawOf,
       contradictionOf,
       wrongChain,
+      keyServiceFault,
       nonces,
       findSigner: keyring.find,
       networkClient: chains.networkClient,
@@ -252,6 +256,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
       seal: vault.seal,
       findSigner: keyring.find,
       enclose: keyring.enclose,
+      encloseReference: keyring.encloseReference,
+      admitKey: keyServices.admit,
       generateKey,
       openKeystore,
       messageDigest,
@@ -387,6 +393,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
         waiting.stop()
         await server.close()
         await observation.close()
+        keyServices.stop()
         await Promise.all([worker.stop(), deliveries.stop(), bulkChanges.stop(), deliverer.stop(), retention.stop()])
         lease.release()
         deliveryLease.release()
@@ -452,6 +459,8 @@ function revertIn(error: unknown): string | null | undefined {
   if (error instanceof RpcError) return revertDataOf(error.error)
   return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
 }
+
+const keyServiceFault = (error: unknown) => (error instanceof KeyServiceUnavailable ? error.reason : undefined)
 
 function unready(store: Store, stopping: boolean) {
   const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []

@@ -17,6 +17,14 @@ test('20 kills lose nothing, send nothing twice, and leave no gap', { timeout: d
   expect(result.kills.start + result.kills.work).toBe(20)
 })
 
+test('20 kills with a key service that never repeats a signature: one set of bytes per nonce and price', {
+  timeout: deadline_ms,
+}, async () => {
+  const options = { kills: 20, submissions: 200, seed: 21, patience_ms: 60_000, signer: 'aws_kms' } as const
+  const result = await runCrash(options)
+  expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
+})
+
 test('the harness sees it when an event is written after its change', { timeout: deadline_ms }, async () => {
   const fault = 'event-outside'
   const result = await runCrash({ kills: 3, submissions: 30, seed: 3, patience_ms: 60_000, fault })
@@ -48,9 +56,11 @@ function cleanEvidence() {
       damage: [] as string[],
       next_nonce: 2,
       hashes: ['0x0', '0x1'],
+      prices: new Map([0, 1].map((nonce) => [`0x${nonce}`, `${nonce}`])),
       answers: new Map([0, 1].map((index) => [keyOf(index), at(index, 'pending')])),
       events: payloads.map((payload, index) => ({ relayer_key: 1, sequence: index + 1, payload })),
     },
+    broadcast: ['0x0', '0x1'],
   } satisfies Evidence
 }
 type Known = ReturnType<typeof cleanEvidence>
@@ -93,6 +103,15 @@ test.each<[string, string[], (evidence: Known) => unknown]>([
     ['receipts', 'events'],
     ({ listed }) => {
       listed[0] = { ...(listed[0] as Transaction), hash: '0x0' }
+    },
+  ],
+  ['bytes that were sent and not stored', ['rebroadcast'], ({ broadcast }) => broadcast.push('0x2')],
+  [
+    'a second signature for a nonce and price',
+    ['rebroadcast'],
+    ({ broadcast, store }) => {
+      broadcast.push('0x2')
+      store.prices.set('0x2', '1')
     },
   ],
   ['an event that is missing', ['events'], ({ store }) => store.events.pop()],

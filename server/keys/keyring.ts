@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Vault } from '../secrets/vault.ts'
 import type { RelayerRow, SignerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import { isKey, localSigner } from './local.ts'
+import { isKey } from './curve.ts'
+import type { KeyReference, KeyServices } from './key-services.ts'
+import { localSigner } from './local.ts'
 import type { Signer } from './signer.ts'
 
 const max_cached = 10_000
@@ -22,9 +24,11 @@ export interface Keyring {
   find(relayer_id: string): Promise<HeldRelayer | undefined>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
   enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
+  /** The row of a key in a key service: the reference, encrypted, with the address of the key. */
+  encloseReference(signer_id: string, reference: KeyReference, address: string): SignerRow
 }
 
-export function createKeyring(store: Store, vault: Vault): Keyring {
+export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyServices, 'signer'>): Keyring {
   const cache = new Map<string, HeldRelayer>()
   // Relayers on one address share the list.
   const byAddress = new Map<string, RelayerRow[]>()
@@ -33,9 +37,11 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
   const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
     const relayer = await store.getRelayer(relayer_id)
     if (!relayer) return undefined
-    const secret = await store.getSecret(relayer.signer_id)
-    if (!secret) return undefined
-    const signer = localSigner(vault.open(secret, rowOf(relayer.signer_id)))
+    const row = await store.getSecret(relayer.signer_id)
+    if (!row) return undefined
+    const secret = vault.open(row.secret, rowOf(relayer.signer_id))
+    const signer =
+      row.type === 'local' ? localSigner(secret) : keyServices.signer(JSON.parse(secret.toString()), relayer.address)
     return { relayer, signer, on_address: byAddress.get(relayer.address) ?? (await store.relayersOn(relayer.address)) }
   }
 
@@ -65,6 +71,10 @@ export function createKeyring(store: Store, vault: Vault): Keyring {
       if (!isKey(key)) return undefined
       const { address } = localSigner(key)
       return { id: signer_id, type: 'local', address, secret: vault.seal(key, rowOf(signer_id)) }
+    },
+    encloseReference(signer_id, { type, config }, address) {
+      const secret = vault.seal(Buffer.from(JSON.stringify({ type, config })), rowOf(signer_id))
+      return { id: signer_id, type, address, secret }
     },
   }
 }

@@ -8,6 +8,11 @@ export interface RawSignature {
 export interface Signer {
   /** 20 bytes, lower case, with 0x. */
   address: string
-  /** `digest`: 32 bytes. Deterministic (RFC 6979). */
+  /** How many signatures a caller may ask for at once; 1: the process computes them one by one. */
+  at_once: number
+  /**
+   * `digest`: 32 bytes. A local key is deterministic (RFC 6979); a key service may give another signature each time. Rejects with
+   * KeyServiceUnavailable when the key service does not sign.
+   */
   sign(digest: Uint8Array): RawSignature | Promise<RawSignature>
 }

@@ -1,4 +1,4 @@
-import type { CreateSignerRequest } from '../../generated/openapi.ts'
+import type { AwsKmsSignerRequest, CreateSignerRequest } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { SignerRow } from '../store/rows.ts'
@@ -10,6 +10,11 @@ export interface SignerDependencies {
   makeId(): string
   generateKey(): Uint8Array
   enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
+  encloseReference(signer_id: string, reference: RemoteRequest, address: string): SignerRow
+  /** The address of a key in a key service, which is asked for a signature. Throws ApiError (422, 503). */
+  admitKey(reference: RemoteRequest): Promise<string>
+  /** Why a URL must not be called; undefined: it may be. */
+  checkTarget(url: URL): string | undefined
   openKeystore(
     document: Record<string, unknown>,
     passphrase: string,
@@ -20,25 +25,23 @@ export interface SignerDependencies {
   >
 }
 
+type RemoteRequest = Pick<AwsKmsSignerRequest, 'type' | 'config'>
+type LocalRequest = Exclude<CreateSignerRequest, RemoteRequest>
+
 export function signers(
   dependencies: SignerDependencies,
 ): Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'> {
-  const { store, makeId, enclose } = dependencies
+  const { store, makeId } = dependencies
 
   return {
     async createSigner({ body, auditEntry }) {
       const id = body.id ?? makeId()
-      const key = await keyOf(body, dependencies)
-      const signer = enclose(id, key)
-      key.fill(0)
-      if (!signer)
-        throw badRequest(
-          '/body/config',
-          'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
-        )
+      // No key service is called for an id that is taken. The commit checks again.
+      if (await store.getSigner(id)) throw taken()
+      const signer = isRemote(body) ? await remoteRow(id, body, dependencies) : await localRow(id, body, dependencies)
       auditEntry.subject = id
       const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
-      if (!isNew) throw conflict('/body/id', 'a signer with this ID already exists')
+      if (!isNew) throw taken()
       return single({ id, type: signer.type, address: signer.address })
     },
 
@@ -74,10 +77,30 @@ const refusals = {
   ]),
 }
 
-async function keyOf(
-  body: CreateSignerRequest,
-  { generateKey, openKeystore }: SignerDependencies,
-): Promise<Uint8Array> {
+const taken = () => conflict('/body/id', 'a signer with this ID already exists')
+
+const isRemote = (body: CreateSignerRequest): body is AwsKmsSignerRequest => body.type === 'aws_kms'
+
+async function remoteRow(id: string, body: AwsKmsSignerRequest, dependencies: SignerDependencies): Promise<SignerRow> {
+  const { type, config } = body
+  const fault = config.endpoint === undefined ? undefined : dependencies.checkTarget(new URL(config.endpoint))
+  if (fault !== undefined) throw badRequest('/body/config/endpoint', fault)
+  const reference = { type, config }
+  return dependencies.encloseReference(id, reference, await dependencies.admitKey(reference))
+}
+
+async function localRow(id: string, body: LocalRequest, dependencies: SignerDependencies): Promise<SignerRow> {
+  const key = await keyOf(body, dependencies)
+  const signer = dependencies.enclose(id, key)
+  key.fill(0)
+  if (signer) return signer
+  throw badRequest(
+    '/body/config',
+    'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
+  )
+}
+
+async function keyOf(body: LocalRequest, { generateKey, openKeystore }: SignerDependencies): Promise<Uint8Array> {
   switch (body.type) {
     case 'generated':
       return generateKey()

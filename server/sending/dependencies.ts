@@ -21,7 +21,12 @@ export interface RawSignature {
 
 export interface HeldRelayer {
   relayer: RelayerRow
-  signer: { address: string; sign(digest: Uint8Array): RawSignature | Promise<RawSignature> }
+  signer: {
+    address: string
+    /** How many signatures may be asked for at once; 1 for a key in this process. */
+    at_once: number
+    sign(digest: Uint8Array): RawSignature | Promise<RawSignature>
+  }
 }
 
 export interface SendingDependencies {
@@ -42,6 +47,8 @@ export interface SendingDependencies {
   contradictionOf: typeof contradictionOf
   /** The chain id of the network's nodes, when all of them are on the wrong chain. */
   wrongChain(error: unknown): bigint | undefined
+  /** Why a key service does not sign; undefined for any other error. */
+  keyServiceFault(error: unknown): string | undefined
   makeId(): string
   /** The wall clock: milliseconds since the Unix epoch. */
   now(): number

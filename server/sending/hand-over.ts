@@ -4,6 +4,7 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
+import { inOrder } from './in-order.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
 import { first_retry_ms, lookSoon, max_retry_ms, narrow } from './lane-state.ts'
 import { createSigning, type Signed } from './signing.ts'
@@ -14,6 +15,9 @@ const max_lot_bytes = 1_000_000
 /** The longest time that signing blocks the event loop. */
 const turn_ms = 10
 
+/** Undefined: nothing changes. `paused`: nothing may be signed any more. */
+type Made = Signed | undefined | 'paused'
+
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. */
 export function createHandOver(dependencies: SenderDependencies, commit: Commit) {
   const { store, nonces, elapsed, changed } = dependencies
@@ -22,24 +26,84 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   /** Resolves to the number of transactions that were signed and stored. */
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
     let signed = 0
-    for (const lot of lotsOf(decided, ({ row }) => row.data_bytes)) signed += await signLot(lane, lot)
+    for (const lot of lotsOf(decided, ({ row }) => row.data_bytes)) {
+      const done = await signLot(lane, lot)
+      signed += done.signed
+      if (done.isStopped) break
+    }
     return signed
   }
 
-  async function signLot(lane: Lane, decided: Decided[]): Promise<number> {
-    const signed: Signed[] = []
+  /** A transaction that is not signed stops the lot, so that no later nonce is sent before an earlier one. */
+  async function signLot(lane: Lane, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
+    let signed = 0
+    let done = 0
+    for await (const results of signatures(lane, decided)) {
+      const made: Signed[] = []
+      let stopped: PromiseRejectedResult | 'paused' | undefined
+      for (const result of results) {
+        stopped = result.status === 'rejected' ? result : result.value === 'paused' ? 'paused' : undefined
+        if (stopped) break
+        done += 1
+        if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
+      }
+      signed += await storeAndHandOver(lane, made)
+      if (stopped === 'paused') return { signed, isStopped: true }
+      if (stopped) {
+        await waitForKey(decided[done]?.row, stopped.reason)
+        return { signed, isStopped: true }
+      }
+    }
+    return { signed, isStopped: false }
+  }
+
+  /** One group of a key in this process; of a key in a key service a group of what is ready, while the next is being signed. */
+  function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
+    const { at_once } = lane.held.signer
+    return at_once === 1 ? oneByOne(lane, decided) : inOrder(decided, at_once, (one) => signRemotely(lane, one))
+  }
+
+  async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
+    const made: PromiseSettledResult<Made>[] = []
     let began = performance.now()
-    for (const { row, step } of decided) {
+    for (const one of decided) {
       if (performance.now() - began > turn_ms) {
         await turn()
         began = performance.now()
       }
-      // After the response to a pause nothing more is signed, not even the rest of a round.
-      const held = await dependencies.findSigner(row.relayer_id)
-      if (!held || held.relayer.paused) break
-      const made = step.do === 'sign' ? await sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
-      if (made) signed.push(made)
+      const value = await signOne(lane, one)
+      made.push({ status: 'fulfilled', value })
+      if (value === 'paused') break
     }
+    yield made
+  }
+
+  async function signOne(lane: Lane, { row, step }: Decided): Promise<Made> {
+    // After the response to a pause nothing more is signed, not even the rest of a round.
+    const held = await dependencies.findSigner(row.relayer_id)
+    if (!held || held.relayer.paused) return 'paused'
+    return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
+  }
+
+  /** A pause while the key service signs discards the signature. */
+  async function signRemotely(lane: Lane, one: Decided): Promise<Made> {
+    const made = await signOne(lane, one)
+    const held = await dependencies.findSigner(one.row.relayer_id)
+    return !held || held.relayer.paused ? 'paused' : made
+  }
+
+  /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
+  async function waitForKey(row: TransactionRow | undefined, error: unknown): Promise<void> {
+    const fault = dependencies.keyServiceFault(error)
+    if (!row || fault === undefined) throw error
+    if (row.status === 'submitted' && !row.resign) return
+    const columns = waitColumns(row, { waiting_for: 'key_service', text: `the key service does not sign: ${fault}` })
+    if (row.waiting_for === columns.waiting_for && row.status_reason === columns.status_reason) return
+    await commit([{ key: row.key, revision: row.revision, set: columns }])
+  }
+
+  /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
+  async function storeAndHandOver(lane: Lane, signed: Signed[]): Promise<number> {
     const rows = await commit(signed.map(({ move }) => move))
     const durable = signed.flatMap(({ bytes }, index): Broadcast[] => {
       const row = rows[index]

@@ -23,7 +23,7 @@ export interface ConfigurationStore {
 
   createSigner(signer: SignerRow): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
-  getSecret(id: string): Promise<Uint8Array | undefined>
+  getSecret(id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined>
   listSigners(slice: Slice): Promise<Listing<Signer>>
   deleteSigner(id: string): Promise<Deletion>
 

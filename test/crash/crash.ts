@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { aws_credentials, type FakeKms, startFakeKms } from '../support/fake-kms.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { createClients, type Tally } from './clients.ts'
 import { readChain, readList, readStore } from './evidence.ts'
@@ -15,6 +16,8 @@ import { createVictim } from './victim.ts'
 export interface CrashOptions extends PlanOptions {
   /** A mistake to make the service with; absent: the service as it is. */
   fault?: FaultName | undefined
+  /** Where the key is: a key in AWS KMS never signs the same bytes with the same signature. Default local. */
+  signer?: 'local' | 'aws_kms'
   /** How long nothing may change at the end before it is taken for all that comes. */
   patience_ms: number
   /** Called after each kill with the number of kills so far. */
@@ -36,6 +39,8 @@ const blockTime_s = 0.5
 const confirmations = 2
 const balance = 10n ** 24n
 const look_ms = 100
+/** As a key service in the same region. */
+const key_delay_ms = 20
 const relayer_id = 'victim'
 
 /**
@@ -47,7 +52,9 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const folder = mkdtempSync(join(tmpdir(), 'relayer-crash-'))
   const chain = await startAnvil({ blockTime_s })
   const proxy = await startFaultProxy(chain.url)
-  const victim = await createVictim(folder, options.fault && seededFaults[options.fault])
+  const kms = options.signer === 'aws_kms' ? await startFakeKms() : undefined
+  if (kms) kms.faults.delay_ms = key_delay_ms
+  const victim = await createVictim(folder, options.fault && seededFaults[options.fault], kms && aws_credentials)
   const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
   const { lives, afterwards, impatient } = createPlan(options)
   const clients = createClients(client, relayer_id, impatient)
@@ -55,7 +62,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   try {
     await victim.start()
     await victim.ready()
-    const address = await makeRelayer(client, proxy.url)
+    const address = await makeRelayer(client, proxy.url, kms)
     await chain.setBalance(address, balance)
 
     for (const [index, life] of lives.entries()) {
@@ -91,7 +98,10 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
       kills: { start: countOf(lives, 'start'), work: countOf(lives, 'work') },
       tally,
       logged: [...new Set(logged)],
-      verdict: judge({ submissions, accepted, tally, logged, listed, chain: onChain, store }),
+      verdict: judge({
+        ...{ submissions, accepted, tally, logged, listed, chain: onChain, store },
+        broadcast: proxy.broadcast(),
+      }),
       duration_ms: performance.now() - began,
     }
   } finally {
@@ -99,12 +109,13 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     await victim.kill().catch(() => {})
     await proxy.stop()
     await chain.stop()
+    await kms?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** With a fresh key, whose nonces begin at 0. */
-async function makeRelayer(client: RelayerClient, rpc_url: string): Promise<string> {
+async function makeRelayer(client: RelayerClient, rpc_url: string, kms: FakeKms | undefined): Promise<string> {
   const network = { name: 'crash', network_type: 'evm' } as const
   await client.post('/api/v1/networks', {
     body: {
@@ -115,7 +126,11 @@ async function makeRelayer(client: RelayerClient, rpc_url: string): Promise<stri
       average_blocktime_ms: blockTime_s * 1_000,
     },
   })
-  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const { data: signer } = await client.post('/api/v1/signers', {
+    body: kms
+      ? { type: 'aws_kms', config: { region: kms.region, key_id: kms.addKey(), endpoint: kms.url } }
+      : { type: 'generated' },
+  })
   const { data: relayer } = await client.post('/api/v1/relayers', {
     body: {
       id: relayer_id,

@@ -16,6 +16,8 @@ export interface StoreEvidence {
   next_nonce: number
   /** Of everything that was ever signed. */
   hashes: string[]
+  /** By hash: the nonce and the prices that were signed. */
+  prices: Map<string, string>
   /** By idempotency key: what is answered to it. */
   answers: Map<string, Transaction>
   /** In their order. */
@@ -79,6 +81,15 @@ export function readStore(file: string, address: string): StoreEvidence {
       damage: [...integrity, ...foreign.map(({ table }) => `${table} refers to what is not there`)],
       next_nonce: column<number>('SELECT next_nonce FROM accounts WHERE address = ?', address)[0] ?? 0,
       hashes: column<string>('SELECT hash FROM attempts'),
+      prices: new Map(
+        db
+          .prepare<[], { hash: string; price: string }>(
+            `SELECT hash, json_array(nonce, gas_price, max_fee_per_gas, max_priority_fee_per_gas, purpose) AS price
+             FROM attempts`,
+          )
+          .all()
+          .map(({ hash, price }) => [hash, price]),
+      ),
       answers: new Map(answers.map(({ key, answer }) => [key, JSON.parse(answer) as Transaction])),
       events: events.map(({ body, ...event }) => {
         const { payload_type: _, ...shown } = JSON.parse(body).payload

@@ -21,6 +21,8 @@ export interface Verdict {
   receipts: number
   /** Transactions on the chain whose bytes the store does not have. */
   unrecorded: number
+  /** Broadcast bytes that the store does not have, and bytes beyond the first for one nonce and price. */
+  rebroadcast: number
   /** Transactions, and sequences, whose events are not the whole story in its order. */
   events: number
   /** First answers that are not the same wherever they are found, answers that must not be, and errors in the log. */
@@ -41,6 +43,8 @@ export interface Evidence {
   listed: Transaction[]
   chain: ChainEvidence
   store: StoreEvidence
+  /** The hashes of what nodes were sent. */
+  broadcast: string[]
 }
 
 /** A kill may come between a node's taking it and our writing so: then it is next seen in a block. */
@@ -67,11 +71,18 @@ export function judge(evidence: Evidence): Verdict {
     gaps: indexes.filter((nonce) => !chainNonces.has(nonce) || !listNonces.has(nonce)).length,
     receipts: submissions - new Set(listed.flatMap(({ hash }) => (hash && receipts.has(hash) ? [hash] : []))).size,
     unrecorded: chain.transactions.filter(({ hash }) => !recorded.has(hash)).length,
+    rebroadcast: wrongBroadcasts(evidence.broadcast, store),
     events: wrongEvents(listed, store) + wrongSequences(store),
     answers: tally.contradictions + tally.wrong.length + logged.length + wrongAnswers(accepted, store),
     counter: Math.abs(store.next_nonce - submissions),
     database: store.damage.length,
   }
+}
+
+/** A key service signs the same transaction differently each time: what was stored first must be all that is ever sent. */
+function wrongBroadcasts(broadcast: string[], { prices }: StoreEvidence): number {
+  const stored = broadcast.flatMap((hash) => prices.get(hash) ?? [])
+  return broadcast.length - new Set(stored).size
 }
 
 /** The first event is what the first answer said, the last one what the list says, and between them is the whole way. */

@@ -3,9 +3,9 @@ import { scoreboard, wrongIn } from './scoreboard.ts'
 import { checkFault, type FaultName, isFaultName, type SeededFault, seededFaults } from './seeded-faults.ts'
 
 // `npm run test:crash`: CRASH_KILLS (200) kills over CRASH_SUBMISSIONS (2000) submissions at moments drawn from CRASH_SEED (a
-// new one each time). CRASH_FAULT, the name of a seeded fault or `all`: that the harness sees it, with fewer kills.
+// new one each time). CRASH_SIGNER=aws_kms: the key is in a key service that never repeats a signature. CRASH_FAULT, the name of a seeded fault or `all`: that the harness sees it, with fewer kills.
 
-const { CRASH_KILLS, CRASH_SUBMISSIONS, CRASH_SEED, CRASH_FAULT = '' } = process.env
+const { CRASH_KILLS, CRASH_SUBMISSIONS, CRASH_SEED, CRASH_FAULT = '', CRASH_SIGNER = 'local' } = process.env
 const seed = read('CRASH_SEED', CRASH_SEED, Date.now() % 1_000_000)
 
 try {
@@ -45,6 +45,7 @@ function optionsOf(kills: number, submissions: number, patience_ms: number): Cra
     submissions: read('CRASH_SUBMISSIONS', CRASH_SUBMISSIONS, submissions),
     seed,
     patience_ms,
+    signer: CRASH_SIGNER === 'aws_kms' ? 'aws_kms' : 'local',
     killed: (count) => {
       // It takes minutes; whoever watches shall see that it goes on.
       if (process.stderr.isTTY) process.stderr.write(`\r${count} kills \r`)

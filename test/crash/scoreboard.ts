@@ -10,6 +10,7 @@ const meanings: Record<ColumnName, string> = {
   gaps: 'nonces that the chain or the list lacks',
   receipts: 'transactions without a receipt of their own',
   unrecorded: 'transactions on the chain whose bytes the store does not have',
+  rebroadcast: 'broadcast bytes that are not stored, or not the first of their nonce and price',
   events: 'transactions whose events are not the whole story',
   answers: 'answers that differ or should not be, and errors in the log',
   counter: 'by which the next nonce is off',
@@ -24,12 +25,12 @@ export const wrongIn = (verdict: Verdict): ColumnName[] =>
 
 /** For a person: a line a number. */
 export function scoreboard({ options, kills, tally, logged, verdict, duration_ms }: CrashResult): string {
-  const { submissions, seed, fault } = options
+  const { submissions, seed, fault, signer = 'local' } = options
   const { retries, refused, broken, unavailable, wrong } = tally
   const line = (name: string, value: string | number, note: string) =>
     `  ${name.padEnd(12)}${`${value}`.padStart(8)}  ${note}`
   const lines = [
-    `Crash test of ${fault ? `the service with the fault ${fault}` : 'the service'}, seed ${seed}`,
+    `Crash test of ${fault ? `the service with the fault ${fault}` : 'the service'}, signer ${signer}, seed ${seed}`,
     line('kills', kills.start + kills.work, `kill -9, ${kills.start} of them during the start`),
     line('restarts', kills.start + kills.work, ''),
     line('submissions', submissions, 'distinct, through HTTP'),

@@ -34,6 +34,8 @@ export interface FaultProxy {
   setBodyLimit(bytes: number | undefined): void
   /** Since the start: `requests` (HTTP), each JSON-RPC method (calls), and each kind of fault (hits). */
   counts(): Record<string, number>
+  /** The hashes of all transactions that the node was to be sent, each once. */
+  broadcast(): string[]
   stop(): Promise<void>
 }
 
@@ -171,6 +173,7 @@ const max_body_bytes = 16 * 1024 * 1024
 /** An HTTP JSON-RPC proxy in front of the node at `target`: transparent until a fault is set. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const counted: Record<string, number> = {}
+  const broadcast = new Set<string>()
   let fault: Fault | undefined
   let liar: Liar | undefined
   let body_limit_bytes = Number.POSITIVE_INFINITY
@@ -215,7 +218,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     const parsed: Call | Call[] = JSON.parse(body)
     const calls = [parsed].flat()
     count('requests')
-    for (const { method } of calls) count(method)
+    for (const { method, params = [] } of calls) {
+      count(method)
+      if (method === 'eth_sendRawTransaction') broadcast.add(keccak256(`${params[0]}`))
+    }
 
     const current = fault
     if (!current && liar) {
@@ -290,6 +296,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       body_limit_bytes = bytes ?? Number.POSITIVE_INFINITY
     },
     counts: () => ({ ...counted }),
+    broadcast: () => [...broadcast],
     async stop() {
       clearTimeout(reopening)
       if (server.listening) refuse()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
 import {
+  type CreateSignerRequest,
   createRelayerClient,
   type RelayerClient,
   RelayerError,
@@ -43,7 +44,13 @@ export interface Rig {
   api_key: string
   database_file: string
   /** A relayer with funds, of its own; `key`: a private key, absent: a fresh one; `rpc_urls`: its own nodes. */
-  addAccount(options?: { key?: string; policies?: RelayerPoliciesInput; rpc_urls?: string[] }): Promise<Account>
+  addAccount(options?: {
+    key?: string
+    /** A signer of another type, in place of a key. */
+    signer?: CreateSignerRequest
+    policies?: RelayerPoliciesInput
+    rpc_urls?: string[]
+  }): Promise<Account>
   /** Stops the service, and starts it again on what `meanwhile` made of its data. */
   restart(meanwhile?: () => unknown): Promise<void>
   stop(): Promise<void>
@@ -151,9 +158,9 @@ export async function startRig({
     api_key,
     database_file: join(data_dir, 'relayer.sqlite'),
 
-    async addAccount({ key, policies = {}, rpc_urls = [] } = {}) {
+    async addAccount({ key, signer: given, policies = {}, rpc_urls = [] } = {}) {
       const config =
-        key === undefined ? ({ type: 'generated' } as const) : ({ type: 'plain', config: { key } } as const)
+        given ?? (key === undefined ? ({ type: 'generated' } as const) : ({ type: 'plain', config: { key } } as const))
       const { data: signer } = await client.post('/api/v1/signers', { body: config })
       const network = { network: 'local', network_type: 'evm' } as const
       const { data: relayer } = await client.post('/api/v1/relayers', {

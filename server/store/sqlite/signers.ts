@@ -10,8 +10,8 @@ type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSig
 /** The secret is in no column list but `getSecret`'s. */
 export function signers({ db, writeCached, rights }: Connection): Signers {
   const select = db.prepare<[string], Signer>('SELECT id, type, address FROM signers WHERE id = ?')
-  const selectSecret = db.prepare<[string], SealedRow & { id: string; secret: Uint8Array }>(
-    `SELECT id, secret, ${sealedColumns('signers')} FROM signers WHERE id = ?`,
+  const selectSecret = db.prepare<[string], SealedRow & Pick<SignerRow, 'id' | 'type' | 'secret'>>(
+    `SELECT id, type, secret, ${sealedColumns('signers')} FROM signers WHERE id = ?`,
   )
   const insert = db.prepare<[SignerRow]>(`
     INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
@@ -24,7 +24,7 @@ export function signers({ db, writeCached, rights }: Connection): Signers {
     getSigner: async (id) => select.get(id),
     async getSecret(id) {
       const row = selectSecret.get(id)
-      return row && rights.require('signers', row, id).secret
+      return row && rights.require('signers', row, id)
     },
     listSigners: lister(db, 'signers', 'id, type, address', (row: Signer) => row),
     deleteSigner: async (id) =>

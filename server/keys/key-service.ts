@@ -1,0 +1,50 @@
+import type { LookupFunction } from 'node:net'
+import { ApiError } from '../errors.ts'
+import type { TargetCheck } from '../outbound/address-guard.ts'
+
+/** The guard of addresses for calls to key services whose address a caller chose. */
+export interface Outbound {
+  lookup: LookupFunction | undefined
+  checkTarget: TargetCheck
+}
+
+/** One key in a key service: what each type of signer implements. Both calls reject with KeyServiceFault. */
+export interface RemoteKey {
+  /** The uncompressed public key, 65 bytes. */
+  publicKey(signal: AbortSignal): Promise<Uint8Array>
+  /** Signs 32 bytes as they are. r and s, 32 bytes each; s may be high. */
+  sign(digest: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+}
+
+/**
+ * `throttled`: too many requests; the same request succeeds later. `away`: no answer, or a failure of the key service itself.
+ * `refused`: the key service refuses (permission, state of the key, credentials). `wrong`: the answer is not a valid signature by
+ * the key. `missing`: the package of the type is not installed.
+ */
+export type FaultKind = 'throttled' | 'away' | 'refused' | 'wrong' | 'missing'
+
+/** A call to a key service failed. `message`: for every caller. `detail`: for the operator, as the key service worded it. */
+export class KeyServiceFault extends Error {
+  readonly kind: FaultKind
+  readonly detail: string
+
+  constructor(kind: FaultKind, message: string, detail = '') {
+    super(message)
+    this.name = 'KeyServiceFault'
+    this.kind = kind
+    this.detail = detail.slice(0, max_detail_length)
+  }
+}
+
+/** 503: the key service does not sign now. */
+export class KeyServiceUnavailable extends ApiError {
+  readonly reason: string
+
+  constructor(reason: string, retry_after_ms: number) {
+    const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
+    super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
+    this.reason = reason
+  }
+}
+
+const max_detail_length = 500

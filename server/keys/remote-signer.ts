@@ -1,0 +1,168 @@
+import { addressOf, curve } from './curve.ts'
+import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
+import { lowered } from './signature-form.ts'
+import type { RawSignature, Signer } from './signer.ts'
+
+/** The most calls in flight per key. At 50 ms a call, 64 of them give 1,280 signatures/s. */
+export const max_in_flight = 64
+const max_waiting = 1_000
+/** From the request until the signature, with all waits and retries. */
+const deadline_ms = 10_000
+const call_ms = 5_000
+/** A throttled call is repeated until the deadline, any other failure twice. */
+const max_attempts = 3
+const first_backoff_ms = 100
+const max_backoff_ms = 2_000
+const first_rest_ms = 500
+const max_rest_ms = 5_000
+
+export interface RemoteSignerDependencies {
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+  /** Runs a call with a signal that aborts after `ms`, and when the service stops. */
+  limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** A call ended; null: with a signature. */
+  called?(outcome: FaultKind | null, duration_ms: number): void
+}
+
+interface Job {
+  digest: Uint8Array
+  due: number
+  attempts: number
+  resolve(signature: RawSignature): void
+  reject(error: unknown): void
+}
+
+/**
+ * Signs with a key in a key service. Every signature is checked against the address before it is returned.
+ *
+ * Calls in flight, waiting requests and time are limited. A throttled call halves the calls in flight and is repeated after a
+ * backoff; each success allows more again. When the key service fails otherwise, it rests: for a growing time every request
+ * rejects at once, and then one call finds out whether it answers again. Repeating a call is harmless: bytes with a signature
+ * leave this process only after they are stored, and a signature that did not arrive here is in no such bytes.
+ */
+export function createRemoteSigner(
+  key: RemoteKey,
+  address: string,
+  { elapsed, limited, called }: RemoteSignerDependencies,
+): Signer {
+  const waiting: Job[] = []
+  let in_flight = 0
+  let allowed = max_in_flight
+  let backoff_ms = first_backoff_ms
+  /** No call starts before. */
+  let starts_at = 0
+  let rest: { until: number; ms: number; reason: string } | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function start(): void {
+    if (waiting.length === 0) return
+    const wait_ms = Math.max(starts_at, rest?.until ?? 0) - elapsed()
+    if (wait_ms > 0) {
+      later(wait_ms)
+      return
+    }
+    while (in_flight < (rest ? 1 : Math.floor(allowed)) && waiting.length > 0) {
+      in_flight += 1
+      void attempt(waiting.shift() as Job).finally(() => {
+        in_flight -= 1
+        start()
+      })
+    }
+    if (waiting.length > 0) later(Math.max(1, (waiting[0] as Job).due - elapsed()))
+  }
+
+  /** Ends the requests whose time has passed, and starts calls. */
+  function later(ms: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      const now = elapsed()
+      while (waiting[0] && waiting[0].due <= now) give(waiting.shift() as Job)
+      start()
+    }, ms).unref()
+  }
+
+  const give = ({ reject }: Job) =>
+    reject(new KeyServiceUnavailable(rest?.reason ?? 'the key service is too slow: the signature took too long', 1_000))
+
+  async function attempt(job: Job): Promise<void> {
+    const left_ms = job.due - elapsed()
+    if (left_ms <= 0) return give(job)
+    job.attempts += 1
+    const began = elapsed()
+    try {
+      const rs = await limited(Math.min(call_ms, left_ms), (signal) => key.sign(job.digest, signal))
+      const signature = checked(rs, job.digest, address)
+      called?.(null, elapsed() - began)
+      answered()
+      job.resolve(signature)
+    } catch (error) {
+      if (!(error instanceof KeyServiceFault)) return job.reject(error)
+      called?.(error.kind, elapsed() - began)
+      failed(job, error)
+    }
+  }
+
+  function answered(): void {
+    rest = undefined
+    backoff_ms = first_backoff_ms
+    allowed = Math.min(max_in_flight, allowed + 1 / Math.max(1, Math.floor(allowed)))
+  }
+
+  function failed(job: Job, fault: KeyServiceFault): void {
+    const now = elapsed()
+    const isThrottled = fault.kind === 'throttled'
+    const isRepeated = isThrottled || (fault.kind === 'away' && !rest && job.attempts < max_attempts)
+    if (isThrottled) slowDown(now)
+    else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
+    else begin(fault, now)
+    if (isRepeated && job.due > starts_at) return void waiting.unshift(job)
+    job.reject(new KeyServiceUnavailable(fault.message, Math.max(starts_at, rest?.until ?? 0) - now))
+  }
+
+  function slowDown(now: number): void {
+    // The other calls that were in flight do not lengthen the backoff.
+    if (now < starts_at) return
+    allowed = Math.max(1, Math.floor(allowed / 2))
+    starts_at = now + jittered(backoff_ms)
+    backoff_ms = Math.min(backoff_ms * 2, max_backoff_ms)
+  }
+
+  /** Lets the key service rest, and ends the requests that wait for it. */
+  function begin({ message }: KeyServiceFault, now: number): void {
+    // Calls that were in flight when the rest began do not lengthen it.
+    if (rest && now < rest.until) return
+    const ms = rest ? Math.min(rest.ms * 2, max_rest_ms) : first_rest_ms
+    rest = { until: now + ms, ms, reason: message }
+    for (const job of waiting.splice(0)) job.reject(new KeyServiceUnavailable(message, ms))
+  }
+
+  return {
+    address,
+    at_once: max_in_flight,
+    sign: (digest) =>
+      new Promise((resolve, reject) => {
+        const now = elapsed()
+        if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
+        if (waiting.length >= max_waiting) {
+          return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
+        }
+        waiting.push({ digest, due: now + deadline_ms, attempts: 0, resolve, reject })
+        start()
+      }),
+  }
+}
+
+const jittered = (ms: number) => ms * (0.75 + Math.random() / 2)
+
+/** The signature with a low s and its recovery id. Throws KeyServiceFault when it is not a signature by the key of the address. */
+export function checked(rs: Uint8Array, digest: Uint8Array, address: string): RawSignature {
+  if (rs.length === 64) {
+    const low = lowered(rs)
+    for (const recovery of [0, 1]) {
+      const public_key = curve.recover(digest, { rs: low, recovery })
+      if (public_key && addressOf(public_key) === address) return { rs: low, recovery }
+    }
+  }
+  throw new KeyServiceFault('wrong', 'the answer of the key service is not a signature by the key of the address')
+}

@@ -1,0 +1,50 @@
+/**
+ * Starts work for the items in their order, at most `at_once` at a time, and yields the results in that order, as many as are
+ * ready. Work goes on while the caller handles results. After the caller has stopped, no more work starts, and results of work in
+ * progress are discarded.
+ */
+export async function* inOrder<T, R>(
+  items: T[],
+  at_once: number,
+  start: (item: T) => Promise<R>,
+): AsyncGenerator<PromiseSettledResult<R>[]> {
+  const settled = new Map<number, PromiseSettledResult<R>>()
+  let next = 0
+  let in_progress = 0
+  let given = 0
+  let wake = () => {}
+
+  const fill = () => {
+    while (in_progress < at_once && next < items.length) {
+      const index = next
+      next += 1
+      in_progress += 1
+      void Promise.allSettled([start(items[index] as T)]).then(([result]) => {
+        in_progress -= 1
+        settled.set(index, result)
+        fill()
+        wake()
+      })
+    }
+  }
+
+  fill()
+  try {
+    while (given < items.length) {
+      while (!settled.has(given)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      const ready: PromiseSettledResult<R>[] = []
+      for (let result = settled.get(given); result; result = settled.get(given)) {
+        ready.push(result)
+        settled.delete(given)
+        given += 1
+      }
+      yield ready
+    }
+  } finally {
+    next = items.length
+  }
+}

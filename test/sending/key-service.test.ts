@@ -1,0 +1,109 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { aws_credentials, startFakeKms } from '../support/fake-kms.ts'
+import { clean } from '../support/ledger.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+beforeEach(() => {
+  const before = { ...process.env }
+  Object.assign(process.env, aws_credentials)
+  onTestFinished(() => {
+    process.env = before
+  })
+})
+
+const deadline_ms = 120_000
+
+async function startKeyRig() {
+  const kms = await startFakeKms()
+  onTestFinished(() => kms.stop())
+  const rig = await testRig({ chain: { blockTime_s: 0.5 } })
+  const config = { region: kms.region, key_id: kms.addKey(), endpoint: kms.url }
+  const account = await rig.addAccount({ signer: { type: 'aws_kms', config } })
+  return { kms, rig, account }
+}
+
+test('200 transactions signed by a slow key service are mined in order, each once', {
+  timeout: deadline_ms,
+}, async () => {
+  const { kms, account } = await startKeyRig()
+  kms.faults.delay_ms = 50
+  await account.send(200)
+  await account.finished()
+  expect(await account.score()).toEqual(clean(200))
+  // One signature for each, and the probe of the creation: nothing that is stored is signed again.
+  expect(kms.calls.Sign).toBe(201)
+})
+
+test('while the key service is away transactions wait with the reason, others go on, and then all are mined', {
+  timeout: deadline_ms,
+}, async () => {
+  const { kms, rig, account } = await startKeyRig()
+  const other = await rig.addAccount()
+  await account.send(20)
+  await account.finished()
+  await kms.stop()
+  await account.send(30)
+  await until('a transaction waits for the key service', async () => {
+    return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('key service'))
+  })
+  const path = { relayer_id: account.relayer_id }
+  const { data: nonce } = await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
+  expect(nonce.blocking).toMatchObject({
+    waiting_for: 'key_service',
+    reason: expect.stringMatching(/does not sign: no answer/),
+  })
+  await other.send(10)
+  await other.finished()
+  expect(await other.score()).toEqual(clean(10))
+  await kms.start()
+  await account.finished()
+  expect(await account.score()).toEqual(clean(50))
+  expect((await account.transactions()).every(({ status_reason }) => status_reason === null)).toBe(true)
+})
+
+test('a throttled key service, wrong signatures and a restart lose nothing and send nothing twice', {
+  timeout: deadline_ms,
+}, async () => {
+  const { kms, rig, account } = await startKeyRig()
+  kms.faults.per_second = 5
+  await account.send(15)
+  await account.finished()
+  kms.faults.per_second = Number.POSITIVE_INFINITY
+  for (const signature of ['other_key', 'garbage'] as const) {
+    kms.faults.signature = signature
+    await account.send(5)
+    await until('a transaction waits for the key service', async () => {
+      return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('not a signature'))
+    })
+    kms.faults.signature = 'high_s'
+  }
+  kms.faults.delay_ms = 30
+  const sent = account.send(50)
+  await sent
+  await rig.restart()
+  await account.finished()
+  expect(await account.score()).toEqual(clean(75))
+  const broadcast = rig.proxy.broadcast()
+  const known = (await account.transactions()).map(({ hash }): string | null => hash)
+  expect(broadcast.filter((hash) => !known.includes(hash))).toEqual([])
+})
+
+test('a pause while the key service signs: nothing of the round is sent after its answer', {
+  timeout: deadline_ms,
+}, async () => {
+  const { kms, rig, account } = await startKeyRig()
+  kms.faults.delay_ms = 1_000
+  await account.send(10)
+  await until('it signs', async () => Number(kms.calls.Sign) > 1)
+  const path = { relayer_id: account.relayer_id }
+  await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: { paused: true } })
+  kms.faults.delay_ms = 0
+  await until('it says that it is paused', async () => {
+    return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('paused'))
+  })
+  expect(rig.proxy.broadcast()).toEqual([])
+  await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: { paused: false } })
+  await account.finished()
+  expect(await account.score()).toEqual(clean(10))
+})

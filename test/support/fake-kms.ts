@@ -1,0 +1,159 @@
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createFaultyKeys, type FaultyKeys, publicKeyOf } from './key-faults.ts'
+
+/*
+ * AWS KMS as far as this service calls it, by the AWS KMS API Reference (2014-11-01): GetPublicKey and Sign over the JSON protocol
+ * 1.1, their request parameters and errors, and Signature Version 4 (IAM User Guide, "Create a signed AWS API request").
+ */
+
+export const aws_credentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' }
+
+export interface FakeKms extends FaultyKeys {
+  url: string
+  region: string
+  /** Creates a key and returns its id. */
+  addKey(options?: { spec?: 'ECC_SECG_P256K1' | 'ECC_NIST_P256'; usage?: string; disabled?: boolean }): string
+  /** Ends all connections and accepts none. */
+  stop(): Promise<void>
+  /** Listens again on the same port. */
+  start(): Promise<void>
+}
+
+interface Key {
+  spec: string
+  usage: string
+  disabled: boolean
+  secret: Uint8Array
+  spki: Buffer
+}
+
+class Refusal extends Error {
+  readonly type: string
+  readonly status: number
+  constructor(type: string, message = type, status = 400) {
+    super(message)
+    this.type = type
+    this.status = status
+  }
+}
+
+export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
+  const faulty = createFaultyKeys()
+  const keys = new Map<string, Key>()
+  const operations: Record<string, (key: Key, input: Record<string, string>) => object> = {
+    GetPublicKey: ({ spec, usage, spki }) => ({
+      KeySpec: spec,
+      KeyUsage: usage,
+      PublicKey: spki.toString('base64'),
+      SigningAlgorithms: ['ECDSA_SHA_256'],
+    }),
+    Sign(key, { Message, MessageType, SigningAlgorithm }) {
+      if (key.usage !== 'SIGN_VERIFY') throw new Refusal('InvalidKeyUsageException')
+      if (SigningAlgorithm !== 'ECDSA_SHA_256') throw new Refusal('InvalidKeyUsageException', 'algorithm')
+      const digest = Buffer.from(Message ?? '', 'base64')
+      if (MessageType !== 'DIGEST') throw new Refusal('ValidationException', 'this fake signs digests only')
+      if (digest.length !== 32) throw new Refusal('ValidationException', 'Digest is invalid length for algorithm')
+      return { Signature: toDer(faulty.sign(digest, key.secret)).toString('base64'), SigningAlgorithm }
+    },
+  }
+
+  const server = createServer(async (request, response) => {
+    const id = randomUUID()
+    const answer = (status: number, body: object) => {
+      response.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.1', 'x-amzn-RequestId': id })
+      response.end(JSON.stringify(body))
+    }
+    try {
+      const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+      const operation = /^TrentService\.(\w+)$/.exec(`${request.headers['x-amz-target']}`)?.[1] ?? ''
+      const isThrottled = await faulty.enter(operation)
+      if (isThrottled) throw new Refusal('ThrottlingException', 'Rate exceeded')
+      const { error } = faulty.faults
+      if (error) throw new Refusal(error, error, /Internal|Dependency|Unavailable/.test(error) ? 500 : 400)
+      checkRequest(request, body, region)
+      const input = JSON.parse(body.toString())
+      const key = keys.get(input.KeyId)
+      if (!key) throw new Refusal('NotFoundException', `Key '${input.KeyId}' does not exist`)
+      if (key.disabled) throw new Refusal('DisabledException', `${input.KeyId} is disabled.`)
+      const run = operations[operation]
+      if (!run) throw new Refusal('UnknownOperationException')
+      answer(200, { KeyId: `arn:aws:kms:${region}:111122223333:key/${input.KeyId}`, ...run(key, input) })
+    } catch (error) {
+      const { type = 'KMSInternalException', status = 500, message } = error as Partial<Refusal>
+      answer(status, { __type: type, message })
+    }
+  })
+  let port = 0
+  const start = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await start()
+  port = (server.address() as AddressInfo).port
+
+  return {
+    ...faulty,
+    url: `http://127.0.0.1:${port}`,
+    region,
+    start,
+    addKey({ spec = 'ECC_SECG_P256K1', usage = 'SIGN_VERIFY', disabled = false } = {}) {
+      const id = randomUUID()
+      const secret = randomBytes(32)
+      keys.set(id, { spec, usage, disabled, secret, spki: spec === 'ECC_NIST_P256' ? p256() : spkiOf(secret) })
+      return id
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Signature Version 4 of the request, as the SDK must compute it. */
+function checkRequest({ headers, method, url }: IncomingMessage, body: Buffer, region: string): void {
+  if (headers['content-type'] !== 'application/x-amz-json-1.1') throw new Refusal('SerializationException')
+  const parts =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/kms\/aws4_request, SignedHeaders=(\S+), Signature=(\w{64})$/
+  const [, id, date = '', scope, signed = '', signature] = parts.exec(headers.authorization ?? '') ?? []
+  if (id !== aws_credentials.AWS_ACCESS_KEY_ID) throw new Refusal('UnrecognizedClientException')
+  if (scope !== region) throw new Refusal('InvalidSignatureException', 'Credential should be scoped to a valid region.')
+  const names = signed.split(';')
+  const canonical = [
+    method,
+    url,
+    '',
+    ...names.map((name) => `${name}:${`${headers[name]}`.trim()}`),
+    '',
+    signed,
+    createHash('sha256').update(body).digest('hex'),
+  ].join('\n')
+  const text = [
+    'AWS4-HMAC-SHA256',
+    headers['x-amz-date'],
+    `${date}/${region}/kms/aws4_request`,
+    createHash('sha256').update(canonical).digest('hex'),
+  ].join('\n')
+  let key: Buffer = Buffer.from(`AWS4${aws_credentials.AWS_SECRET_ACCESS_KEY}`)
+  for (const step of [date, region, 'kms', 'aws4_request', text]) key = createHmac('sha256', key).update(step).digest()
+  if (key.toString('hex') !== signature) throw new Refusal('InvalidSignatureException')
+}
+
+function toDer(rs: Uint8Array): Buffer {
+  const integer = (bytes: Uint8Array) => {
+    let digits = Buffer.from(bytes)
+    while (digits.length > 1 && digits[0] === 0) digits = digits.subarray(1)
+    if ((digits[0] as number) >= 0x80) digits = Buffer.concat([Buffer.alloc(1), digits])
+    return Buffer.concat([Uint8Array.of(0x02, digits.length), digits])
+  }
+  const both = Buffer.concat([integer(rs.subarray(0, 32)), integer(rs.subarray(32))])
+  return Buffer.concat([Uint8Array.of(0x30, both.length), both])
+}
+
+function spkiOf(secret: Uint8Array): Buffer {
+  const point = Buffer.from(publicKeyOf(secret))
+  const coordinate = (from: number) => point.subarray(from, from + 32).toString('base64url')
+  const jwk = { kty: 'EC', crv: 'secp256k1', x: coordinate(1), y: coordinate(33) }
+  return createPublicKey({ key: jwk, format: 'jwk' }).export({ format: 'der', type: 'spki' })
+}
+
+const p256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'der', type: 'spki' })

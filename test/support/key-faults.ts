@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const native = createRequire(import.meta.url)('secp256k1')
+
+/** The order of secp256k1 (SEC 2, section 2.4.1). */
+const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/** How a fake key service behaves; a test changes it at any time. */
+export interface KeyFaults {
+  /** The duration of a call. */
+  delay_ms: number
+  /** The most signatures per second; more are throttled. */
+  per_second: number
+  /** What a signature is: right (with a high s in half of the cases), always with a high s, by another key, or random bytes. */
+  signature: 'right' | 'high_s' | 'other_key' | 'garbage'
+  /** The name of an error that every call answers with, in the words of the service. */
+  error: string | undefined
+}
+
+export interface FaultyKeys {
+  faults: KeyFaults
+  /** The calls so far, by operation. */
+  calls: Record<string, number>
+  /** Waits as long as a call takes, and counts it. Resolves to whether it is throttled. */
+  enter(operation: string): Promise<boolean>
+  /** r and s. Each signature has a random nonce: the same digest never has the same signature twice. */
+  sign(digest: Uint8Array, key: Uint8Array): Uint8Array
+}
+
+export function createFaultyKeys(): FaultyKeys {
+  const faults: KeyFaults = { delay_ms: 0, per_second: Number.POSITIVE_INFINITY, signature: 'right', error: undefined }
+  const calls: Record<string, number> = {}
+  let second = 0
+  let in_second = 0
+
+  return {
+    faults,
+    calls,
+    async enter(operation) {
+      calls[operation] = (calls[operation] ?? 0) + 1
+      if (faults.delay_ms > 0) await pause(faults.delay_ms)
+      const now = Math.floor(performance.now() / 1_000)
+      if (now !== second) in_second = 0
+      second = now
+      in_second += 1
+      return in_second > faults.per_second
+    },
+    sign(digest, key) {
+      if (faults.signature === 'garbage') return randomBytes(64)
+      const by = faults.signature === 'other_key' ? Buffer.alloc(32, 7) : key
+      const { signature } = native.ecdsaSign(digest, by, { data: randomBytes(32) })
+      return faults.signature === 'high_s' || Math.random() < 0.5 ? highS(signature) : signature
+    },
+  }
+}
+
+/** The uncompressed public key, 65 bytes. */
+export const publicKeyOf = (key: Uint8Array): Uint8Array => native.publicKeyCreate(key, false)
+
+function highS(rs: Uint8Array): Uint8Array {
+  const high = Buffer.from(rs)
+  const s = BigInt(`0x${high.toString('hex', 32)}`)
+  high.write((n - s).toString(16).padStart(64, '0'), 32, 'hex')
+  return high
+}
