@@ -12,5 +12,7 @@ export default defineConfig({
     testTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     hookTimeout: 120_000,
+    // The AWS SDK looks for no credentials outside: no test calls anybody.
+    env: { AWS_EC2_METADATA_DISABLED: 'true' },
   },
 })
