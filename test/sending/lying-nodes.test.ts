@@ -132,6 +132,33 @@ test('one node of three that shows another first block is not believed', async (
   db.close()
 })
 
+test('a false first block that the only node showed once does not disable the relayer', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const liar = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [liar.url] })
+  liar.lie = async (method, [block], truth) =>
+    method === 'eth_getBlockByNumber' && block === '0x0'
+      ? { ...((await truth()) as object), hash: `0x${'0b'.repeat(32)}` }
+      : undefined
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  // A count that goes back is what a restarted chain shows: the first block is compared.
+  liar.lie = (method, [address]) =>
+    method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x0' : undefined
+  const sent = account.send(1)
+  const db = new Database(rig.database_file, { readonly: true })
+  const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
+  const stored = () =>
+    db.prepare('SELECT genesis_hash FROM accounts WHERE address = ?').pluck().get(account.address) === hash
+  await until('the true first block is stored', stored, rig.chain.mine)
+  db.close()
+  expect(await statusOf(rig, account)).toMatchObject({ system_disabled: false })
+  liar.lie = undefined
+  await sent
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(2))
+})
+
 test.each([3_000, 2 ** 53])(
   'a transaction count of %i moves no counter and has nothing paid that nobody asked for',
   async (count) => {
