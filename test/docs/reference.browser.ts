@@ -37,6 +37,10 @@ test('the reference shows every operation, and its search finds one, with the ne
   expect(new URL(page.url()).hash).toBe('#/signing/signmessage')
   await expect.poll(async () => isInView(await heading('Sign a message').boundingBox())).toBe(true)
 
+  await page.getByText('curl', { exact: true }).first().click()
+  await page.getByText('TypeScript', { exact: true }).first().click()
+  await page.getByText('createRelayerClient').first().waitFor()
+
   const screenshot = join(mkdtempSync(join(tmpdir(), 'relayer-docs-')), 'reference.png')
   await page.screenshot({ path: screenshot })
   console.error(`How it looks: ${screenshot}`)

@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..', '..'),
     include: ['test/docs/*.browser.ts'],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 })
