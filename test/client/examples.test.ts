@@ -39,6 +39,17 @@ test('the typed client sends a transaction, and shows a refusal', async () => {
   expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 is above the limit of 1\n')
 })
 
+test.each(['ethers', 'ethers-signer', 'viem', 'viem-transport'])(
+  '%s deploys a contract, calls it and signs',
+  async (name) => {
+    const { relayer, env } = await start()
+    const [deployed, count, signature = ''] = (await runExample(folder, node, [`${name}.mjs`], env)).split('\n')
+    expect(deployed).toMatch(/^deployed at 0x[0-9a-fA-F]{40}$/)
+    expect(count).toBe('count 5n')
+    expect(verifyMessage('Hello', signature.replace('signature ', ''))).toBe(getAddress(relayer.address))
+  },
+)
+
 test.skipIf(!hasProgram('curl'))('curl signs and sends, and under the same key not twice', async () => {
   const { client, env } = await start()
   for (const round of [1, 2]) {

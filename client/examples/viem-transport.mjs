@@ -1,0 +1,22 @@
+// viem with the account and the transport of this package: an idempotency key for each transaction.
+import { readFileSync } from 'node:fs'
+import { createRelayerClient } from 'evm-relayer-client'
+import { relayerAccount, relayerTransport } from 'evm-relayer-client/viem'
+import { createWalletClient, publicActions } from 'viem'
+import { foundry } from 'viem/chains'
+
+const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY = '', RELAYER_ID = 'demo' } = process.env
+const client = createRelayerClient({ baseUrl: RELAYER_URL, token: RELAYER_API_KEY })
+const account = await relayerAccount(client, RELAYER_ID)
+const transport = relayerTransport(client, RELAYER_ID)
+const relayer = createWalletClient({ account, chain: foundry, transport }).extend(publicActions)
+
+const { abi, bytecode } = JSON.parse(readFileSync(new URL('counter.json', import.meta.url), 'utf8'))
+const deployment = await relayer.deployContract({ abi, bytecode })
+const { contractAddress: address } = await relayer.waitForTransactionReceipt({ hash: deployment })
+console.log('deployed at', address)
+
+const hash = await relayer.writeContract({ address, abi, functionName: 'add', args: [5n] })
+await relayer.waitForTransactionReceipt({ hash })
+console.log('count', await relayer.readContract({ address, abi, functionName: 'count' }))
+console.log('signature', await relayer.signMessage({ message: 'Hello' }))
