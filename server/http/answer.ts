@@ -18,7 +18,7 @@ export async function answer(
   response.status(status)
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse))
-  await checkResponse(body)
+  checkResponse(body)
   // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
   const text = JSON.stringify(body)
   response.setHeader('Content-Type', 'application/json; charset=utf-8')

@@ -18,8 +18,8 @@ import { isViolation, requestViolation } from './violation.ts'
 export interface Operation extends OperationFacts {
   /** Express middleware: validates parameters and body, and sets defaults of the query. Fails with ApiError (400). */
   checkRequest: (RequestHandler | ErrorRequestHandler)[]
-  /** Rejects when the body of the success violates the contract. Undefined: Express's `response.json` validates it. */
-  checkResponse: ((body: unknown) => Promise<void>) | undefined
+  /** Throws when the body of the success violates the contract. Undefined: Express's `response.json` validates it. */
+  checkResponse: ((body: unknown) => void) | undefined
 }
 
 export interface Contract {
@@ -128,20 +128,25 @@ async function checksOf(facts: OperationFacts, steps: Step[], tellViolation: Err
       },
       tellViolation,
     ],
-    // The step wraps `json` of a response. This probe keeps Express's response unchanged.
-    checkResponse: (body) =>
-      new Promise((resolve, reject) => {
-        const probe = {
-          statusCode: facts.status,
-          headersSent: false,
-          getHeaders: () => jsonHeaders,
-          json: () => resolve(),
-        }
-        responseStep(answered, probe as unknown as Response, (error?: unknown) => {
-          if (error) reject(error as Error)
-          else (probe.json as (body: unknown) => void)(body)
-        })
-      }),
+    checkResponse: await responseCheck(responseStep, answered, facts.status),
+  }
+}
+
+/** The step wraps `json` of a response by a validation. It runs once, on a probe, and the wrapper is kept. */
+async function responseCheck(step: Step, request: Request, status: number): Promise<(body: unknown) => void> {
+  let violation: unknown
+  const probe = { statusCode: status, headersSent: false, getHeaders: () => jsonHeaders, json(_body: unknown) {} }
+  await new Promise<void>((resolve) => {
+    step(request, probe as unknown as Response, (error?: unknown) => {
+      violation = error
+      resolve()
+    })
+  })
+  const { json } = probe
+  return (body) => {
+    violation = undefined
+    json(body)
+    if (violation !== undefined) throw violation
   }
 }
 
@@ -165,8 +170,14 @@ async function warmUp(operations: Operation[]): Promise<void> {
       const headers = mediaType === undefined ? {} : { 'content-type': mediaType }
       const request = { headers, params: {}, query: {}, body: {} }
       await run(checkRequest[0] as Step, request).catch(() => {})
-      await checkResponse?.({}).catch(() => {})
+      ignoreErrors(() => checkResponse?.({}))
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
+}
+
+function ignoreErrors(work: () => void): void {
+  try {
+    work()
+  } catch {}
 }

@@ -40,14 +40,14 @@ function widthOf(row: unknown): number {
 }
 
 /** Validates and encodes a page in steps and yields to the event loop in between. Encoded rows are released. */
-export async function encodeList(body: List, check: (part: List) => Promise<void>): Promise<Buffer[]> {
+export async function encodeList(body: List, check: (part: List) => void): Promise<Buffer[]> {
   const { data } = body
   const pieces: Buffer[] = []
   const [head = '', tail = ''] = JSON.stringify({ ...body, data: [] }).split('"data":[]', 2)
   let gathered = `${head}"data":[`
   while (data.length > 0) {
     const rows = data.splice(0, stepOf(data))
-    await check({ ...body, data: rows })
+    check({ ...body, data: rows })
     pieces.push(Buffer.from(`${gathered}${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`))
     gathered = ''
     await turn()

@@ -1,4 +1,3 @@
-// biome-ignore lint/style/noRestrictedImports: Ajv documents this entry for JSON Schema 2020-12, which OpenAPI 3.1 uses.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { ContractDocument } from './document.ts'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { relayerNotFound } from '../errors.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { RelayerRow, SignerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -22,6 +23,8 @@ export interface Keyring {
    * on. Undefined when the relayer does not exist.
    */
   find(relayer_id: string): Promise<HeldRelayer | undefined>
+  /** The relayer. Throws ApiError (404) when it does not exist. */
+  findRelayer(relayer_id: string): Promise<RelayerRow>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
   enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
   /** The row of a key in a key service: the reference, encrypted, with the address of the key. */
@@ -45,27 +48,34 @@ export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyS
     return { relayer, signer, on_address: byAddress.get(relayer.address) ?? (await store.relayersOn(relayer.address)) }
   }
 
-  return {
-    async find(relayer_id) {
-      const generation = await store.generation()
-      if (generation !== cachedGeneration) {
+  async function find(relayer_id: string): Promise<HeldRelayer | undefined> {
+    const generation = await store.generation()
+    if (generation !== cachedGeneration) {
+      cache.clear()
+      byAddress.clear()
+      cachedGeneration = generation
+    }
+    const cached = cache.get(relayer_id)
+    if (cached) return cached
+    const loaded = await load(relayer_id)
+    // A row that was read while the generation changed may be outdated: it is used once and not cached.
+    if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
+      if (cache.size >= max_cached) {
         cache.clear()
         byAddress.clear()
-        cachedGeneration = generation
       }
-      const cached = cache.get(relayer_id)
-      if (cached) return cached
-      const loaded = await load(relayer_id)
-      // A row that was read while the generation changed may be outdated: it is used once and not cached.
-      if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
-        if (cache.size >= max_cached) {
-          cache.clear()
-          byAddress.clear()
-        }
-        cache.set(relayer_id, loaded)
-        byAddress.set(loaded.relayer.address, loaded.on_address)
-      }
-      return loaded
+      cache.set(relayer_id, loaded)
+      byAddress.set(loaded.relayer.address, loaded.on_address)
+    }
+    return loaded
+  }
+
+  return {
+    find,
+    async findRelayer(relayer_id) {
+      const held = await find(relayer_id)
+      if (!held) throw relayerNotFound(relayer_id)
+      return held.relayer
     },
     enclose(signer_id, key) {
       if (!isKey(key)) return undefined

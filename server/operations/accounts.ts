@@ -1,5 +1,5 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
-import { ApiError, conflict, relayerNotFound } from '../errors.ts'
+import { ApiError, conflict } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
@@ -8,7 +8,8 @@ import type { Store } from '../store/store.ts'
 
 export interface AccountDependencies {
   store: Store
-  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
+  /** Throws ApiError (404) when the relayer does not exist. */
+  findRelayer(relayer_id: string): Promise<RelayerRow>
   networkClient(relayer: RelayerRow): Promise<
     | {
         /** Serves callers' requests on connections apart from the sender's. */
@@ -45,11 +46,10 @@ export function accounts(dependencies: AccountDependencies): Accounts {
   const { store, rpcErrorOf, isUnreachable, tooLarge } = dependencies
 
   async function find(relayer_id: string) {
-    const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw relayerNotFound(relayer_id)
-    const networkClient = await dependencies.networkClient(held.relayer)
+    const relayer = await dependencies.findRelayer(relayer_id)
+    const networkClient = await dependencies.networkClient(relayer)
     if (!networkClient) throw unavailable('the network of the relayer does not exist any more')
-    return { relayer: held.relayer, chain: networkClient.callers }
+    return { relayer, chain: networkClient.callers }
   }
 
   /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
-import { conflict, notFound, notificationNotFound, relayerNotFound } from '../errors.ts'
+import { conflict, notFound, notificationNotFound } from '../errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -8,7 +8,8 @@ import { readTime } from './values.ts'
 export interface DeliveryDependencies {
   store: Store
   sendTest(notification_key: number): Promise<DeliveryAttempt>
-  findSigner(relayer_id: string): Promise<{ relayer: { key: number } } | undefined>
+  /** Throws ApiError (404) when the relayer does not exist. */
+  findRelayer(relayer_id: string): Promise<{ key: number }>
   /** The events of a relayer after a sequence number, or from now on. */
   follow(relayer_key: number, last_event_id: number | undefined): AsyncIterable<string>
   /** Holds a share of the open event streams. Throws ApiError (429, 503). */
@@ -24,7 +25,7 @@ type Deliveries = Pick<
 
 /** The state of a notification's deliveries, redelivery, and event streams. */
 export function deliveries(dependencies: DeliveryDependencies): Deliveries {
-  const { store, sendTest, findSigner, follow, wakeDeliverer } = dependencies
+  const { store, sendTest, findRelayer, follow, wakeDeliverer } = dependencies
 
   async function find(notification_id: string, caller: Caller): Promise<number> {
     const key = await store.targetKey(notification_id, creatorSeenBy(caller))
@@ -67,11 +68,10 @@ export function deliveries(dependencies: DeliveryDependencies): Deliveries {
     },
 
     async streamEvents({ path, header, caller, onClose }) {
-      const held = await findSigner(path.relayer_id)
-      if (!held) throw relayerNotFound(path.relayer_id)
+      const relayer = await findRelayer(path.relayer_id)
       const last = header['Last-Event-ID']
       onClose(dependencies.holdStream(caller).release)
-      return follow(held.relayer.key, last === undefined ? undefined : Number(last))
+      return follow(relayer.key, last === undefined ? undefined : Number(last))
     },
 
     async testNotification({ path, caller }) {

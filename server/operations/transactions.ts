@@ -8,7 +8,7 @@ import type {
   Transaction,
   TransactionStatus,
 } from '../../generated/openapi.ts'
-import { ApiError, badRequest, notFound, relayerNotFound, transactionNotFound } from '../errors.ts'
+import { ApiError, badRequest, notFound, transactionNotFound } from '../errors.ts'
 import { type Caller, type Handlers, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
@@ -26,7 +26,8 @@ const unnoticed_characters = 512 * 1024
 
 export interface TransactionDependencies {
   store: Store
-  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
+  /** Throws ApiError (404) when the relayer does not exist. */
+  findRelayer(relayer_id: string): Promise<RelayerRow>
   submit: {
     send(
       relayer_id: string,
@@ -76,13 +77,7 @@ type Transactions = Pick<
 >
 
 export function transactions(dependencies: TransactionDependencies): Transactions {
-  const { store, submit, hurry, stateOf } = dependencies
-
-  async function find(relayer_id: string): Promise<RelayerRow> {
-    const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw relayerNotFound(relayer_id)
-    return held.relayer
-  }
+  const { store, findRelayer, submit, hurry, stateOf } = dependencies
 
   async function get(relayer_key: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_key, id)
@@ -108,7 +103,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
       if (query.wait === 'none') return single(accepted.transaction)
-      const { key: relayer_key } = await find(path.relayer_id)
+      const { key: relayer_key } = await findRelayer(path.relayer_id)
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
       await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return single({ ...(await read()), warnings: accepted.transaction.warnings })
@@ -117,7 +112,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
 
     async listTransactions({ path, query, caller, onClose }) {
-      const { key } = await find(path.relayer_id)
+      const { key } = await findRelayer(path.relayer_id)
       const filter = readFilter(query)
       if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
       if (query.nonce_to !== undefined) filter.nonce_to = query.nonce_to
@@ -146,25 +141,25 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     },
 
     async getTransaction({ path }) {
-      const { key } = await find(path.relayer_id)
+      const { key } = await findRelayer(path.relayer_id)
       return single(behind(show(await get(key, path.transaction_id)), await store.firstInLine(key)))
     },
 
     async getTransactionByNonce({ path }) {
-      const { key, chain_id, address } = await find(path.relayer_id)
+      const { key, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
       if (row?.relayer_key !== key) throw notFound(`Transaction with nonce ${path.nonce} not found`)
       return single(behind(show(row), await store.firstInLine(key)))
     },
 
     async listAttempts({ path, query }) {
-      const { key } = await find(path.relayer_id)
+      const { key } = await findRelayer(path.relayer_id)
       const row = await get(key, path.transaction_id)
       return page(query, (slice) => store.listAttempts(row.key, slice), showAttempt(row))
     },
 
     async explainTransaction({ path }) {
-      const relayer = await find(path.relayer_id)
+      const relayer = await findRelayer(path.relayer_id)
       return single(await dependencies.explain(relayer, await get(relayer.key, path.transaction_id)))
     },
 
@@ -175,7 +170,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     },
 
     async cancelTransaction({ path, auditEntry }) {
-      const { key } = await find(path.relayer_id)
+      const { key } = await findRelayer(path.relayer_id)
       const withdrawn = await store.withAudit(auditEntry, () =>
         store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request'),
       )
@@ -188,7 +183,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     },
 
     async cancelPendingTransactions({ path, auditEntry }) {
-      const { key } = await find(path.relayer_id)
+      const { key } = await findRelayer(path.relayer_id)
       const queued: string[] = []
       const failed: string[] = []
       const lot = {

@@ -33,6 +33,8 @@ export interface SendingDependencies {
   store: Store
   observer: Observer
   findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
+  /** Throws ApiError (404) when the relayer does not exist. */
+  findRelayer(relayer_id: string): Promise<RelayerRow>
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
   fees: Fees
   seal: typeof seal

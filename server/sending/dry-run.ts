@@ -1,5 +1,5 @@
 import type { DryRun, SendTransactionRequest } from '../../generated/openapi.ts'
-import { ApiError, relayerNotFound, statusOf } from '../errors.ts'
+import { ApiError, statusOf } from '../errors.ts'
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
 import { objections, type TransactionRequest } from './admission.ts'
@@ -8,7 +8,7 @@ import { checkFunds, type Preparation } from './preparation.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'now'> {
+export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'fees' | 'findRelayer' | 'now'> {
   preparation: Preparation
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
 }
@@ -19,15 +19,13 @@ const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per
 export function createDryRun({
   store,
   fees,
-  findSigner,
+  findRelayer,
   preparation,
   readTransactionRequest,
   now,
 }: DryRunDependencies) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
-    const held = await findSigner(relayer_id)
-    if (!held) throw relayerNotFound(relayer_id)
-    const { relayer } = held
+    const relayer = await findRelayer(relayer_id)
     const { chain_id, address } = relayer
     const request = readTransactionRequest(body)
     const refusals = objections(relayer, request, now())

@@ -13,7 +13,7 @@ import { dataBytes, roomOf, tooMany } from './room.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies
-  extends Pick<SendingDependencies, 'store' | 'fees' | 'findSigner' | 'makeId' | 'now'> {
+  extends Pick<SendingDependencies, 'store' | 'fees' | 'findRelayer' | 'makeId' | 'now'> {
   preparation: Preparation
   /** Parses a request into its normal form. Throws ApiError (400). */
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
@@ -52,13 +52,7 @@ export interface Accepted {
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
 export function createSubmit(dependencies: SubmitDependencies): Submit {
-  const { store, fees, preparation, readTransactionRequest, wake, makeId, now } = dependencies
-
-  async function find(relayer_id: string): Promise<RelayerRow> {
-    const held = await dependencies.findSigner(relayer_id)
-    if (!held) throw relayerNotFound(relayer_id)
-    return held.relayer
-  }
+  const { store, fees, findRelayer, preparation, readTransactionRequest, wake, makeId, now } = dependencies
 
   /** Runs the checks before the commit. The relayer may change while the chain answers, so its last state is checked. */
   async function prepare(
@@ -68,7 +62,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   ): Promise<{ relayer: RelayerRow; quote: Quote }> {
     admit(before, request, now())
     const quote = await preparation.quote(before, request, replaced)
-    const relayer = await find(before.id)
+    const relayer = await findRelayer(before.id)
     admit(relayer, request, now())
     checkFees(fees, relayer, quote)
     checkFunds(relayer, quote)
@@ -84,7 +78,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   return {
     async send(relayer_id, body, idempotency, auditEntry, nonce) {
-      const found = await find(relayer_id)
+      const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
       if (once) {
@@ -139,7 +133,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     },
 
     async replace(relayer_id, transaction_id, body, auditEntry) {
-      const found = await find(relayer_id)
+      const found = await findRelayer(relayer_id)
       checkPause(found)
       const replaced = await findOpen(found, transaction_id)
       const request = readTransactionRequest(body)

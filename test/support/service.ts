@@ -8,7 +8,8 @@ import { onTestFinished } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { createPost } from '../../server/evm/post.ts'
-import { type Service, startService, type World } from '../../server/service.ts'
+import type { World } from '../../server/service/storage.ts'
+import { type Service, startService } from '../../server/service.ts'
 import { compiledContract } from './compiled-contract.ts'
 
 export interface TestService extends Service {

@@ -1,0 +1,112 @@
+import { authorityOf, readSigned, seal } from '../evm/envelope.ts'
+import * as fees from '../evm/fees.ts'
+import { contradictionOf, flawOf } from '../evm/flaws.ts'
+import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
+import { makeId } from '../ids.ts'
+import { KeyServiceUnavailable } from '../keys/key-service.ts'
+import { readTransactionRequest } from '../operations/transaction-request.ts'
+import { createChainRestart } from '../sending/chain-restart.ts'
+import { createDryRun } from '../sending/dry-run.ts'
+import { createExplain } from '../sending/explain-transaction.ts'
+import { createNonces } from '../sending/nonces.ts'
+import { createPreparation } from '../sending/preparation.ts'
+import { createSender } from '../sending/sender.ts'
+import { createSubmit } from '../sending/submit.ts'
+import { createWaiting } from '../sending/waiting.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import { startWorker } from './background.ts'
+import type { Storage } from './storage.ts'
+import type { Webhooks } from './webhooks.ts'
+
+export type Sending = ReturnType<typeof startSending>
+
+/** Starts the sender, and returns the operations on transactions and nonces. */
+export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>) {
+  const { store, observer, now, elapsed, chains, keyring } = storage
+  const { networkClient } = chains
+  const waiting = createWaiting()
+  const nonces = createNonces({ store, observer, makeId, now, elapsed })
+  const dependencies = {
+    store,
+    observer,
+    makeId,
+    now,
+    elapsed,
+    fees,
+    seal,
+    readSigned,
+    authorityOf,
+    kindOf,
+    isAgreed,
+    flawOf,
+    contradictionOf,
+    wrongChain,
+    keyServiceFault,
+    nonces,
+    findSigner: keyring.find,
+    findRelayer: keyring.findRelayer,
+    networkClient,
+    changed() {
+      waiting.changed()
+      webhooks.look()
+    },
+  }
+  const sender = createSender(dependencies)
+  const worker = startWorker('sender', storage, { work: sender.work, find: store.relayersAtWork })
+  const requests = { ...dependencies, preparation: createPreparation(dependencies), readTransactionRequest }
+  const restartChain = createChainRestart(dependencies)
+  const hurry = (relayer_key: number, resend = false) => {
+    sender.hurry(relayer_key, resend)
+    worker.wake(relayer_key)
+  }
+
+  return {
+    changed: dependencies.changed,
+    hurry,
+    submit: createSubmit({ ...requests, wake: worker.wake }),
+    dryRun: createDryRun(requests),
+    explain: createExplain(dependencies),
+    waitUntil: waiting.until,
+    nextChange: waiting.nextChange,
+    async nonceState(relayer: RelayerRow, latest: number | undefined) {
+      const client = await networkClient(relayer)
+      return nonces.state(relayer, client?.each ?? [], latest)
+    },
+    /** The nonce counter, or the chain's count where it is ahead: then the counter follows it before a nonce is assigned. */
+    async nextNonce(relayer: RelayerRow): Promise<number> {
+      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+      const client = await networkClient(relayer)
+      const latest = await client?.funds(relayer.address).then(
+        (funds) => funds.latest,
+        () => 0,
+      )
+      return Math.max(next_nonce, latest ?? 0)
+    },
+    /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
+    async heal(relayer: RelayerRow, stated_nonce: number | undefined) {
+      const client = await networkClient(relayer)
+      if (client) await nonces.heal(relayer, client, stated_nonce)
+      hurry(relayer.key, true)
+      await worker.run(relayer.key)
+    },
+    async restart(relayer: RelayerRow, auditEntry: PendingAuditEntry) {
+      const client = await networkClient(relayer)
+      if (client) await restartChain(relayer, client, auditEntry)
+    },
+    /** Ends requests that wait for a status. */
+    stopWaiting: waiting.stop,
+    stop: worker.stop,
+  }
+}
+
+/** The kind of an RPC error, as evm/rpc-error.ts classifies it; `unreachable` when no node answers; undefined: not an RPC error. */
+function kindOf(error: unknown): string | undefined {
+  if (error instanceof RpcError) return error.kind
+  return error instanceof RpcUnavailable ? 'unreachable' : undefined
+}
+
+const isAgreed = (error: unknown) => error instanceof RpcError && error.isAgreed
+
+const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
+
+const keyServiceFault = (error: unknown) => (error instanceof KeyServiceUnavailable ? error.reason : undefined)

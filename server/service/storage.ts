@@ -1,0 +1,136 @@
+import type { LookupFunction } from 'node:net'
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from '../config.ts'
+import { type Chains, createChains } from '../evm/chains.ts'
+import type { Post } from '../evm/post.ts'
+import { type Audit, createAudit } from '../http/audit.ts'
+import { type Contract, mountContract, readContract } from '../http/contract.ts'
+import { schemaCheck } from '../http/schema-check.ts'
+import type { HttpTimes } from '../http/server.ts'
+import { makeId } from '../ids.ts'
+import { createKeyServices } from '../keys/key-services.ts'
+import { createKeyring, generateKey, type Keyring } from '../keys/keyring.ts'
+import { show as showRelayer } from '../operations/relayers.ts'
+import { createLookup, createTargetCheck } from '../outbound/address-guard.ts'
+import { createDemo, openVault, readSecrets, type Secrets } from '../secrets/first-start.ts'
+import type { Vault } from '../secrets/vault.ts'
+import { openSqliteStore, StoreError } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import { createLog } from '../telemetry/log.ts'
+import { createObservation, type Observation } from '../telemetry/observation.ts'
+import type { Observer } from '../telemetry/observer.ts'
+
+/** The outside world: tests replace the clock, the log and the network. */
+export interface World {
+  /** A monotonic clock in milliseconds. */
+  elapsed?: () => number
+  /** The wall clock: milliseconds since the Unix epoch. */
+  now?: () => number
+  logger?: Logger
+  /** Resolves host names; the default follows ALLOW_PRIVATE_TARGETS. */
+  lookup?: LookupFunction
+  /** Sends a JSON-RPC body to a node; the default is HTTP. */
+  openPost?: (url: string, max_bytes?: number) => Post
+  /** A contract that is already compiled, for tests that start many services. */
+  contract?: Contract
+  /** Replaces some of the default HTTP timeouts. */
+  http_times?: Partial<HttpTimes>
+}
+
+/** The parts that all others build on. */
+export interface Storage {
+  config: Config
+  secrets: Secrets
+  contract: Contract
+  logger: Logger
+  now(): number
+  elapsed(): number
+  lookup: LookupFunction | undefined
+  observation: Observation
+  observer: Observer
+  store: Store
+  chains: Chains
+  vault: Vault
+  keyring: Keyring
+  keyServices: ReturnType<typeof createKeyServices>
+  checkTarget: ReturnType<typeof createTargetCheck>
+  audit: Audit
+}
+
+/** EX_IOERR of sysexits.h. */
+const exit_code_io = 74
+
+/** Reads the secrets and the contract, and opens the store and its vault. Throws ConfigError. */
+export async function openStorage(config: Config, world: World): Promise<Storage> {
+  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
+  const secrets = readSecrets(config)
+  for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
+  const contract = world.contract ?? (await openContract(logger))
+  const observation = await createObservation(config, {
+    store: () => store,
+    chains: () => chains,
+    operations: contract.operations,
+    logger,
+    now,
+    elapsed,
+  })
+  const { observer } = observation
+  // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
+  const broken = (error: unknown) => {
+    logger.fatal({ err: error }, 'database failed: the process exits, because the state of the file is unknown')
+    process.exit(exit_code_io)
+  }
+  const checkEvent = schemaCheck(contract.document, 'Event')
+  const store = orConfigError(() =>
+    openSqliteStore(config.database_file, { now, makeId, checkEvent, showRelayer, observer, broken }),
+  )
+  const lookup = world.lookup ?? createLookup(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer, world.openPost)
+  try {
+    const vault = orConfigError(() => unlock(store, secrets, logger, observer))
+    const checkTarget = createTargetCheck(config.allow_private_targets)
+    const keyServices = createKeyServices({ lookup, checkTarget }, elapsed)
+    const keyring = createKeyring(store, vault, keyServices)
+    if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
+    const audit = createAudit(store, now, elapsed, logger)
+    const outside = { config, secrets, contract, logger, now, elapsed, lookup }
+    return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
+  } catch (error) {
+    await closeStorage({ store, observation })
+    throw error
+  }
+}
+
+export async function closeStorage({ store, observation }: Pick<Storage, 'store' | 'observation'>): Promise<void> {
+  store.close()
+  await observation.close()
+}
+
+async function openContract(logger: Logger): Promise<Contract> {
+  try {
+    return await mountContract(readContract(), logger)
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw isMissing ? new ConfigError('generated/openapi.json is missing: run `npm run generate`') : error
+  }
+}
+
+/** Opens the vault, and logs rows that another program has changed. */
+function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Vault {
+  const { vault, first_sealed } = openVault(store, secrets, (fault) => {
+    logger.error(fault, 'row refused: another program has changed the database')
+    observer.rowRefused?.(fault.table)
+  })
+  if (first_sealed > 0) {
+    logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')
+  }
+  return vault
+}
+
+function orConfigError<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof StoreError ? new ConfigError(error.message) : error
+  }
+}

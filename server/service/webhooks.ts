@@ -1,0 +1,44 @@
+import { makeId } from '../ids.ts'
+import { createSendAttempt } from '../webhooks/attempt.ts'
+import { createDeliverer } from '../webhooks/deliverer.ts'
+import { startWorker } from './background.ts'
+import type { Storage } from './storage.ts'
+
+/** The pause between two batches of a bulk change, in which other database transactions run. */
+const bulk_rest_ms = 5
+
+export type Webhooks = ReturnType<typeof startWebhooks>
+
+/** Starts the delivery of events, and the bulk changes of deliveries. */
+export function startWebhooks(storage: Storage) {
+  const { config, store, observer, now, logger, vault, lookup, checkTarget } = storage
+  const deliverer = createDeliverer({
+    store,
+    observer,
+    makeId,
+    now,
+    logger,
+    open: vault.open,
+    send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
+    scale: config.webhook_time_scale,
+    wake: (notification_key) => deliveries.wake(notification_key),
+  })
+  const deliveries = startWorker('deliverer', storage, { work: deliverer.work, find: store.targetsAtWork })
+  const bulkChanges = startWorker('bulk changes', storage, {
+    async work() {
+      const isFound = await store.continueBulkChange()
+      deliveries.look()
+      return isFound ? bulk_rest_ms : undefined
+    },
+    find: async () => ((await store.hasBulkChange()) ? [0] : []),
+  })
+
+  return {
+    sendTest: deliverer.test,
+    wake: deliveries.wake,
+    look: deliveries.look,
+    async stop() {
+      await Promise.all([deliveries.stop(), bulkChanges.stop(), deliverer.stop()])
+    },
+  }
+}
