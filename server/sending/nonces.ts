@@ -3,9 +3,10 @@ import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import { createChainIdentity } from './chain-identity.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
-import { createEvidence, doubted, type Evidence, needed } from './nonce-evidence.ts'
+import { createEvidence, doubted, type Evidence, min_witnesses, needed } from './nonce-evidence.ts'
 import { createGaps, type Gaps } from './nonce-gaps.ts'
 import { createTracing } from './nonce-trace.ts'
+import { askEach, reachedByMost } from './survey.ts'
 
 const max_compared = 10_000
 const restarted = 'The chain was restarted'
@@ -113,7 +114,8 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       const believed = await believe(relayer, networkClient, latest, { stated })
       if (believed === undefined) throw conflict('next_nonce', explainUncertain(latest, next_nonce))
       if (!(await nonces.follow(relayer, networkClient, believed))) return
-      await tracing.renumberUnsigned(relayer, believed)
+      const witnessed = stated ?? (await countOfMost(networkClient.each, relayer.address))
+      if (witnessed !== undefined) await tracing.renumberUnsigned(relayer, Math.min(witnessed, believed))
       await gaps.close(relayer, networkClient, believed, true)
     },
 
@@ -152,6 +154,12 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
     const system_disabled = disabled_reason !== null
     await store.updateRelayer(relayer.id, (current) => ({ ...current, system_disabled, disabled_reason }))
   }
+}
+
+/** The account's count by a majority of at least two endpoints; undefined when there is none. */
+async function countOfMost(each: NetworkClient['each'], address: string): Promise<number | undefined> {
+  if (each.length < min_witnesses) return undefined
+  return reachedByMost(await askEach(each, (node) => node.latestNonce(address)))
 }
 
 const gap =

@@ -210,6 +210,22 @@ test('an imported key whose history no node shows: one node is not believed, and
   expect(await account.transactions()).toMatchObject([{ nonce: 5_000, status: 'confirmed' }])
 })
 
+test('heal gives an accepted transaction no new nonce because the only node calls its nonce used', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const liar = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [liar.url] })
+  liar.lie = (method, [address]) =>
+    method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x1' : undefined
+  await account.send(1)
+  const row = async () => (await account.transactions())[0]
+  await until('it waits', async () => (await row())?.status_reason?.startsWith('Waits: the nodes say') ?? false)
+  expect(await heal(rig, account)).toMatchObject({ next_nonce: 1 })
+  liar.lie = undefined
+  await account.finished(rig.chain.mine)
+  expect(await row()).toMatchObject({ status: 'confirmed', nonce: 0 })
+  expect(await account.score()).toEqual(clean(1))
+})
+
 test('an imported key on two nodes that agree: heal follows their count', async () => {
   const rig = await testRig({ chain: { noMining: true }, proxies: 2 })
   const account = await rig.addAccount()
