@@ -11,6 +11,8 @@ import { createReorganized } from './reorganized.ts'
 import { decide } from './state.ts'
 
 const sign_at_once = 100
+/** With a key service more, because its calls in flight run out at the end of every batch. */
+const sign_remotely_at_once = 400
 const min_given_up_ms = 1_000
 
 export interface Sender {
@@ -117,15 +119,16 @@ export function createSender(dependencies: SenderDependencies): Sender {
     if (nonces.isInDoubt(held.relayer.key)) return
     // A new transaction may close an open gap.
     if (laneState.gaps > 0) await mendGaps(nonces, lane)
+    const at_once = held.signer.at_once > 1 ? sign_remotely_at_once : sign_at_once
     while (!held.relayer.paused) {
       const below = laneState.latest + laneState.window
-      const rows = await store.pending(held.relayer.key, laneState.latest, below, sign_at_once)
+      const rows = await store.pending(held.relayer.key, laneState.latest, below, at_once)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, now(), {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
       const signed = await handOver.signAll(lane, toSign)
       // With a key service many lots take long: the chain is read between them.
-      if (signed < sign_at_once || (held.signer.at_once > 1 && elapsed() >= laneState.look_at)) return
+      if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= laneState.look_at)) return
     }
   }
 

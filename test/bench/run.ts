@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Case } from './case.ts'
 import { groupCommit } from './cases/commits.ts'
+import { signBesideKms, signKms } from './cases/key-service.ts'
 import { listHundred, listNotifications, listTen } from './cases/lists.ts'
 import { memory, mixed, start, twoProcesses } from './cases/processes.ts'
 import { sign, signAtHalfLoad, signByContract, signTypedData } from './cases/signing.ts'
@@ -27,6 +28,8 @@ const cases: Record<string, Case> = {
   'sign-typed-data': signTypedData,
   'sign-by-contract': signByContract,
   'sign-at-half-load': signAtHalfLoad,
+  'sign-kms': signKms,
+  'sign-beside-kms': signBesideKms,
   'list-10': listTen,
   'list-100': listHundred,
   'list-notifications': listNotifications,

@@ -9,13 +9,14 @@ import { connections } from './sending/stage.ts'
 import { throughput, transactions } from './sending/throughput.ts'
 import { tracked, tracked_ms } from './sending/tracked.ts'
 
-// `npm run bench:sending [-- relayers throughput rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
+// `npm run bench:sending [-- relayers throughput key-service rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
 // of its own. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
 
 const quick_transactions = 600
 const rest_transactions = 100
+const key_delay_ms = 50
 const idle_transactions = 20
 const tracked_counts = [10, 100, 1_000]
 
@@ -47,6 +48,14 @@ async function main(): Promise<void> {
     for (const [name, extra] of Object.entries({ 'gas_limit given': { gas_limit: 21_000 }, estimated: {} })) {
       results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warm_up, node_args)))
     }
+  }
+  if (wanted('key-service')) {
+    const options = { key_service: { delay_ms: key_delay_ms } }
+    results.push(
+      await measure('key service', `${key_delay_ms} ms a call`, Number(values.runs), () =>
+        throughput({ gas_limit: 21_000 }, warm_up, node_args, options),
+      ),
+    )
   }
   if (wanted('rest')) {
     results.push(

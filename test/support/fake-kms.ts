@@ -14,7 +14,12 @@ export interface FakeKms extends FaultyKeys {
   url: string
   region: string
   /** Creates a key and returns its id. */
-  addKey(options?: { spec?: 'ECC_SECG_P256K1' | 'ECC_NIST_P256'; usage?: string; disabled?: boolean }): string
+  addKey(options?: {
+    id?: string
+    spec?: 'ECC_SECG_P256K1' | 'ECC_NIST_P256'
+    usage?: string
+    disabled?: boolean
+  }): string
   /** Ends all connections and accepts none. */
   stop(): Promise<void>
   /** Listens again on the same port. */
@@ -95,8 +100,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
     url: `http://127.0.0.1:${port}`,
     region,
     start,
-    addKey({ spec = 'ECC_SECG_P256K1', usage = 'SIGN_VERIFY', disabled = false } = {}) {
-      const id = randomUUID()
+    addKey({ id = randomUUID(), spec = 'ECC_SECG_P256K1', usage = 'SIGN_VERIFY', disabled = false } = {}) {
       const secret = randomBytes(32)
       keys.set(id, { spec, usage, disabled, secret, spki: spec === 'ECC_NIST_P256' ? p256() : spkiOf(secret) })
       return id

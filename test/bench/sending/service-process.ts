@@ -26,11 +26,12 @@ export interface ServiceOptions {
   port?: string
   /** The folder of the service's code. Default: this project. */
   root?: string | undefined
+  env?: Record<string, string>
 }
 
 export async function startProcess(
   data_dir: string,
-  { node_args, port = '0', root = project }: ServiceOptions,
+  { node_args, port = '0', root = project, env = {} }: ServiceOptions,
 ): Promise<ServiceProcess> {
   const started_at = performance.now()
   const child = spawn(process.execPath, [...node_args, ...node_flags, 'server/main.ts'], {
@@ -44,6 +45,7 @@ export async function startProcess(
       MASTER_KEY: '11'.repeat(32),
       RATE_LIMIT_PER_SECOND: '1000000',
       RATE_LIMIT_BURST: '1000000',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRelayerClient, type RelayerClient } from '../../../client/index.ts'
 import { type Anvil, startAnvil } from '../../support/anvil.ts'
+import { aws_credentials } from '../../support/fake-kms.ts'
+import { startKeyService } from './key-service.ts'
 import { api_key, type ServiceProcess, startProcess } from './service-process.ts'
 import { startTap, type Tap } from './tap.ts'
 
 export const connections = 50
+const balance = 10n ** 24n
 
 export interface Stage {
   chain: Anvil
@@ -36,18 +39,30 @@ export interface StageOptions {
   relayers?: number
   /** The folder of the service's code. Default: this project. */
   root?: string
+  /** Signers with keys in a key service of their own; `delay_ms`: the duration of its calls. Absent: local keys. */
+  key_service?: { delay_ms: number }
   /** Told to the network; absent: unknown. */
   average_blocktime_ms?: number
 }
 
 /** A chain, a proxy that counts, a service in production's settings, and funded relayers. */
 export async function setStage(options: StageOptions): Promise<Stage> {
-  const { mining = true, node_args = [], anvil_args = [], relayers: count = 1, root, average_blocktime_ms } = options
+  const {
+    mining = true,
+    node_args = [],
+    anvil_args = [],
+    relayers: count = 1,
+    root,
+    average_blocktime_ms,
+    key_service,
+  } = options
   const blocks = mining ? { blockTime_s: 1 } : { noMining: true }
   const chain = await startAnvil({ ...blocks, accounts: count + 1, args: anvil_args })
   const tap = await startTap(chain.url)
   const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
-  const service = await startProcess(data_dir, { node_args, root })
+  const kms = key_service && (await startKeyService(key_service.delay_ms))
+  const env = kms ? aws_credentials : {}
+  const service = await startProcess(data_dir, { node_args, root, env })
   const client = createRelayerClient({ baseUrl: service.url, token: api_key })
   const [receiver, ...senders] = chain.accounts
   if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
@@ -62,9 +77,15 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     },
   })
   const relayers: Stage['relayers'] = []
-  for (const { address, key } of senders) {
+  for (const { key } of senders) {
     const id = relayers.length === 0 ? 'bench' : `bench-${relayers.length}`
-    await client.post('/api/v1/signers', { body: { id, type: 'plain', config: { key } } })
+    const { data: signer } = await client.post('/api/v1/signers', {
+      body: kms
+        ? { id, type: 'aws_kms', config: { region: 'eu-central-1', key_id: 'bench', endpoint: kms.url } }
+        : { id, type: 'plain', config: { key } },
+    })
+    const { address } = signer
+    await chain.setBalance(address, balance)
     await client.post('/api/v1/relayers', {
       body: { id, name: id, network: 'bench', network_type: 'evm', paused: false, signer_id: id },
     })
@@ -82,13 +103,14 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     receiver: receiver.address,
     posted: 0,
     async restart() {
-      stage.service = await startProcess(data_dir, { node_args, root, port: new URL(service.url).port })
+      stage.service = await startProcess(data_dir, { node_args, root, env, port: new URL(service.url).port })
     },
     async end() {
       stage.agent.destroy()
       await stage.service.stop('SIGTERM')
       await chain.stop()
       await tap.stop()
+      await kms?.stop()
       rmSync(data_dir, { recursive: true, force: true })
     },
   }

@@ -2,13 +2,18 @@ import type { Figures } from '../measure.ts'
 import { answeredIn, broadcastIn, percentilesOf, perSecond } from './figures.ts'
 import { allConfirmed, assertMinedOnce, lastReceiptAt, postAll } from './load.ts'
 import { elsewhere_ms } from './service-process.ts'
-import { setStage } from './stage.ts'
+import { type StageOptions, setStage } from './stage.ts'
 
 export const transactions = 1_500
 
 /** From the first POST to the last receipt, at 50 connections. */
-export async function throughput(extra: object, warm_up: number, node_args: string[]): Promise<Figures> {
-  const stage = await setStage({ node_args })
+export async function throughput(
+  extra: object,
+  warm_up: number,
+  node_args: string[],
+  options: StageOptions = {},
+): Promise<Figures> {
+  const stage = await setStage({ ...options, node_args })
   try {
     const { tap, service } = stage
     const before = await postAll(stage, warm_up, extra)

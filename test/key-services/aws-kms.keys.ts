@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { CreateKeyCommand, DisableKeyCommand, type KeySpec, KMSClient } from '@aws-sdk/client-kms'
+import { Transaction, verifyMessage, verifyTypedData } from 'ethers'
+import { expect, test } from 'vitest'
+import { clean } from '../support/ledger.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const endpoint = process.env.KEY_KMS_URL ?? ''
+const pid = Number(process.env.KEY_KMS_PID)
+const region = 'us-east-1'
+const client = new KMSClient({ region, endpoint })
+const outage_ms = 30_000
+
+async function createKey(KeySpec: KeySpec = 'ECC_SECG_P256K1'): Promise<string> {
+  const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec, KeyUsage: 'SIGN_VERIFY' }))
+  return KeyMetadata?.KeyId ?? ''
+}
+
+const signerOf = (key_id: string) => ({ type: 'aws_kms' as const, config: { region, key_id, endpoint } })
+
+test('a key in ministack signs messages, typed data and transactions', async () => {
+  const rig = await testRig()
+  const { relayer_id, address } = await rig.addAccount({ signer: signerOf(await createKey()) })
+  const path = { relayer_id }
+  for (let index = 0; index < 20; index += 1) {
+    const body = { message: `Hello ${index}` }
+    const { data } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign', { path, body })
+    expect(verifyMessage(body.message, data.sig).toLowerCase()).toBe(address)
+  }
+  const types = { Mail: [{ name: 'text', type: 'string' }] }
+  const domain = { name: 'Test', chainId: 31_337 }
+  const { data: typed } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign-typed-data/full', {
+    path,
+    body: { domain, types, primaryType: 'Mail', message: { text: 'Hi' } },
+  })
+  expect(verifyTypedData(domain, types, { text: 'Hi' }, typed.sig).toLowerCase()).toBe(address)
+  const unsigned_transaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to: address })
+    .unsignedSerialized as `0x${string}`
+  const { data: signed } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign-transaction', {
+    path,
+    body: { unsigned_transaction },
+  })
+  expect(Transaction.from(signed.signed_transaction).from?.toLowerCase()).toBe(address)
+})
+
+test('a key on another curve, a disabled key and a missing one are refused', async () => {
+  const rig = await testRig()
+  const disabled = await createKey()
+  await client.send(new DisableKeyCommand({ KeyId: disabled }))
+  const missing = '00000000-0000-4000-8000-000000000000'
+  for (const key_id of [await createKey('ECC_NIST_P256'), disabled, missing]) {
+    await expect(rig.client().post('/api/v1/signers', { body: signerOf(key_id) })).rejects.toMatchObject({
+      status: 422,
+    })
+  }
+})
+
+test('200 transactions are sent, and 200 more while the key service stands still for 30 s', async () => {
+  const rig = await testRig({ chain: { blockTime_s: 0.5 } })
+  const account = await rig.addAccount({ signer: signerOf(await createKey()) })
+  await account.send(200)
+  await account.finished()
+  expect(await account.score()).toEqual(clean(200))
+
+  await account.send(100)
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await account.send(100)
+    await until('a transaction waits for the key service', async () => {
+      return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('key service'))
+    })
+    await pause(outage_ms)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await account.finished()
+  expect(await account.score()).toEqual(clean(400))
+})
