@@ -29,7 +29,7 @@ const against =
       }),
     )
 
-export const sign = against(message, { bare: '>= 0.80', naive: '>= 5.5' })
+export const sign = against(message, { bare: '>= 0.55', naive: '>= 3.5' })
 export const signTypedData = against(typedData, {})
 
 /** The whole contract against one of six operations. */
