@@ -540,7 +540,7 @@ export interface paths {
          * Call a relayer as a JSON-RPC node
          * @description Speaks JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py
          *     and every other web3 tool work with a relayer unmodified: give them this URL and the `Authorization` header. The
-         *     body is one call or a batch of at most 1,000 calls. A bad call in a batch fails alone. A call without an `id` is
+         *     body is one call or a batch of at most 1,000 calls; without a `Content-Type` it is read as JSON. A bad call in a batch fails alone. A call without an `id` is
          *     a notification: it is carried out and not answered. When nothing is to be answered, the status is 204.
          *
          *     | method | answered by | scope |

@@ -16,8 +16,13 @@ const isBodyless = ({ headers }: IncomingMessage): boolean =>
  * Normalizes the request's Content-Type to the contract's spelling, and removes it where the operation takes no body: the validator
  * caches a compiled check for each spelling. Throws ApiError (415) for another media type.
  */
-export function checkMediaType(request: IncomingMessage, { mediaTypes, bodyIsOptional }: BodyFacts): void {
+export function checkMediaType(
+  request: IncomingMessage,
+  { mediaTypes, bodyIsOptional, speaksJsonRpc }: BodyFacts & Pick<OperationFacts, 'speaksJsonRpc'>,
+): void {
   const [first] = mediaTypes
+  // web3.py sends none when its user sets a header of their own.
+  if (speaksJsonRpc) request.headers['content-type'] ??= 'application/json'
   if (first === undefined) delete request.headers['content-type']
   else
     request.headers['content-type'] = bodyIsOptional && isBodyless(request) ? first : mediaTypeOf(request, mediaTypes)

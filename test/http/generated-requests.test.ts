@@ -206,7 +206,8 @@ function acceptanceFault({ target, headers, body }: TestRequest, operation: Cont
   if (parameter !== undefined || Object.keys(operation.bodies).length === 0) return parameter
   if (!operation.bodyRequired && (body ?? '').length === 0) return undefined
   // Of two Content-Type headers Node keeps the first.
-  const mediaType = String([headers['Content-Type']].flat()[0]).split(';')[0]?.trim().toLowerCase() ?? ''
+  const [type = operation.id === 'callJsonRpc' ? 'application/json' : ''] = [headers['Content-Type']].flat()
+  const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!(mediaType in operation.bodies)) return `media type ${mediaType}`
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body ?? ''))
   return requestFault(operation, mediaType, JSON.parse(text))

@@ -79,6 +79,10 @@ describe('JSON-RPC 2.0', () => {
     const { rpc, raw } = await start()
     expect((await rpc.post(call('eth_chainId'), { Authorization: 'Bearer wrong' })).status).toBe(401)
     expect((await rpc.post(call('eth_chainId'), { 'Content-Type': 'text/plain' })).status).toBe(415)
+    // web3.py sends no Content-Type when its user sets another header.
+    const bytes = new TextEncoder().encode(JSON.stringify(call('eth_chainId')))
+    const untyped = await fetch(rpc.url, { method: 'POST', headers: rpc.headers, body: bytes })
+    expect(await untyped.json()).toMatchObject({ result: '0x7a69' })
     const large = JSON.stringify(call('eth_chainId', ['x'.repeat(1_100_000)]))
     expect((await rpc.post(large)).status).toBe(413)
     const missing = await raw('/api/v1/relayers/none/json-rpc', { method: 'POST', body: JSON.stringify(call('a')) })

@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { counterBytecode } from '../support/counter.ts'
+import { folderWith, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
+
+const to = `0x${'5a'.repeat(20)}`
+const folder = folderWith({ 'package.json': '{"private": true}' })
+
+beforeAll(() => run(folder, 'npm', ['install', '--ignore-scripts', '@foundry-rs/cast@1.7.1']))
+
+const arch = process.arch === 'x64' ? 'amd64' : process.arch
+const binary = join(folder, 'node_modules', '@foundry-rs', `cast-${process.platform}-${arch}`, 'bin', 'cast')
+
+/** cast as its users call it. */
+const cast = ({ env }: Relayer, command: string, ...parameters: string[]) =>
+  run(folder, binary, [command, ...parameters], {
+    ETH_RPC_URL: env.RELAYER_URL,
+    ETH_RPC_HEADERS: `Authorization: Bearer ${env.RELAYER_API_KEY}`,
+  })
+
+const unlocked = ({ account }: Relayer) => ['--json', '--unlocked', '--from', account.address]
+
+test('cast sends, deploys, calls and waits', async () => {
+  const relayer = await startRelayer()
+  const sent = JSON.parse(await cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1'))
+  expect(sent).toMatchObject({ status: '0x1', from: relayer.account.address })
+  const deployed = JSON.parse(await cast(relayer, 'send', ...unlocked(relayer), '--create', counterBytecode))
+  expect(deployed.status).toBe('0x1')
+  const address: string = deployed.contractAddress
+  const set = JSON.parse(await cast(relayer, 'send', ...unlocked(relayer), address, 'set(uint256)', '42'))
+  expect(set.status).toBe('0x1')
+  expect(await cast(relayer, 'call', address, 'get()(uint256)')).toBe('42')
+  await expect(cast(relayer, 'send', ...unlocked(relayer), address, 'fail()')).rejects.toThrow('execution reverted')
+  expect(await cast(relayer, 'nonce', relayer.account.address, '--block', 'pending')).toBe('3')
+})
+
+test('cast ends with the right receipt when the transaction is signed again', async () => {
+  const relayer = await startRelayer({ chain: { noMining: true } })
+  const { printed, hashes } = await throughSpike(relayer, () =>
+    cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1'),
+  )
+  const { status, transactionHash } = JSON.parse(printed)
+  expect(status).toBe('0x1')
+  expect(hashes.slice(1)).toContain(transactionHash)
+})
