@@ -16,27 +16,35 @@ const stream_ms = 1_000
 const root = join(import.meta.dirname, '..', '..')
 
 /** How long a body of any shape stops all others. */
-export const bodies = (): Promise<Finding[]> =>
-  withService(async (child, url) => {
-    const findings: Finding[] = []
-    for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
-      const all = [...bodiesOf(operation)].map(
-        ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
-      )
-      findings.push(await worstOf(operation.id, child, url, all))
-    }
-    return findings
-  })
+export const bodies = (processes: number): Promise<Finding[]> =>
+  withService(
+    async (child, url) => {
+      const findings: Finding[] = []
+      for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
+        const all = [...bodiesOf(operation)].map(
+          ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
+        )
+        findings.push(await worstOf(operation.id, child, url, all))
+      }
+      return findings
+    },
+    undefined,
+    { RELAYER_PROCESSES: `${processes}` },
+  )
 
 /** How long a request does that is about much of what is stored. */
-export const lists = (): Promise<Finding[]> =>
-  withService(async (child, url, folder) => {
-    const findings: Finding[] = []
-    for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
-      findings.push(await worstOf(name, child, url, requests))
-    }
-    return findings
-  })
+export const lists = (processes: number): Promise<Finding[]> =>
+  withService(
+    async (child, url, folder) => {
+      const findings: Finding[] = []
+      for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
+        findings.push(await worstOf(name, child, url, requests))
+      }
+      return findings
+    },
+    undefined,
+    { RELAYER_PROCESSES: `${processes}` },
+  )
 
 export function withService<T>(
   work: (child: ChildProcess, url: string, folder: string) => Promise<T>,
@@ -64,7 +72,7 @@ async function worstOf(what: string, child: ChildProcess, url: string, requests:
     }
     if (judged(least) > judged(worst)) worst = { name: request.name, ...least }
   }
-  return blockFinding(`${what} (${requests.length}), worst: ${worst.name}`, worst)
+  return { ...blockFinding(`${what} (${requests.length}), worst: ${worst.name}`, worst), point: 3 }
 }
 
 /** The longest that one turn of the service's event loop took, and the CPU time of the longest one by CPU time. */
@@ -111,7 +119,7 @@ export async function blockOf(child: ChildProcess, url: string, request: Wide): 
 
 /** Since it was asked last. */
 export async function longest(child: ChildProcess): Promise<Block> {
-  child.send('?')
+  child.send('longest?')
   const [{ longest_ms, longest_cpu_ms }] = await once(child, 'message')
   return { wall_ms: longest_ms, cpu_ms: longest_cpu_ms }
 }

@@ -1,7 +1,13 @@
 /** One figure, and what it has to be. */
 export interface Finding {
+  /** The kind of attack, by its number in points.ts. */
+  point?: Point
   what: string
+  /** What it was before the service was hardened; absent: not measured. */
+  before?: string
   found: string
   wanted: string
   holds: boolean
 }
+
+export type Point = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11

@@ -6,13 +6,13 @@ import { bodiesOf } from './shapes.ts'
 import { table } from './table.ts'
 import type { Wide } from './wide.ts'
 
-// The attacker of random.ts, a thread of its own: takes a RandomAttack as workerData, and posts how many requests it has sent.
+// The attacker of random.ts, a thread of its own: takes a RandomAttack as workerData. For each message, a duration in milliseconds, it
+// attacks as long, and posts how many requests it has sent.
 
 export interface RandomAttack {
   url: string
   /** Of a key that is limited to the relayer `attacked`. */
   token: string
-  duration_ms: number
 }
 
 const at_once = 16
@@ -25,6 +25,8 @@ const weights: Record<string, number> = {
   cancelPendingTransactions: 1,
   dryRunTransaction: 4,
   callRpc: 4,
+  callJsonRpc: 2,
+  listAllTransactions: 2,
   signMessage: 4,
   signTypedDataFull: 4,
   signTransaction: 4,
@@ -74,18 +76,21 @@ async function attackOnce(url: string, token: string, { method, path, type, body
 }
 
 if (parentPort) {
-  const { url, token, duration_ms }: RandomAttack = workerData
+  const { url, token }: RandomAttack = workerData
   const requests = fc.sample(requestArbitrary(), { seed, numRuns: 5_000 })
-  const end = performance.now() + duration_ms
-  let sent = 0
-  await Promise.all(
-    Array.from({ length: at_once }, async () => {
-      while (performance.now() < end) {
-        const request = requests[sent % requests.length] as Wide
-        sent += 1
-        await attackOnce(url, token, request)
-      }
-    }),
-  )
-  parentPort.postMessage(sent)
+  let next = 0
+  parentPort.on('message', async (duration_ms: number) => {
+    const end = performance.now() + duration_ms
+    const first = next
+    await Promise.all(
+      Array.from({ length: at_once }, async () => {
+        while (performance.now() < end) {
+          const request = requests[next % requests.length] as Wide
+          next += 1
+          await attackOnce(url, token, request)
+        }
+      }),
+    )
+    parentPort?.postMessage(next - first)
+  })
 }

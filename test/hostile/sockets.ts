@@ -7,6 +7,7 @@ import { api_key, inFolder, putLoad, startOurs, withServers } from '../bench/pro
 import type { Attack, Damage } from './attack.ts'
 import { prepareDemo, prepareLongList } from './demo.ts'
 import type { Finding } from './finding.ts'
+import { memoryOf } from './memory-of.ts'
 import { kindOf, kinds, names } from './slow-sockets.ts'
 
 const count = 5_000
@@ -22,21 +23,21 @@ const max_growth_mb = 300
 const needed_files = count + 500
 
 /** 5,000 slow sockets at once, while 100 messages a second are signed. */
-export function sockets(): Promise<Finding[]> {
+export function sockets(processes: number): Promise<Finding[]> {
   checkFiles()
   return inFolder((folder) =>
-    withServers([() => startOurs(folder)], async (server) => {
+    withServers([() => startOurs(folder, { env: { RELAYER_PROCESSES: `${processes}` } })], async (server) => {
       if (!server) throw new Error('There is no server')
       await prepareDemo(server.url)
       await prepareLongList(createRelayerClient({ baseUrl: server.url, token: api_key }))
       const load = { url: server.url, pid: server.pid, connections: 20, requests: [signing] }
       const { p99_ms: calm_ms = 0 } = await putLoad({ ...load, seconds: 5, rate })
-      const before_mb = peakOf_mb(server.pid)
+      const before_mb = memoryOf(server.pid, 'VmHWM')
       const [damage, { p99_ms = Number.POSITIVE_INFINITY }] = await Promise.all([
         attack({ url: server.url, token: api_key, count, deadline_ms }),
         putLoad({ ...load, seconds, rate }),
       ])
-      const growth_mb = peakOf_mb(server.pid) - before_mb
+      const growth_mb = memoryOf(server.pid, 'VmHWM') - before_mb
       return [
         ...names.map((name) => lastedWell(name, damage)),
         { what: 'still open at the end', found: `${damage.left}`, wanted: '0', holds: damage.left === 0 },
@@ -81,10 +82,6 @@ async function attack(parameters: Attack): Promise<Damage> {
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
   return JSON.parse(stdout)
 }
-
-/** The most memory that the process has ever had. */
-const peakOf_mb = (pid: number): number =>
-  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
 
 /** Each socket is a file, here and there. */
 function checkFiles(): void {

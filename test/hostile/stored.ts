@@ -61,9 +61,11 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
 const fillTransactions = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
     INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
-      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, reference)
+      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, reference,
+      block_number, block_hash)
     SELECT 'full-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
-      '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}, 'order-7'
+      '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}, 'order-7',
+      n, '0x' || hex(zeroblob(32))
     FROM relayers, numbers WHERE id = 'full'`)
 
 function fillDeliveries(db: Database.Database, rows: number): void {

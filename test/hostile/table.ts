@@ -146,6 +146,22 @@ export const table: Record<string, Make> = {
     method: 'eth_call',
     params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
   })),
+  callJsonRpc: (stored, attempt) => [
+    ...send('POST', '/relayers/demo/json-rpc', () => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'eth_call',
+      params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
+    }))(stored, attempt),
+    ...send('POST', '/relayers/demo/json-rpc', () =>
+      Array.from({ length: 1_000 }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'personal_sign',
+        params: [`0x${'ab'.repeat(400)}`, to],
+      })),
+    )(stored, attempt),
+  ],
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   healNonce: send('POST', '/relayers/full/nonce/heal'),
   streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Finding, Point } from './finding.ts'
+
+// The kinds of attack that the service is hardened against: what each of them did before, and which tests hold the bound. The figures
+// of the other parts are told with the number of their point.
+
+interface Attack {
+  what: string
+  before: string
+  wanted: string
+  /** Test files; a name in brackets chooses those of a file whose name contains it. */
+  tests: string[]
+}
+
+const attacks: Record<Point, Attack> = {
+  1: {
+    what: 'a send key fills its relayer with unpayable transactions of 130 KB',
+    before: 'blocks of 5.9 s, dead for good under 768 MB',
+    wanted: 'bytes and number of the unfinished are limited; rows are read without data',
+    tests: ['operations/unfinished-limits', 'sending/large-transactions', 'webhooks/event-data', 'http/large-pages'],
+  },
+  2: {
+    what: 'a read key holds the node with slow eth_getLogs, or has it answer 52 MB',
+    before: '7 x 503, 1 unfinished in 60 s; blocks of 1-2 s',
+    wanted: '16 of 16 confirmed; 502 above 4 MiB',
+    tests: ['http/caller-shares'],
+  },
+  3: {
+    what: 'a flat RLP list, deep pages, filters and bulk changes',
+    before: '132-943 ms, 390 ms, 701 ms, 570 ms, 6.2 s, 4.0 s',
+    wanted: 'under 50 ms: see the parts bodies, lists and operations',
+    tests: ['store/filtered-lists', 'store/bulk-changes', 'http/crowded-bodies'],
+  },
+  4: {
+    what: 'kill -9 before a signature is in the audit trail',
+    before: 'written 4.3-6.9 s late, lost in 2 of 4 tries',
+    wanted: 'overdue entries are written before other work',
+    tests: ['http/audit'],
+  },
+  5: {
+    what: 'a lax relayer of the same signer signs what a strict one refuses',
+    before: 'an unlimited permit for chain 1 was signed',
+    wanted: 'refused',
+    tests: ['policies/address-policies'],
+  },
+  6: {
+    what: 'a keystore that is expensive to open',
+    before: '406 s and 3.2 GB for n=2, r=1, p=2^23',
+    wanted: 'refused before any work; a time limit; others are answered',
+    tests: ['keys/keystores'],
+  },
+  7: {
+    what: '2,000 held bodies',
+    before: '2.2 GB',
+    wanted: '64 MiB of bodies, 16 MiB of one key; connections of one key',
+    tests: ['http/held-bodies'],
+  },
+  8: {
+    what: "all event streams; replacing without limit; another tenant's notification",
+    before: '1,000 of 1,000; unlimited; attached, and told by 200/400',
+    wanted: 'a quarter; 429; 404 as if it did not exist',
+    tests: ['http/caller-shares', 'http/rate-limit', 'operations/notification-owners'],
+  },
+  9: {
+    what: 'a folder of others, or a draft made in advance, under the key file',
+    before: 'master-key with mode 0666',
+    wanted: 'exclusive, mode 0600; refused in production',
+    tests: ['secrets/master-key'],
+  },
+  10: {
+    what: 'who can write the database forges a key, policies, a URL, or rolls a row back',
+    before: 'accepted, and verification passed',
+    wanted: '401 or 503, logged and counted',
+    tests: ['secrets/rights'],
+  },
+  11: {
+    what: 'claims of README and SECURITY.md that do not hold',
+    before: '4 did not hold',
+    wanted: 'each that can be tried is tried; the rest is said plainly',
+    tests: ['security-claims'],
+  },
+}
+
+/** One line for each kind of attack. */
+export async function points(): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [number, { what, before, wanted, tests }] of Object.entries(attacks)) {
+    const { passed, failed } = await run(tests.map((name) => `test/${name}.test.ts`))
+    const found = failed === 0 ? `${passed} tests hold` : `${failed} of ${passed + failed} tests fail`
+    findings.push({ point: Number(number) as Point, what, before, found, wanted, holds: failed === 0 && passed > 0 })
+  }
+  return findings
+}
+
+const root = join(import.meta.dirname, '..', '..')
+
+async function run(files: string[]): Promise<{ passed: number; failed: number }> {
+  const args = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--reporter', 'json', ...files]
+  const options = { cwd: root, maxBuffer: 2 ** 26 }
+  // It exits with 1 when a test fails, and prints its result all the same.
+  const { stdout } = await promisify(execFile)('npx', args, options).catch((error) => error as { stdout: string })
+  const { numPassedTests, numFailedTests } = JSON.parse(stdout.slice(stdout.indexOf('{"')))
+  return { passed: numPassedTests, failed: numFailedTests }
+}
