@@ -82,7 +82,10 @@ export async function openStorage(config: Config, world: World): Promise<Storage
   }
   const checkEvent = schemaCheck(contract.document, 'Event')
   const store = orConfigError(() =>
-    openSqliteStore(config.database_file, { now, makeId, checkEvent, showRelayer, observer, broken }),
+    openSqliteStore(config.database_file, {
+      ...{ now, makeId, checkEvent, showRelayer, observer, broken },
+      checkpointsApart: true,
+    }),
   )
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)
   const chains = createChains(store, lookup, elapsed, observer, world.openPost)

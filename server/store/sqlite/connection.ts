@@ -3,12 +3,15 @@ import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { type AuditHead, createTrail } from './audit.ts'
+import { startCheckpoints } from './checkpoints.ts'
 import { migrate, migrationsText } from './migrations.ts'
 import { openDatabase } from './open-database.ts'
 import { createRights, type Rights } from './rights.ts'
 
 export interface ConnectionWorld {
   observer?: Observer
+  /** Checkpoints run in a thread of their own: for a connection that serves requests. */
+  checkpointsApart?: boolean
   /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
 }
@@ -47,7 +50,7 @@ export interface Connection {
  * throws StoreError (locked) when another process has the file open.
  */
 export function connect(file: string, world: ConnectionWorld = {}, alone = false): Connection {
-  const { observer = {}, broken = () => {} } = world
+  const { observer = {}, broken = () => {}, checkpointsApart = false } = world
   const db = openDatabase(file, alone)
   // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
   const immediately = db.transaction((work: () => unknown) => work())
@@ -76,6 +79,14 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     }
   }
 
+  const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
+  if (checkpoints) db.pragma(`wal_autocheckpoint = ${max_log_pages}`)
+
+  function checkpointsFailed(error: unknown): void {
+    db.pragma('wal_autocheckpoint = 1000')
+    if (untrustworthy.test((error as { code?: string }).code ?? '')) broken(error)
+  }
+
   const commit = <T>(work: () => T): T => {
     if (db.inTransaction) throw new Error('Writes cannot be nested')
     const currentAuditEntry = auditEntry
@@ -92,6 +103,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
         }),
       )
       committed = true
+      checkpoints?.committed()
     } finally {
       rights.ended(committed)
     }
@@ -150,6 +162,7 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
     },
     close() {
       rights.close()
+      checkpoints?.close()
       db.close()
     },
   }
@@ -167,6 +180,9 @@ const timed =
       took(performance.now() - started)
     }
   }
+
+/** The length of the log at which a commit does the checkpoint itself, because the thread does not keep up: 64 MB. */
+const max_log_pages = 16_000
 
 /**
  * After a failed fsync the kernel may drop the pages that it could not write, and SQLite would continue to commit on top of them.

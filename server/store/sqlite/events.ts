@@ -16,6 +16,8 @@ export interface StoreWorld {
   /** Turns a relayer row into its public form, because its RPC URLs may contain secrets. */
   showRelayer(relayer: RelayerRow): Relayer
   observer?: Observer
+  /** Checkpoints run in a thread of their own: for a store that serves requests. */
+  checkpointsApart?: boolean
   /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
 }

@@ -31,7 +31,7 @@ export function transactionReads(connection: Connection): Reads {
   )
   const byHash = db.prepare<[string, number], WholeRow>(`
     SELECT ${wholeColumns} FROM transactions
-    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = ?) AND relayer_key = +? LIMIT 1`)
+    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = +?) AND relayer_key = +? LIMIT 1`)
   const byNonce = db.prepare<[number, string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )

@@ -1,0 +1,49 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { type CheckpointOrder, isClosed, isClosing, numberOfCommits } from './checkpoints.ts'
+
+// The thread of checkpoints.ts. It waits for commits without an event loop, and posts an error that SQLite has reported.
+
+/** As many pages of the log as SQLite's own automatic checkpoint waits for: 4 MB. */
+const due_pages = 1_000
+/** Between two looks at the length of the log. */
+const rest_ms = 50
+/** What is committed during a checkpoint needs another one, and the log begins anew only when nothing is left. */
+const max_rounds = 5
+
+interface Progress {
+  busy: 0 | 1
+  /** Pages in the log, and how many of them are in the database file. */
+  log: number
+  checkpointed: number
+}
+
+const { file, state }: CheckpointOrder = workerData
+const db = new Database(file)
+const checkpoint = (mode: 'NOOP' | 'PASSIVE') => (db.pragma(`wal_checkpoint(${mode})`) as Progress[])[0] as Progress
+
+function checkpointWhatIsDue(): void {
+  let { log, checkpointed } = checkpoint('NOOP')
+  if (log - checkpointed < due_pages) return
+  for (let round = 0; round < max_rounds && checkpointed < log; round += 1) {
+    const done = checkpoint('PASSIVE')
+    if (done.busy === 1) return
+    ;({ log, checkpointed } = done)
+  }
+}
+
+try {
+  while (Atomics.load(state, isClosing) === 0) {
+    const seen = Atomics.load(state, numberOfCommits)
+    checkpointWhatIsDue()
+    Atomics.wait(state, isClosing, 0, rest_ms)
+    if (Atomics.load(state, isClosing) === 0) Atomics.wait(state, numberOfCommits, seen)
+  }
+} catch (error) {
+  const { code, message } = error as { code?: string; message: string }
+  parentPort?.postMessage({ code, message })
+} finally {
+  db.close()
+  Atomics.store(state, isClosed, 1)
+  Atomics.notify(state, isClosed)
+}

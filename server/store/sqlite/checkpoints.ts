@@ -1,0 +1,47 @@
+import { Worker } from 'node:worker_threads'
+
+/** What both threads share: three numbers. */
+export const numberOfCommits = 0
+export const isClosing = 1
+export const isClosed = 2
+
+export interface CheckpointOrder {
+  file: string
+  state: Int32Array
+}
+
+export interface Checkpoints {
+  /** A database transaction of this connection was committed. */
+  committed(): void
+  /** Returns when the thread has closed its connection, so that the last connection to close is another one. */
+  close(): void
+}
+
+const max_close_ms = 5_000
+
+/**
+ * Checkpoints in a thread of their own. A checkpoint copies pages from the write-ahead log into the database file and waits for the
+ * disk twice. After large commits, on a busy disk, that takes hundreds of milliseconds, in which the event loop would stand still.
+ * `failed`: the thread has ended with an error of SQLite.
+ */
+export function startCheckpoints(file: string, failed: (error: unknown) => void): Checkpoints {
+  const state = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT))
+  const order: CheckpointOrder = { file, state }
+  const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: order })
+  worker.unref()
+  worker.once('message', ({ code, message }) => failed(Object.assign(new Error(message), { code })))
+  worker.once('error', failed)
+
+  return {
+    committed() {
+      Atomics.add(state, numberOfCommits, 1)
+      Atomics.notify(state, numberOfCommits)
+    },
+    close() {
+      Atomics.store(state, isClosing, 1)
+      Atomics.notify(state, isClosing)
+      this.committed()
+      Atomics.wait(state, isClosed, 0, max_close_ms)
+    },
+  }
+}

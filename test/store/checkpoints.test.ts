@@ -1,0 +1,29 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { temporaryFolder } from '../support/service.ts'
+
+const mebibyte = 1024 * 1024
+
+test('a thread of its own keeps the log short while it is written to, and leaves the file when it is closed', async () => {
+  const file = join(temporaryFolder(), 'a.sqlite')
+  const connection = connect(file, { checkpointsApart: true })
+  const { db, write } = connection
+  const insert = db.prepare('INSERT INTO transaction_data (data) VALUES (zeroblob(?))')
+  const total = 200
+  for (let written = 0; written < total; written += 1) {
+    write(() => insert.run(mebibyte))
+    await pause(5)
+  }
+  // By itself this connection would checkpoint at 64 MB only.
+  await expect
+    .poll(() => (db.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[])[0])
+    .toSatisfy(({ log, checkpointed }) => log - checkpointed < 1_000)
+  expect(statSync(`${file}-wal`).size).toBeLessThan(total * mebibyte)
+  connection.close()
+  const alone = connect(file, {}, true)
+  onTestFinished(alone.close)
+  expect(alone.db.prepare('SELECT count(*) FROM transaction_data').pluck().get()).toBe(total)
+})
