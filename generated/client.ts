@@ -32,6 +32,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/sign/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign several messages
+         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns
+         *     the signatures in the order of the items. Every item is checked by the policies before the first is signed: one
+         *     that is refused refuses all, and `details` names it, as in `/body/items/3`. Each signature has its own audit
+         *     entry, and the rate limit counts each.
+         */
+        post: operations["signBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/sign-typed-data": {
         parameters: {
             query?: never;
@@ -183,6 +212,36 @@ export interface paths {
          *     have passed. Check `status`.
          */
         post: operations["sendTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send several transactions
+         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies,
+         *     daily limits and the balance count them together, and the rate limit counts each of them. The failure of one
+         *     refuses all; `details` names it, as in `/body/transactions/3/value`. Gas is estimated on the present state: for a
+         *     transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` holds
+         *     for the batch.
+         */
+        post: operations["sendTransactionBatch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1709,6 +1768,12 @@ export interface components {
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
         };
+        SendTransactionBatchRequest: {
+            transactions: components["schemas"]["SendTransactionRequest"][];
+        };
+        SignBatchRequest: {
+            items: (components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"])[];
+        };
         SignAuthorizationRequest: {
             /** @description The contract whose code the account runs. The zero address ends a delegation. */
             address: components["schemas"]["AddressInput"];
@@ -2724,6 +2789,21 @@ export interface components {
                 };
             };
         };
+        /** @description The signatures, in the order of the items. */
+        SignatureList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SignatureResult"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The transaction. */
         TransactionResponse: {
             headers: {
@@ -2749,6 +2829,21 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["AcceptedTransaction"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The accepted transactions, with their nonces. */
+        TransactionsAccepted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["AcceptedTransaction"][];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -3310,6 +3405,8 @@ export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
+export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
@@ -3400,8 +3497,10 @@ export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealthResponse = components['responses']['HealthResponse'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResultResponse = components['responses']['SignatureResultResponse'];
+export type ResponseSignatureList = components['responses']['SignatureList'];
 export type ResponseTransactionResponse = components['responses']['TransactionResponse'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
+export type ResponseTransactionsAccepted = components['responses']['TransactionsAccepted'];
 export type ResponseDryRunResponse = components['responses']['DryRunResponse'];
 export type ResponsePendingCancellationResponse = components['responses']['PendingCancellationResponse'];
 export type ResponseSignedTransactionResponse = components['responses']['SignedTransactionResponse'];
@@ -3477,6 +3576,35 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    signBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignBatchRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["SignatureList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
         };
     };
@@ -3656,6 +3784,42 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    sendTransactionBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 0b8f5a52-3f5e-4b55-8f0e-2a7d6c1e9f44
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionBatchRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["TransactionsAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];

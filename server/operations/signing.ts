@@ -1,7 +1,13 @@
-import type { SignatureResult, SignedTransaction, SignMessageRequest, TypedData } from '../../generated/openapi.ts'
+import type {
+  SignatureResult,
+  SignedTransaction,
+  SignMessageRequest,
+  SignTypedDataRequest,
+  TypedData,
+} from '../../generated/openapi.ts'
 import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
 import { toHex } from '../hex.ts'
-import { type Handlers, single } from '../operation.ts'
+import { type Caller, type Handlers, single } from '../operation.ts'
 import {
   checkAddress,
   checkAuthorization,
@@ -15,6 +21,7 @@ import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { OverLimit, Spend } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
+import { type ReadyToSign, signBatch } from './sign-batch.ts'
 import { readAddress } from './values.ts'
 
 interface Signature {
@@ -34,6 +41,8 @@ interface Judged {
   gas_price: string | null
   max_fee_per_gas: string | null
 }
+
+type BatchItem = SignMessageRequest | SignTypedDataRequest
 
 export interface SigningDependencies {
   store: Pick<Store, 'spend' | 'withAudit'>
@@ -66,11 +75,13 @@ export interface SigningDependencies {
   /** The amounts that count against daily limits. */
   spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
+  /** Counts so many more requests of the caller. Throws ApiError (429). */
+  countCalls(caller: Caller, count: number): void
 }
 
 type Signing = Pick<
   Handlers,
-  'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction' | 'signAuthorization'
+  'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction' | 'signAuthorization' | 'signBatch'
 >
 
 export function signing(dependencies: SigningDependencies): Signing {
@@ -84,6 +95,8 @@ export function signing(dependencies: SigningDependencies): Signing {
   }
 
   return {
+    ...signBatch({ countCalls: dependencies.countCalls, prepare }),
+
     async signMessage({ path, body, caller, auditEntry }) {
       const message = messageOf(body)
       const held = await find(path.relayer_id, () => notFound('Not found'))
@@ -147,6 +160,28 @@ export function signing(dependencies: SigningDependencies): Signing {
       const { raw, hash, signature } = transaction.finish(await sign(signer, transaction.digest, 'transaction'))
       return single({ signed_transaction: toHex(raw), hash, signature })
     },
+  }
+
+  /** The checks of "Sign a message" and "Sign hashed typed data", without the signature. */
+  async function prepare(relayer_id: string, item: BatchItem, caller: Caller): Promise<ReadyToSign> {
+    const held = await find(relayer_id)
+    if (!('domain_separator' in item)) {
+      const digest = messageDigest(messageOf(item))
+      checkAddress(held, caller, messageFault)
+      return readyToSign(held, digest, 'message')
+    }
+    const separator = hash('domain_separator', item)
+    const digest = typedDataDigest(separator, hash('hash_struct_message', item))
+    checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
+    return readyToSign(held, digest, 'typed_data')
+  }
+
+  function readyToSign({ signer }: Held, digest: Uint8Array, kind: 'message' | 'typed_data'): ReadyToSign {
+    return {
+      digest: toHex(digest),
+      operation: kind === 'message' ? 'signMessage' : 'signTypedData',
+      sign: async () => signatureResult(await sign(signer, digest, kind)),
+    }
   }
 
   async function sign(signer: Held['signer'], digest: Uint8Array, kind: SignatureKind): Promise<Signature> {

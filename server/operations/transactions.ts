@@ -9,12 +9,13 @@ import type {
   TransactionStatus,
 } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../errors.ts'
-import { type Caller, type Handlers, single } from '../operation.ts'
+import { type Caller, type Handlers, list, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
 import type { AttemptRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
+import { ofMember } from './members.ts'
 import { page } from './page.ts'
 import { readAddress, readTime } from './values.ts'
 
@@ -35,6 +36,13 @@ export interface TransactionDependencies {
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
     ): Promise<{ transaction: AcceptedTransaction; key: number }>
+    sendBatch(
+      relayer_id: string,
+      bodies: SendTransactionRequest[],
+      idempotency: { caller: string; key: string } | undefined,
+      auditEntry: PendingAuditEntry,
+      ofMember: <T>(index: number, work: () => T | Promise<T>) => Promise<T>,
+    ): Promise<AcceptedTransaction[]>
     replace(
       relayer_id: string,
       transaction_id: string,
@@ -44,6 +52,8 @@ export interface TransactionDependencies {
   }
   /** Holds a share of the memory for pages with much data. Throws ApiError (429, 503). */
   holdPage(caller: Caller, characters: number): { release(): void }
+  /** Counts so many more requests of the caller. Throws ApiError (429). */
+  countCalls(caller: Caller, count: number): void
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>
   /** The state as the end of the sentence "The transaction is …". */
@@ -64,6 +74,7 @@ const canceled_per_lot = 50
 type Transactions = Pick<
   Handlers,
   | 'sendTransaction'
+  | 'sendTransactionBatch'
   | 'dryRunTransaction'
   | 'listTransactions'
   | 'listAllTransactions'
@@ -107,6 +118,20 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const read = async () => show(await get(relayer_key, accepted.transaction.id))
       await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return single({ ...(await read()), warnings: accepted.transaction.warnings })
+    },
+
+    async sendTransactionBatch({ path, header, body, caller, auditEntry }) {
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      dependencies.countCalls(caller, body.transactions.length - 1)
+      const accepted = await submit.sendBatch(
+        path.relayer_id,
+        body.transactions,
+        idempotency,
+        auditEntry,
+        (index, work) => ofMember('transactions', index, work),
+      )
+      return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
     },
 
     dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),

@@ -4,12 +4,13 @@ import { ApiError, NonceTaken, relayerNotFound, transactionNotFound } from '../e
 import { checkFees, feeOf } from '../policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
-import type { Move, Replay, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
+import type { Move, NewTransaction, Replay, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import { admit, checkPause, type TransactionRequest } from './admission.ts'
 import { highestTaken, priceColumns, type SendingDependencies } from './dependencies.ts'
 import { checkFunds, default_tier, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { atLeast, isPriced } from './replacement.ts'
 import { dataBytes, roomOf, tooMany } from './room.ts'
+import { createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies
@@ -32,17 +33,13 @@ export interface Submit {
     /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
     nonce?: number,
   ): Promise<Accepted>
+  sendBatch: SendBatch
   replace(
     relayer_id: string,
     transaction_id: string,
     body: SendTransactionRequest,
     auditEntry: PendingAuditEntry,
   ): Promise<WholeTransactionRow>
-}
-
-export interface Idempotency {
-  caller: string
-  key: string
 }
 
 export interface Accepted {
@@ -69,6 +66,34 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     return { relayer, quote }
   }
 
+  function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
+    const spending = spendingOf(relayer, request, feeOf(fees, quote.gas_limit, quote.prices))
+    const tier = request.tier ?? default_tier
+    return {
+      id: makeId(),
+      relayer_key: relayer.key,
+      relayer_id: relayer.id,
+      chain_id: relayer.chain_id,
+      from: relayer.address,
+      to: request.to,
+      value: request.value,
+      data: request.data,
+      gas_limit: quote.gas_limit,
+      ...priceColumns(quote.prices),
+      speed: { tier, percentile: fees.percentileOf[tier] },
+      valid_until: request.valid_until,
+      reference: request.reference ?? null,
+      access_list: request.access_list,
+      authorization_list: request.authorization_list,
+      intent: 'send',
+      status_reason: null,
+      room: roomOf(relayer),
+      funds: quote.funds.toString(),
+      warnings: warningsOf(fees, relayer, request, quote),
+      ...(spending.length > 0 && { spending }),
+    }
+  }
+
   async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<TransactionRow> {
     const row = await store.getTransaction(relayer.key, transaction_id)
     if (!row) throw transactionNotFound(transaction_id)
@@ -76,7 +101,25 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     return row
   }
 
+  const sendBatch = createSubmitBatch({
+    store,
+    findRelayer,
+    readTransactionRequest,
+    prepare,
+    newTransaction,
+    failed(creation, relayer_id) {
+      if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
+      throw new Error('A batch that was accepted is told as refused')
+    },
+    hashOf: (body) => hashOf(body, undefined),
+    accepted(relayer_key) {
+      wake(relayer_key)
+      dependencies.changed()
+    },
+  })
+
   return {
+    sendBatch,
     async send(relayer_id, body, idempotency, auditEntry, nonce) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
@@ -95,35 +138,13 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       if (crowded) throw tooMany(crowded)
       const { relayer, quote } = await prepare(found, request)
 
-      const spending = spendingOf(relayer, request, feeOf(fees, quote.gas_limit, quote.prices))
-      const tier = request.tier ?? default_tier
-      const id = makeId()
-      auditEntry.subject = id
+      const transaction = newTransaction(relayer, request, quote)
+      auditEntry.subject = transaction.id
       const creation = await store.withAudit(auditEntry, () =>
         store.createTransaction({
-          id,
-          relayer_key: relayer.key,
-          relayer_id: relayer.id,
-          chain_id: relayer.chain_id,
-          from: relayer.address,
-          to: request.to,
-          value: request.value,
-          data: request.data,
-          gas_limit: quote.gas_limit,
-          ...priceColumns(quote.prices),
-          speed: { tier, percentile: fees.percentileOf[tier] },
-          valid_until: request.valid_until,
-          reference: request.reference ?? null,
-          access_list: request.access_list,
-          authorization_list: request.authorization_list,
-          intent: 'send',
-          status_reason: null,
-          room: roomOf(relayer),
-          funds: quote.funds.toString(),
-          warnings: warningsOf(fees, relayer, request, quote),
+          ...transaction,
           ...(once && { idempotency: once }),
           ...(nonce !== undefined && { expected_nonce: nonce }),
-          ...(spending.length > 0 && { spending }),
         }),
       )
       if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))

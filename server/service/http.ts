@@ -24,7 +24,7 @@ import { makeId } from '../ids.ts'
 import { jsonRpc } from '../json-rpc/json-rpc.ts'
 import { generateKey } from '../keys/keyring.ts'
 import { openKeystore } from '../keys/keystore.ts'
-import type { Handlers } from '../operation.ts'
+import type { Caller, Handlers } from '../operation.ts'
 import { createOperations } from '../operations/index.ts'
 import { max_page_characters, readIdempotencyKey } from '../operations/transactions.ts'
 import { checkFee } from '../policies/fee-policies.ts'
@@ -135,6 +135,7 @@ function createHandlers(parts: Parts): Handlers {
     authorizationDigest,
     hashTypedData,
     parseUnsigned,
+    countCalls: counting(parts.rateLimit),
     stateOf,
     checkPolicies,
     checkFee,
@@ -165,6 +166,10 @@ function createHandlers(parts: Parts): Handlers {
   return { ...operations, ...createJsonRpc(parts, operations) }
 }
 
+/** Counts the members of a batch beside the request itself. */
+const counting = (rateLimit: RateLimit) => (caller: Caller, count: number) =>
+  void (count > 0 && rateLimit.take(caller, count))
+
 function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<Handlers, 'callJsonRpc'>) {
   const { store, contract, keyring, elapsed, logger } = storage
   const { submit, waitUntil, hurry, nextNonce } = sending
@@ -180,7 +185,7 @@ function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<
     waitUntil,
     hurry,
     authorize: (caller, id) => checkRoles(caller, contract.operations.find((known) => known.id === id) as Operation),
-    countCalls: (caller, count) => void (count > 0 && rateLimit.take(caller, count)),
+    countCalls: counting(rateLimit),
     readable: readableMethods(contract.document),
     revertIn,
     nextNonce,

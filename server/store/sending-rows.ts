@@ -94,6 +94,13 @@ export type NewTransaction = Pick<
   room?: Room
 }
 
+/** The result of accepting several transactions together. */
+export type BatchCreation =
+  | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
+  | { outcome: 'mismatch' }
+  /** Nothing was accepted: the first transaction that could not be. */
+  | { outcome: 'refused'; index: number; creation: Creation }
+
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Room {
   max_unfinished: number

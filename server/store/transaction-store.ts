@@ -3,6 +3,7 @@ import type { Listing, PendingAuditEntry, RelayerRow, Slice } from './rows.ts'
 import type {
   Account,
   AttemptRow,
+  BatchCreation,
   Creation,
   Crowded,
   Intent,
@@ -50,6 +51,22 @@ export interface TransactionStore {
 
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
+  /**
+   * `createTransaction` for several of one account, all or none, in one database transaction. Each gets its own audit entry, made from
+   * `auditEntry`. `idempotency`: for all of them together.
+   */
+  createTransactions(
+    auditEntry: PendingAuditEntry,
+    transactions: NewTransaction[],
+    idempotency: NewTransaction['idempotency'],
+  ): Promise<BatchCreation>
+  /** The first response to the idempotency key of a batch; undefined for a new key. */
+  replayBatch(
+    caller: string,
+    relayer_key: number,
+    key: string,
+    body_hash: string,
+  ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined>
   /** The first response to an idempotency key; undefined for a new key. */
   replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Replay | undefined>
   /**

@@ -95,6 +95,9 @@ export const table: Record<string, Make> = {
   getHealth: get('/health'),
   getReadiness: get('/ready'),
   signMessage: send('POST', '/relayers/demo/sign', () => ({ message: 'x'.repeat(megabyte) })),
+  signBatch: send('POST', '/relayers/demo/sign/batch', () => ({
+    items: Array.from({ length: 1_000 }, (_, index) => ({ message: `${index}${'x'.repeat(900)}` })),
+  })),
   signTypedData: send('POST', '/relayers/demo/sign-typed-data', () => ({
     domain_separator: '11'.repeat(32),
     hash_struct_message: '22'.repeat(32),
@@ -110,6 +113,19 @@ export const table: Record<string, Make> = {
     ),
   ],
   sendTransaction: send('POST', '/relayers/demo/transactions', () => transaction, { after_ms: 300 }),
+  sendTransactionBatch: send(
+    'POST',
+    '/relayers/demo/transactions/batch',
+    () => ({
+      transactions: Array.from({ length: 100 }, () => ({
+        to,
+        value: '1',
+        gas_limit: 300_000,
+        data: data.slice(0, 8_000),
+      })),
+    }),
+    { after_ms: 300 },
+  ),
   dryRunTransaction: send('POST', '/relayers/demo/transactions/dry-run', () => transaction),
   replaceTransaction: send('PUT', '/relayers/demo/transactions/{unfinished}', () => ({
     ...transaction,

@@ -13,7 +13,10 @@ import { createTransactionData, dataColumn, withData } from './transaction-data.
 import { bytesOf, columns, type Row, read } from './transaction-rows.ts'
 
 /** Accepts transactions, and returns the first responses of their idempotency keys. */
-export function creations(connection: Connection, world: StoreWorld): Pick<Store, 'createTransaction' | 'replay'> {
+export function creations(
+  connection: Connection,
+  world: StoreWorld,
+): Pick<Store, 'createTransaction' | 'createTransactions' | 'replay' | 'replayBatch'> {
   const { db } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
   const spendings = createSpending(connection, world.now)
@@ -104,11 +107,58 @@ export function creations(connection: Connection, world: StoreWorld): Pick<Store
 
   return {
     createTransaction: groupCommit(connection, create),
+    async createTransactions(auditEntry, transactions, idempotency) {
+      try {
+        return connection.write(() => {
+          const { relayer_key } = transactions[0] as NewTransaction
+          const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
+          if (known) return answerBatchAgain(known, idempotency.body_hash)
+          const created = transactions.map((wanted, index) =>
+            connection.attributed({ ...auditEntry, subject: wanted.id }, () => {
+              const creation = create(wanted)
+              if (creation.outcome !== 'created') throw new Refused(index, creation)
+              return creation
+            }),
+          )
+          const accepted = created.map(({ transaction }) => transaction)
+          if (idempotency) {
+            const { key: transaction_key } = created.at(-1) as (typeof created)[number]
+            const answer = JSON.stringify(accepted)
+            insertKnown.run({ ...idempotency, relayer_key, transaction_key, answer, data_key: null })
+          }
+          return { outcome: 'created', transactions: accepted }
+        })
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return { outcome: 'refused', index: error.index, creation: error.creation }
+      }
+    },
+    async replayBatch(caller, relayer_key, key, body_hash) {
+      const known = selectKnown.get(caller, relayer_key, key)
+      return known && answerBatchAgain(known, body_hash)
+    },
     async replay(caller, relayer_key, key, body_hash) {
       const known = selectKnown.get(caller, relayer_key, key)
       return known && answerAgain(known, body_hash)
     },
   }
+}
+
+/** Undoes a batch: a member was refused. */
+class Refused extends Error {
+  readonly index: number
+  readonly creation: Creation
+
+  constructor(index: number, creation: Creation) {
+    super('A member of a batch was refused')
+    this.index = index
+    this.creation = creation
+  }
+}
+
+function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' } as const
+  return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
 }
 
 interface KnownAnswer {

@@ -49,6 +49,7 @@ const signs = signing({
   checkFee: notMeasured,
   hashTypedData: notMeasured,
   authorizationDigest: notMeasured,
+  countCalls: notMeasured,
   spendingOf: notMeasured,
   overLimit: notMeasured,
   store: { spend: notMeasured, withAudit: notMeasured },
