@@ -1034,7 +1034,8 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key may also stay in a key service (`aws_kms`): the service stores a reference to it, encrypted, and the address.
+         *     A key may also be in a key service (`aws_kms`, `vault`): the service stores a reference to it, encrypted, and the
+         *     address.
          *     Before it is stored, the service asks the key service for the public key and for a signature of random bytes,
          *     within 15 s. If the answer is not a secp256k1 key that makes valid signatures, or the key service refuses, the
          *     response is 422 with the reason; 503 when it does not answer. Nothing is stored then.
@@ -2303,12 +2304,12 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description Where the private key is. `local`: in this service. `aws_kms`: in AWS Key Management Service.
+         * @description Where the private key is. `local`: in this service. `aws_kms`: in AWS Key Management Service. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
          * @enum {string}
          */
-        SignerType: "local" | "aws_kms";
+        SignerType: "local" | "aws_kms" | "vault";
         /** @description Exactly one of the types. */
-        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"];
+        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2371,6 +2372,50 @@ export interface components {
              *     private address requires the setting ALLOW_PRIVATE_TARGETS=true.
              */
             endpoint?: components["schemas"]["HttpUrl"];
+        };
+        /**
+         * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
+         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, as a local one. The
+         *     database has only the reference and the credentials, encrypted. Not verified against the live service: tested
+         *     with a server that follows Vault's API documentation.
+         */
+        VaultSignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "vault";
+            config: components["schemas"]["VaultConfig"];
+        };
+        /** @description Where the key is, and either a token or an AppRole. */
+        VaultConfig: components["schemas"]["VaultTokenConfig"] | components["schemas"]["VaultAppRoleConfig"];
+        VaultTokenConfig: {
+            /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
+            url: components["schemas"]["HttpUrl"];
+            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). Default, none. */
+            namespace?: string;
+            /** @description Where the secrets engine is mounted. Default, `secret`. */
+            mount?: string;
+            /** @description The path of the secret within the mount. */
+            path: string;
+            /** @description The field of the secret that has the private key, as 64 hex digits. Default, `key`. */
+            field?: string;
+            /** @description A token that may read the secret. It is not renewed. */
+            token: string;
+        };
+        VaultAppRoleConfig: {
+            /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
+            url: components["schemas"]["HttpUrl"];
+            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). Default, none. */
+            namespace?: string;
+            /** @description Where the secrets engine is mounted. Default, `secret`. */
+            mount?: string;
+            /** @description The path of the secret within the mount. */
+            path: string;
+            /** @description The field of the secret that has the private key, as 64 hex digits. Default, `key`. */
+            field?: string;
+            /** @description The RoleID of an AppRole, mounted at `approle`. */
+            role_id: string;
+            /** @description The SecretID. It must stay valid, because each start logs in with it. */
+            secret_id: string;
         };
         /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         Selector: `0x${string}`;
@@ -3470,6 +3515,10 @@ export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type AwsKmsSignerRequest = components['schemas']['AwsKmsSignerRequest'];
 export type AwsKmsConfig = components['schemas']['AwsKmsConfig'];
+export type VaultSignerRequest = components['schemas']['VaultSignerRequest'];
+export type VaultConfig = components['schemas']['VaultConfig'];
+export type VaultTokenConfig = components['schemas']['VaultTokenConfig'];
+export type VaultAppRoleConfig = components['schemas']['VaultAppRoleConfig'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
 export type MaxUnfinished = components['schemas']['MaxUnfinished'];
@@ -5117,4 +5166,4 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms"];
+export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "vault"];

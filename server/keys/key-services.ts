@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import type { AwsKmsSignerRequest } from '../../generated/openapi.ts'
+import type { AwsKmsSignerRequest, VaultSignerRequest } from '../../generated/openapi.ts'
 import { ApiError } from '../errors.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { addressOf } from './curve.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { checked, createRemoteSigner } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
+import { createVaultKv } from './vault-kv.ts'
 
 /** Where a key is that is not in this process: the type of the signer and its configuration. */
-export type KeyReference = Pick<AwsKmsSignerRequest, 'type' | 'config'>
+export type KeyReference = Pick<AwsKmsSignerRequest, 'type' | 'config'> | Pick<VaultSignerRequest, 'type' | 'config'>
 
 export interface KeyServices {
   /** The address of the key, after a signature by it was checked. Throws ApiError (422, 503). */
@@ -27,11 +28,14 @@ export function createKeyServices(outbound: Outbound, elapsed: () => number): Ke
   let isStopped = false
   const signers = new Map<string, Signer>()
   const awsKms = createAwsKms(outbound)
+  const vaultKv = createVaultKv(outbound)
 
   function open({ type, config }: KeyReference): RemoteKey {
     switch (type) {
       case 'aws_kms':
         return guarded(config.endpoint, awsKms(config))
+      case 'vault':
+        return guarded(config.url, vaultKv(config))
     }
   }
 

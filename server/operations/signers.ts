@@ -1,4 +1,4 @@
-import type { AwsKmsSignerRequest, CreateSignerRequest } from '../../generated/openapi.ts'
+import type { AwsKmsSignerRequest, CreateSignerRequest, VaultSignerRequest } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { SignerRow } from '../store/rows.ts'
@@ -25,7 +25,8 @@ export interface SignerDependencies {
   >
 }
 
-type RemoteRequest = Pick<AwsKmsSignerRequest, 'type' | 'config'>
+/** A request for a key in a key service, without an id. */
+type RemoteRequest = Pick<AwsKmsSignerRequest, 'type' | 'config'> | Pick<VaultSignerRequest, 'type' | 'config'>
 type LocalRequest = Exclude<CreateSignerRequest, RemoteRequest>
 
 export function signers(
@@ -79,13 +80,14 @@ const refusals = {
 
 const taken = () => conflict('/body/id', 'a signer with this ID already exists')
 
-const isRemote = (body: CreateSignerRequest): body is AwsKmsSignerRequest => body.type === 'aws_kms'
+const isRemote = (body: CreateSignerRequest): body is Exclude<CreateSignerRequest, LocalRequest> =>
+  body.type === 'aws_kms' || body.type === 'vault'
 
-async function remoteRow(id: string, body: AwsKmsSignerRequest, dependencies: SignerDependencies): Promise<SignerRow> {
-  const { type, config } = body
-  const fault = config.endpoint === undefined ? undefined : dependencies.checkTarget(new URL(config.endpoint))
-  if (fault !== undefined) throw badRequest('/body/config/endpoint', fault)
-  const reference = { type, config }
+async function remoteRow(id: string, body: RemoteRequest, dependencies: SignerDependencies): Promise<SignerRow> {
+  const [name, url] = body.type === 'vault' ? ['url', body.config.url] : ['endpoint', body.config.endpoint]
+  const fault = url === undefined ? undefined : dependencies.checkTarget(new URL(url))
+  if (fault !== undefined) throw badRequest(`/body/config/${name}`, fault)
+  const reference = { type: body.type, config: body.config } as RemoteRequest
   return dependencies.encloseReference(id, reference, await dependencies.admitKey(reference))
 }
 
