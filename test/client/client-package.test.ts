@@ -13,12 +13,15 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 const manifest = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 
 const snippets = (file: string, language: string) =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))]
-    .map(([, code]) => code)
-    .join('\n')
+  [...readFileSync(join(root, file), 'utf8').matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
+    ([, code = '']) => code,
+  )
 
 /** What the README shows, as one program. */
-const example = snippets('client/README.md', 'ts')
+const example = snippets('client/README.md', 'ts').join('\n')
+
+/** The snippet of the service's README that needs nothing but the client. */
+const start = snippets('README.md', 'js').find((code) => code.includes("from 'evm-relayer-client'"))
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
 const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)
@@ -97,7 +100,7 @@ data.hash
   writeFileSync(join(project, `${name}.ts`), example + mistakes)
   writeFileSync(
     join(project, 'start.ts'),
-    `declare const process: { env: Record<string, string | undefined> }\n${snippets('README.md', 'js')}`,
+    `declare const process: { env: Record<string, string | undefined> }\n${start}`,
   )
   writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files: [`${name}.ts`, 'start.ts'] }))
   await run(bin('tsc'), ['--project', `${name}.json`], project)

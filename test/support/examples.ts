@@ -35,10 +35,10 @@ export async function runExample(
   folder: string,
   program: string,
   parameters: string[],
-  env: Record<string, string>,
+  env: NodeJS.ProcessEnv,
 ): Promise<string> {
   const { PATH = '', HOME = '' } = process.env
-  const options = { cwd: folder, env: { PATH, HOME, ...env }, timeout: 120_000 }
+  const options = { cwd: folder, env: { PATH, HOME, ...env }, timeout: 300_000 }
   try {
     return (await promisify(execFile)(program, parameters, options)).stdout
   } catch (error) {
