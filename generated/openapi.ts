@@ -618,7 +618,7 @@ export interface paths {
          *
          *     **eth_sendTransaction** answers the hash as soon as the signed bytes are stored durably. Nonces and prices are
          *     the relayer's business: leave them out. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas` are taken
-         *     as first values. `nonce` may be the next nonce, or that of an unfinished transaction, which is then replaced if
+         *     as first values, `accessList` and `type` as they are. `nonce` may be the next nonce, or that of an unfinished transaction, which is then replaced if
          *     the prices are given and at least 10 % higher; any other nonce is refused with the reason.
          *
          *     **A hash once given stays good.** When a transaction is signed again at a higher price, `eth_getTransactionByHash`

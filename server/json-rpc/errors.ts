@@ -93,7 +93,10 @@ function textOf({ code, message, details }: ApiError): string {
 }
 
 /** What a schema says of a transaction, in the names that callers of JSON-RPC know. */
-export const inTheirNames = (fault: string): string => fault.replaceAll(/\/(\w+)/g, (_, name) => names[name] ?? name)
+export const inTheirNames = (fault: string): string =>
+  fault.replaceAll(/\/(\w[\w/]*)/g, (_, path: string) => namePath(path.split('/')))
+
+const namePath = (path: string[]): string => path.map((name) => names[name] ?? name).join('.')
 
 /** The names of the members as callers of JSON-RPC know them. */
 const names: Record<string, string> = {
@@ -101,6 +104,8 @@ const names: Record<string, string> = {
   gas_price: 'gasPrice',
   max_fee_per_gas: 'maxFeePerGas',
   max_priority_fee_per_gas: 'maxPriorityFeePerGas',
+  access_list: 'accessList',
+  storage_keys: 'storageKeys',
   unsigned_transaction: 'the transaction',
   body: 'the call',
 }
@@ -108,6 +113,5 @@ const names: Record<string, string> = {
 function sentence({ path, message }: Detail): string {
   const name = /^\/(?:body|headers)(?:\/(.+))?$/.exec(path)
   if (!name) return `${path}: ${message}`
-  const [first = 'body', ...rest] = (name[1] ?? 'body').split('/')
-  return `${[names[first] ?? first, ...rest].join('.')} ${message}`
+  return `${namePath((name[1] ?? 'body').split('/'))} ${message}`
 }

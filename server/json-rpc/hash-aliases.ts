@@ -95,8 +95,8 @@ const hasContentOf = ({ to, value, data }: WholeTransactionRow, transaction: Tra
 
 /** As nodes answer a transaction in their pool. */
 function pendingForm({ transaction }: Signed) {
-  const { signature, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList } = transaction
-  const isDynamic = type === 2
+  const { signature, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList, authorizationList } = transaction
+  const isDynamic = type === 2 || type === 4
   return {
     blockHash: null,
     blockNumber: null,
@@ -116,6 +116,16 @@ function pendingForm({ transaction }: Signed) {
     type: quantity(type ?? 0),
     chainId: quantity(transaction.chainId),
     ...(type !== 0 && { accessList: accessList ?? [], yParity: quantity(signature?.yParity ?? 0) }),
+    ...(authorizationList && {
+      authorizationList: authorizationList.map(({ address, chainId, nonce, signature: { r, s, yParity } }) => ({
+        chainId: quantity(chainId),
+        address: address.toLowerCase(),
+        nonce: quantity(nonce),
+        yParity: quantity(yParity),
+        r: quantity(BigInt(r)),
+        s: quantity(BigInt(s)),
+      })),
+    }),
     v: quantity(type === 0 ? (signature?.networkV ?? signature?.v ?? 0n) : (signature?.yParity ?? 0)),
     r: quantity(BigInt(signature?.r ?? 0)),
     s: quantity(BigInt(signature?.s ?? 0)),

@@ -71,7 +71,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
 
 /** The service does not complete what it only signs: nobody knows when it is sent. */
 function serialize({ body, nonce, type }: TransactionObject, { relayer }: Context): string {
-  const { to, value, data, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
+  const { to, value, data, access_list, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
   if (gas_limit == null) throw invalidParams('gas must be given to sign a transaction without sending it')
   const isDynamic = max_fee_per_gas != null && max_priority_fee_per_gas != null
@@ -82,7 +82,7 @@ function serialize({ body, nonce, type }: TransactionObject, { relayer }: Contex
       ? { maxFeePerGas: max_fee_per_gas, maxPriorityFeePerGas: max_priority_fee_per_gas }
       : { gasPrice: gas_price ?? null }
   return Transaction.from({
-    type: type ?? (gas_price == null ? 2 : 0),
+    type: type ?? (gas_price == null ? 2 : access_list == null ? 0 : 1),
     chainId: relayer.chain_id,
     // In lower case an address has no checksum to be wrong.
     to: to?.toLowerCase() ?? null,
@@ -90,6 +90,7 @@ function serialize({ body, nonce, type }: TransactionObject, { relayer }: Contex
     data: data ?? '0x',
     nonce,
     gasLimit: gas_limit,
+    accessList: access_list?.map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })) ?? null,
     ...prices,
   }).unsignedSerialized
 }

@@ -42,6 +42,9 @@ export function readTransactionObject(input: unknown, relayer: RelayerRow): Tran
   const gas = numberIn(members, 'gas')
   const nonce = numberIn(members, 'nonce')
   const data = dataIn(members)
+  const access_list = accessListIn(members)
+  if (type === 0 && access_list && access_list.length > 0)
+    throw invalidParams('accessList cannot be given with type 0x0')
   return {
     type,
     nonce: nonce === undefined ? undefined : safe(nonce, 'nonce'),
@@ -49,6 +52,7 @@ export function readTransactionObject(input: unknown, relayer: RelayerRow): Tran
       ...(members.to !== undefined && { to: textIn(members, 'to', address, 'an address') }),
       value: (numberIn(members, 'value') ?? 0n).toString(),
       ...(data !== undefined && { data }),
+      ...(access_list && access_list.length > 0 && { access_list }),
       ...(gas !== undefined && { gas_limit: safe(gas, 'gas') }),
       ...(gas_price !== undefined && { gas_price }),
       ...(max_fee !== undefined && { max_fee_per_gas: max_fee }),
@@ -69,20 +73,31 @@ function checkNames(members: Members): void {
   for (const name of Object.keys(members)) {
     if (known.has(name)) continue
     if (blobs.has(name)) throw invalidParams('blob transactions (EIP-4844) are not supported')
-    if (name === 'authorizationList')
-      throw invalidParams('transactions with authorizations (EIP-7702) are not supported')
+    if (name === 'authorizationList') throw withAuthorizations()
     throw invalidParams(`${/^\w{1,40}$/.test(name) ? name : 'a member'} is not known in a transaction`)
   }
-  const { accessList } = members
-  if (accessList !== undefined && !(Array.isArray(accessList) && accessList.length === 0))
-    throw invalidParams('accessList is not supported')
 }
+
+/** As EIP-2930 has it in JSON. The contract's schema checks the members. */
+function accessListIn({ accessList }: Members): SendTransactionRequest['access_list'] | undefined {
+  if (accessList === undefined) return undefined
+  if (!Array.isArray(accessList)) throw invalidParams('accessList must be an array')
+  return accessList.map((entry) => {
+    const { address, storageKeys = [], ...others } = (entry ?? {}) as Members
+    if (Object.keys(others).length > 0) throw invalidParams('accessList has objects with address and storageKeys only')
+    return { address: address as string, storage_keys: storageKeys as string[] }
+  })
+}
+
+const withAuthorizations = () =>
+  invalidParams('transactions with authorizations (EIP-7702) are sent by the operation "Send a transaction"')
 
 function typeIn(members: Members): TransactionObject['type'] {
   const type = numberIn(members, 'type')
   if (type === undefined) return undefined
   if (type === 0n || type === 1n || type === 2n) return Number(type) as 0 | 1 | 2
   if (type === 3n) throw invalidParams('blob transactions (EIP-4844) are not supported')
+  if (type === 4n) throw withAuthorizations()
   throw invalidParams(`transactions of type 0x${type.toString(16)} are not supported`)
 }
 

@@ -65,6 +65,9 @@ test('gas, prices and type are taken', async () => {
   const prices = { maxFeePerGas: hex(7n * gwei), maxPriorityFeePerGas: hex(2n * gwei) }
   expect(await sent({ gas: '0x7530', ...prices, type: '0x2' })).toMatchObject({ gas: '0x7530', type: '0x2', ...prices })
   expect(await sent({ gasPrice: hex(6n * gwei) })).toMatchObject({ type: '0x0', gasPrice: hex(6n * gwei) })
+  const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(32)}`] }]
+  expect(await sent({ accessList })).toMatchObject({ type: '0x2', accessList })
+  expect(await sent({ accessList, type: '0x1' })).toMatchObject({ type: '0x1', accessList })
   expect(await sent({ type: '0x0' })).toMatchObject({ type: '0x0' })
   expect(await sent({ input: '0x1234' })).toMatchObject({ input: '0x1234' })
 })
@@ -73,6 +76,16 @@ test.each<[string, object, RegExp]>([
   ['blobs', { blobVersionedHashes: [] }, /EIP-4844/],
   ['a blob type', { type: '0x3' }, /EIP-4844/],
   ['authorizations', { authorizationList: [] }, /EIP-7702/],
+  [
+    'an access list in a legacy transaction',
+    { type: '0x0', accessList: [{ address: to, storageKeys: [] }] },
+    /type 0x0/,
+  ],
+  [
+    'an access list of another form',
+    { accessList: [{ address: to, storageKeys: ['0x1'] }] },
+    /accessList\.0\.storageKeys\.0 must match/,
+  ],
   ['an unknown type', { type: '0x7f' }, /type 0x7f/],
   ['an unknown member', { gasLimit: '0x5208' }, /gasLimit is not known/],
   ['data that differs', { data: '0x01', input: '0x02' }, /must be the same/],
