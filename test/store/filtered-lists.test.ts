@@ -133,6 +133,8 @@ test('each search walks one index, and no table', () => {
       /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(chain_id=\? AND from=\? AND nonce>\? AND nonce<\?\)/,
     reference:
       /SEARCH transactions USING INDEX transactions_by_reference \(relayer_key=\? AND reference=\? AND sequence<\?\)/,
+    reference_alone: /SEARCH transactions USING COVERING INDEX transactions_by_reference /,
+    to_alone: /SEARCH transactions USING COVERING INDEX transactions_by_receiver /,
     to: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_key=\? AND to=\? AND sequence<\?\)/,
   }
   for (const [name, statement] of Object.entries(searches)) {

@@ -3,8 +3,8 @@ import type { Listing, Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
 import type { Connection } from './connection.ts'
 
-/** Rows that one step reads: about a millisecond. */
-const step_rows = 1_000
+/** Rows that one step reads: some milliseconds at most. */
+const step_rows = 250
 /** The longest time that a search blocks the event loop. */
 const turn_ms = 5
 
@@ -45,16 +45,28 @@ export const searches = {
     SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
     WHERE relayer_key = +$relayer_key AND "to" = +$to AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
+  // Where the index answers the whole filter, no row is read.
+  reference_alone: `
+    SELECT sequence, sequence AS at, 1 AS isMatch FROM transactions
+    WHERE relayer_key = +$relayer_key AND reference = +$reference AND sequence < +$below
+    ORDER BY sequence DESC LIMIT ${step_rows}`,
+  to_alone: `
+    SELECT sequence, sequence AS at, 1 AS isMatch FROM transactions
+    WHERE relayer_key = +$relayer_key AND "to" = +$to AND sequence < +$below
+    ORDER BY sequence DESC LIMIT ${step_rows}`,
 }
 
 type Search = keyof typeof searches
 
 /** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
-export function searchFor({ hash, nonce_from, nonce_to, reference, to }: TransactionFilter): Search | undefined {
+export function searchFor(filter: TransactionFilter): Search | undefined {
+  const { hash, nonce_from, nonce_to, reference, to, status, created_after, created_before } = filter
   if (hash !== undefined) return 'hash'
   if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
-  if (reference !== undefined) return 'reference'
-  return to === undefined ? undefined : 'to'
+  const isAlone = status.length === 0 && created_after === undefined && created_before === undefined
+  if (reference !== undefined) return isAlone && to === undefined ? 'reference_alone' : 'reference'
+  if (to === undefined) return undefined
+  return isAlone ? 'to_alone' : 'to'
 }
 
 /**
