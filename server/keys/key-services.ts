@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { AwsKmsSignerRequest, VaultSignerRequest } from '../../generated/openapi.ts'
 import { ApiError } from '../errors.ts'
+import type { Observer } from '../telemetry/observer.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { addressOf } from './curve.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
-import { checked, createRemoteSigner } from './remote-signer.ts'
+import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
 
@@ -23,7 +24,11 @@ export interface KeyServices {
 const admission_ms = 15_000
 const max_signers = 1_000
 
-export function createKeyServices(outbound: Outbound, elapsed: () => number): KeyServices {
+export function createKeyServices(
+  outbound: Outbound,
+  elapsed: () => number,
+  observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
+): KeyServices {
   const calls = new Set<AbortController>()
   let isStopped = false
   const signers = new Map<string, Signer>()
@@ -48,6 +53,15 @@ export function createKeyServices(outbound: Outbound, elapsed: () => number): Ke
     }
     return { publicKey: refuse, sign: refuse }
   }
+
+  const reportOf = (type: KeyReference['type'], address: string): RemoteReport => ({
+    called: (outcome, duration_ms) => observer.keyServiceCalled?.({ type, outcome, duration_ms }),
+    waits: (change) => observer.keyServiceWaits?.(type, change),
+    changed(fault) {
+      if (fault) observer.keyServiceDown?.({ type, address, reason: fault.message, detail: fault.detail })
+      else observer.keyServiceUp?.({ type, address })
+    },
+  })
 
   async function limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
@@ -81,7 +95,8 @@ export function createKeyServices(outbound: Outbound, elapsed: () => number): Ke
       const known = signers.get(name)
       if (known) return known
       if (signers.size >= max_signers) signers.clear()
-      const signer = createRemoteSigner(open(reference), address, { elapsed, limited })
+      const report = reportOf(reference.type, address)
+      const signer = createRemoteSigner(open(reference), address, { elapsed, limited, report })
       signers.set(name, signer)
       return signer
     },

@@ -21,8 +21,16 @@ export interface RemoteSignerDependencies {
   elapsed(): number
   /** Runs a call with a signal that aborts after `ms`, and when the service stops. */
   limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** A call ended; null: with a signature. */
-  called?(outcome: FaultKind | null, duration_ms: number): void
+  report: RemoteReport
+}
+
+export interface RemoteReport {
+  /** A call ended. */
+  called?(outcome: FaultKind | 'signed', duration_ms: number): void
+  /** How many more requests wait, or fewer. */
+  waits?(change: number): void
+  /** The key service does not sign, or (null) signs again. Once per change. */
+  changed?(fault: KeyServiceFault | null): void
 }
 
 interface Job {
@@ -44,7 +52,7 @@ interface Job {
 export function createRemoteSigner(
   key: RemoteKey,
   address: string,
-  { elapsed, limited, called }: RemoteSignerDependencies,
+  { elapsed, limited, report }: RemoteSignerDependencies,
 ): Signer {
   const waiting: Job[] = []
   let in_flight = 0
@@ -93,17 +101,18 @@ export function createRemoteSigner(
     try {
       const rs = await limited(Math.min(call_ms, left_ms), (signal) => key.sign(job.digest, signal))
       const signature = checked(rs, job.digest, address)
-      called?.(null, elapsed() - began)
+      report.called?.('signed', elapsed() - began)
       answered()
       job.resolve(signature)
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
-      called?.(error.kind, elapsed() - began)
+      report.called?.(error.kind, elapsed() - began)
       failed(job, error)
     }
   }
 
   function answered(): void {
+    if (rest) report.changed?.(null)
     rest = undefined
     backoff_ms = first_backoff_ms
     allowed = Math.min(max_in_flight, allowed + 1 / Math.max(1, Math.floor(allowed)))
@@ -129,9 +138,11 @@ export function createRemoteSigner(
   }
 
   /** Lets the key service rest, and ends the requests that wait for it. */
-  function begin({ message }: KeyServiceFault, now: number): void {
+  function begin(fault: KeyServiceFault, now: number): void {
+    const { message } = fault
     // Calls that were in flight when the rest began do not lengthen it.
     if (rest && now < rest.until) return
+    if (!rest) report.changed?.(fault)
     const ms = rest ? Math.min(rest.ms * 2, max_rest_ms) : first_rest_ms
     rest = { until: now + ms, ms, reason: message }
     for (const job of waiting.splice(0)) job.reject(new KeyServiceUnavailable(message, ms))
@@ -141,13 +152,24 @@ export function createRemoteSigner(
     address,
     at_once: max_in_flight,
     sign: (digest) =>
-      new Promise((resolve, reject) => {
+      new Promise<RawSignature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
         if (waiting.length >= max_waiting) {
           return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
         }
-        waiting.push({ digest, due: now + deadline_ms, attempts: 0, resolve, reject })
+        report.waits?.(1)
+        waiting.push({
+          ...{ digest, due: now + deadline_ms, attempts: 0 },
+          resolve(signature) {
+            report.waits?.(-1)
+            resolve(signature)
+          },
+          reject(error) {
+            report.waits?.(-1)
+            reject(error)
+          },
+        })
         start()
       }),
   }

@@ -80,6 +80,19 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const refusedRows = counter('relayer_rows_refused_total', 'Rows refused because another program changed them', [
     'table',
   ])
+  const keyCalls = counter('relayer_key_service_calls_total', 'Calls for signatures by type of signer and outcome', [
+    'type',
+    'outcome',
+  ])
+  const keyDurations = histogram(
+    'relayer_key_service_call_duration_seconds',
+    'Duration of a call for a signature',
+    ['type'],
+    slow_s,
+  )
+  const keyWaits = gauge('relayer_key_service_waiting', 'Signatures that wait for a key service or are being made', [
+    'type',
+  ])
   const commits = histogram(
     'relayer_database_commit_duration_seconds',
     'Duration of a database transaction',
@@ -123,6 +136,11 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
         attempts.inc({ outcome })
         attemptDurations.observe(duration_ms / 1_000)
       },
+      keyServiceCalled({ type, outcome, duration_ms }) {
+        keyCalls.inc({ type, outcome })
+        keyDurations.observe({ type }, duration_ms / 1_000)
+      },
+      keyServiceWaits: (type, change) => keyWaits.inc({ type }, change),
       rowRefused: (table) => refusedRows.inc({ table }),
       committed: (duration_ms) => commits.observe(duration_ms / 1_000),
       async rpc({ host: given, methods }, run) {

@@ -33,6 +33,14 @@ export interface Observer {
   endpointDown?(endpoint: { host: string; chain_id: number; reason: string }): void
   /** An endpoint that was down answers again. */
   endpointUp?(endpoint: { host: string; chain_id: number; reason: string }): void
+  /** A call for a signature by a key service ended. */
+  keyServiceCalled?(call: { type: string; outcome: string; duration_ms: number }): void
+  /** More signatures wait for key services of the type, or fewer. */
+  keyServiceWaits?(type: string, change: number): void
+  /** A key service does not sign with a key. Reported once per change. `detail`: as the key service worded it. */
+  keyServiceDown?(key: { type: string; address: string; reason: string; detail: string }): void
+  /** It signs again. */
+  keyServiceUp?(key: { type: string; address: string }): void
   /** Sending stopped for a relayer, with the reason; null: it resumed. */
   relayerChanged?(relayer: { relayer_id: string; disabled_reason: string | null }): void
   /** Wraps a delivery attempt. */

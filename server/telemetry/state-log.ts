@@ -7,10 +7,15 @@ import type { Observer } from './observer.ts'
  */
 export function createStateLog(
   logger: Logger,
-): Pick<Observer, 'endpointDown' | 'endpointUp' | 'nonceNoticed' | 'relayerChanged' | 'waits'> {
+): Pick<
+  Observer,
+  'endpointDown' | 'endpointUp' | 'keyServiceDown' | 'keyServiceUp' | 'nonceNoticed' | 'relayerChanged' | 'waits'
+> {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
+    keyServiceDown: (key) => logger.warn(key, 'key service down'),
+    keyServiceUp: (key) => logger.info(key, 'key service up'),
     nonceNoticed: (event, fields) => logger.warn(fields, event),
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {
