@@ -105,8 +105,8 @@ export interface paths {
         put?: never;
         /**
          * Sign typed data given in full
-         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. A member that its type does not
-         *     declare, or a value that its type cannot hold, is refused.
+         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. The service refuses a member that
+         *     its type does not declare, and a value that its type cannot hold.
          *
          *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and
          *     addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be
@@ -141,7 +141,7 @@ export interface paths {
          * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that
          *     arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the
          *     repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of
-         *     `data`: with more, the response is 400, and a smaller `per_page` is needed.
+         *     `data`. A larger page is refused with 400: request it with a smaller `per_page`.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -162,8 +162,8 @@ export interface paths {
         /**
          * List the transactions of all relayers
          * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count
-         *     the matching transactions only. A page must end within the 10,000 newest; to go further back, narrow the list
-         *     with `created_before`.
+         *     the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set
+         *     `created_before`.
          */
         get: operations["listAllTransactions"];
         put?: never;
@@ -395,9 +395,9 @@ export interface paths {
         };
         /**
          * List the signed versions of a transaction
-         * @description Every version of the transaction that was signed, oldest first: its hash, its prices, when it was signed, when a
-         *     node was first known to have it, and what a node last said against it. Any of them may be mined. A version is
-         *     handed to the nodes as soon as it is stored.
+         * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed,
+         *     the time since which a node is known to have it, and the last error of a node that refused it. Any version may
+         *     be mined. The service sends a version to the nodes as soon as it is stored.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -428,9 +428,10 @@ export interface paths {
         };
         /**
          * Explain a transaction
-         * @description Why the transaction is where it is: a sentence for people, a code for programs, the transaction that comes
-         *     first, the figures that matter, and operations that would help. The nodes are asked for the figures of now; when
-         *     none answers within two seconds, these figures are null.
+         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that
+         *     blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it.
+         *     The service reads the current values from the nodes; if no node answers within two seconds, these values are
+         *     null.
          */
         get: operations["explainTransaction"];
         put?: never;
@@ -458,12 +459,13 @@ export interface paths {
         put?: never;
         /**
          * Sign an authorization
-         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network: the permission to run
-         *     the code of `address` as the code of the relayer's account. The policy `allow_authorizations` must be true, and
-         *     with the policy `whitelist_receivers` the list must have `address`. The zero address ends a delegation.
+         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's
+         *     account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy
+         *     `whitelist_receivers` is set, it must contain `address`. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account rises by one, outside this service. Let the
-         *     relayer's transactions finish before, and call "Heal the nonce" afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see
+         *     it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a
+         *     relayer's nonces" afterwards.
          */
         post: operations["signAuthorization"];
         delete?: never;
@@ -567,11 +569,11 @@ export interface paths {
         put?: never;
         /**
          * Call a node
-         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error from the node is part of a
-         *     successful response, in `data.error`. 503 means that no node answered.
+         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in
+         *     `data.error` of a successful response. 503 means that no node answered.
          *
-         *     The response is 502 when the node's response is larger than 4 MiB or has more than 100,000 values: ask for less,
-         *     for example for fewer blocks. It is 429 when 8 calls of the same API key are in flight.
+         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less
+         *     data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -597,10 +599,11 @@ export interface paths {
         put?: never;
         /**
          * Call a relayer as a JSON-RPC node
-         * @description Speaks JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py
-         *     and every other web3 tool work with a relayer unmodified: give them this URL and the `Authorization` header. The
-         *     body is one call or a batch of at most 1,000 calls; without a `Content-Type` it is read as JSON. A bad call in a batch fails alone. A call without an `id` is
-         *     a notification: it is carried out and not answered. When nothing is to be answered, the status is 204.
+         * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry,
+         *     web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the
+         *     `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type`
+         *     is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a
+         *     notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
          *
          *     | method | answered by | scope |
          *     |---|---|---|
@@ -612,40 +615,43 @@ export interface paths {
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | the methods of "Call a node" | the network's nodes | `read` |
          *
-         *     All other methods get -32601, also `eth_sign` and `eth_sendRawTransaction`. A library that sends and waits needs
-         *     the scopes `send` and `read`. Policies hold for each call, each call counts against the rate limit, and each
-         *     signature and transaction gets the audit entry of its operation.
+         *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a
+         *     transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts
+         *     in the rate limit, and each signature and transaction gets the audit entry of its operation.
          *
-         *     **eth_sendTransaction** answers the hash as soon as the signed bytes are stored durably. Nonces and prices are
-         *     the relayer's business: leave them out. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas` are taken
-         *     as first values, `accessList` and `type` as they are. `nonce` may be the next nonce, or that of an unfinished transaction, which is then replaced if
-         *     the prices are given and at least 10 % higher; any other nonce is refused with the reason.
+         *     **eth_sendTransaction** returns the hash as soon as the signed bytes are stored durably. Leave out the nonce and
+         *     the prices: the relayer sets both. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas`, if given, are
+         *     the first values. `accessList` and `type` are used unchanged. `nonce`, if given, must be the next nonce or the
+         *     nonce of an unfinished transaction. The call replaces that transaction if it gives prices that are at least 10 %
+         *     higher. Any other nonce is refused with the reason.
          *
-         *     **A hash once given stays good.** When a transaction is signed again at a higher price, `eth_getTransactionByHash`
-         *     and `eth_getTransactionReceipt` of any of its hashes answer for the one that was mined, so that waiting ends in
-         *     every library. The answer has the hash that is in the chain. Until then, `eth_getTransactionByHash` answers the
-         *     pending transaction, also when the nodes have dropped it. A replacement with other content and a cancellation
-         *     are other transactions: then the first hash has no receipt.
+         *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes.
+         *     `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that
+         *     was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a
+         *     version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it.
+         *     A replacement with other content, and a cancellation, are other transactions: the first hash then has no
+         *     receipt.
          *
-         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing; in
-         *     a batch the key applies together with the position of the call. Without one, a call of the same API key with the
-         *     same parameters is taken for a repetition, and gets the first one's answer, in two cases: it has the same `id`
-         *     and arrives in another request while the first is not answered yet; or the connection of the first broke before
-         *     its answer was written, at most 60 seconds ago. After a complete answer the same call is a new transaction. One
-         *     process of the service knows this, and forgets it with a restart: only an `Idempotency-Key` is certain.
+         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing.
+         *     In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the
+         *     same API key with the same parameters counts as a repetition, and gets the response of the first call, in two
+         *     cases: it has the same `id` and arrives in another request before the first is answered; or the connection of
+         *     the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same
+         *     call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only
+         *     an `Idempotency-Key` is reliable.
          *
-         *     **Errors.** Failures of a call are JSON-RPC errors with status 200; `data` says what was wrong. Failures of the
-         *     request as a whole (401, 403, 404, 413, 415, 429) are the same as elsewhere.
+         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the
+         *     whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
          *
          *     | code | meaning |
          *     |---|---|
-         *     | -32700, -32600, -32601, -32602 | no JSON; no valid call; no such method; wrong parameters |
-         *     | 3 | The execution reverts. `data` is the revert's bytes. |
+         *     | -32700, -32600, -32601, -32602 | The body is not JSON; the call is not valid; the method does not exist; the parameters are wrong. |
+         *     | 3 | The execution reverts. `data` is the revert data. |
          *     | 4001 | A policy of the relayer refuses the call. |
          *     | 4100 | The API key lacks the scope, the address is not the relayer's, or the relayer is paused. |
          *     | 4900 | No node answers, or the relayer is disabled. |
          *     | -32000 | The nonce or the balance does not allow the transaction. Nothing was accepted. |
-         *     | -32002 | **The transaction is accepted** and not signed within 5 seconds, or its outcome is unknown. `data.transaction_id` names it. Do not send it again. |
+         *     | -32002 | **The transaction is accepted**, but it was not signed within 5 seconds, or its outcome is unknown. `data.transaction_id` is its id. Do not send it again. |
          *     | -32003 | The transaction ended without being sent. |
          *     | -32005 | A limit is reached. |
          *     | -32603 | An unexpected error of the service. No transaction was accepted. |
@@ -735,18 +741,19 @@ export interface paths {
         /**
          * Repair a relayer's nonces
          * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints
-         *     reports a higher nonce than the service has assigned, the counter follows, even without a signed transaction as
-         *     evidence, and unsigned transactions get new nonces. Use this for an imported key whose history the nodes do not
-         *     keep. Also fills gaps, and sends transactions again that the nodes lost. Returns the state afterwards.
+         *     reports a higher nonce than the service has assigned, the service raises its counter to it, even without a
+         *     signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key
+         *     whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes
+         *     lost. It returns the state afterwards.
          *
-         *     A single endpoint is not believed. On a network with one endpoint give `next_nonce`: the transaction count of
-         *     the address, read from a source that you trust, for example a block explorer. It must not be above the count
-         *     that the nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
+         *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of
+         *     the address, from a source that you trust, for example a block explorer. It must not be above the count that the
+         *     nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
          *
-         *     `{"chain_restarted": true}` is for a test chain that was reset: unfinished transactions end with a reason, the
-         *     `nonce` of every earlier transaction becomes null, the next nonce is the one on the new chain, and the relayer
-         *     is enabled again. Refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or
-         *     31337), or if the chain was not reset.
+         *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the
+         *     `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is
+         *     enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id
+         *     1337 or 31337), or if the chain was not reset.
          */
         post: operations["healNonce"];
         delete?: never;
@@ -770,8 +777,8 @@ export interface paths {
         put?: never;
         /**
          * Create a notification
-         * @description The signing key is never returned; `has_signing_key` says whether there is one. If the `id` is taken, the
-         *     request is refused and the existing notification is unchanged.
+         * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is
+         *     taken, the request is refused and the existing notification is unchanged.
          *
          *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes
          *     only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique
@@ -1034,11 +1041,11 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key may also be in a key service (`aws_kms`, `vault`): the service stores a reference to it, encrypted, and the
-         *     address.
-         *     Before it is stored, the service asks the key service for the public key and for a signature of random bytes,
-         *     within 15 s. If the answer is not a secp256k1 key that makes valid signatures, or the key service refuses, the
-         *     response is 422 with the reason; 503 when it does not answer. Nothing is stored then.
+         *     A key can also be in a key service (`aws_kms`, `vault`): the service then stores only the address and an
+         *     encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
+         *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
+         *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
+         *     nothing is stored.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -1227,9 +1234,10 @@ export interface paths {
         };
         /**
          * List the audit trail
-         * @description Newest first. Lists every operation that changes something or signs, successful or refused after its shape was
-         *     validated, and every signature that the service makes on its own for a transaction. Signed texts and secrets are
-         *     not included. A filtered list searches the whole trail, which can take long.
+         * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of
+         *     the request was validated, and every signature that the service makes in the background for a transaction. The
+         *     newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which
+         *     can take long.
          */
         get: operations["listAudit"];
         put?: never;
@@ -1381,15 +1389,15 @@ export interface components {
             }[];
         };
         /**
-         * @description The kind of the failure, for programs. A code never changes its meaning; later versions may add codes. Known codes:
-         *     `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
-         *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-         *     `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
-         *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501),
-         *     `bad_gateway` (502), `unavailable` (503).
+         * @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known
+         *     codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
+         *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+         *     (408), `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
+         *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
+         *     (501), `bad_gateway` (502), `unavailable` (503).
          */
         FailureCode: string;
-        /** @description An id in a path. An id that cannot exist answers as one that does not exist. */
+        /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
         /** @description 1 to 128 characters that RFC 3986 allows in a path segment, except `%`. Not `.` or `..`. */
         Id: string;
@@ -1485,7 +1493,10 @@ export interface components {
         TypedDataName: string;
         TypedDataMember: {
             name: components["schemas"]["TypedDataName"];
-            /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
+            /**
+             * @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a
+             *     struct, or an array of these.
+             */
             type: string;
         };
         /** @description A recoverable secp256k1 signature: deterministic (RFC 6979), with low s (EIP-2). */
@@ -1505,7 +1516,7 @@ export interface components {
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
         /**
-         * @description The fee tier: which percentile of recent priority fees the transaction pays.
+         * @description The fee tier. It sets the percentile of recent priority fees that the transaction pays.
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
@@ -1531,9 +1542,9 @@ export interface components {
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
-             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
-             *     `waiting_for` of the event `transaction_waiting`.
+             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
+             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
+             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
@@ -1544,11 +1555,12 @@ export interface components {
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
             /**
-             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
-             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
+             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
+             *     nonce, if there was one.
              */
             receipt: components["schemas"]["TransactionReceipt"] | null;
-            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
@@ -1563,12 +1575,12 @@ export interface components {
             storage_keys: string[];
         }[];
         AuthorizationList: components["schemas"]["Authorization"][];
-        /** @description The permission of an account, signed with its key, to run the code of `address` as its own (EIP-7702). */
+        /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
         Authorization: {
             /** @description The chain on which it is valid. 0 means every chain. */
             chain_id: number;
             address: components["schemas"]["AddressInput"];
-            /** @description The nonce that the account has when the authorization is applied. */
+            /** @description The nonce of the account at the time when the authorization is applied. */
             nonce: number;
             r: string;
             s: string;
@@ -1582,13 +1594,13 @@ export interface components {
             block_number: number;
             block_hash: components["schemas"]["Hash"];
             gas_used: number | null;
-            /** @description The price of a unit of gas that was paid, in wei. */
+            /** @description The price that was paid per unit of gas, in wei. */
             effective_gas_price: components["schemas"]["AmountOrNull"];
             /** @description The fee that was paid, in wei, including `l1_fee`. */
             fee: components["schemas"]["AmountOrNull"];
             /**
-             * @description The part of the fee that a rollup charged for its data on the parent chain, in wei, where its nodes report
-             *     it apart from the gas (OP Stack). Null on other chains.
+             * @description The data fee: the part of the fee that a rollup charged for data on the parent chain, in wei. Null on chains
+             *     whose nodes do not report it apart from the gas (they do on the OP Stack).
              */
             l1_fee: components["schemas"]["AmountOrNull"];
             /** @description The address of the contract that the transaction created. */
@@ -1596,26 +1608,26 @@ export interface components {
             /** @description The number of logs that the transaction emitted. */
             logs_count: number | null;
         };
-        /** @description Why a transaction reverted or failed. */
+        /** @description The error of a transaction that reverted or failed. */
         TransactionError: {
             /**
-             * @description The kind of the error, for programs. A code never changes its meaning; later versions may add codes.
-             *     `reverted`: it is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit
-             *     was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it, and no node ever
-             *     accepts it. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`:
-             *     nodes count its nonce as used, and none shows the transaction that used it. `policy_violation`: it needed
-             *     another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `other`: see
-             *     `message`.
+             * @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes.
+             *     `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and
+             *     its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a
+             *     reason that applies to every node. `nonce_used`: a transaction that this service did not send used its
+             *     nonce. `nonce_uncertain`: nodes count its nonce as used, but none of them has the transaction that used it.
+             *     `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain
+             *     was restarted. `other`: see `message`.
              */
             code: string;
             /**
-             * @description For `reverted`: the reason that the contract gave, decoded from `Error(string)` or `Panic(uint256)`, or the
-             *     selector and data of a custom error. Otherwise a sentence.
+             * @description For `reverted`: the revert reason of the contract, decoded from `Error(string)` or `Panic(uint256)`, or the
+             *     selector and data of a custom error. For other codes: a sentence.
              */
             message: string;
             /**
-             * @description The bytes with which the execution reverted, for decoding custom errors. Found by running the transaction
-             *     again on the state before its block. Null when there are none, when no node tells them, or above 4,096
+             * @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the
+             *     state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096
              *     bytes.
              */
             revert_data: string | null;
@@ -1637,9 +1649,9 @@ export interface components {
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
-             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
-             *     `waiting_for` of the event `transaction_waiting`.
+             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
+             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
+             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
@@ -1650,11 +1662,12 @@ export interface components {
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
             /**
-             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
-             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
+             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
+             *     nonce, if there was one.
              */
             receipt: components["schemas"]["TransactionReceipt"] | null;
-            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
@@ -1664,8 +1677,8 @@ export interface components {
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
         /**
-         * @description The transaction at the time of the event. Members that came later are absent from events that an earlier version
-         *     stored: `receipt`, `error`, `reference`, `access_list`, `authorization_list`.
+         * @description The transaction at the time of the event. Events that an earlier version stored lack the newer members
+         *     `receipt`, `error`, `reference`, `access_list` and `authorization_list`.
          */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
@@ -1683,9 +1696,9 @@ export interface components {
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
             /**
-             * @description Why the transaction ended, why it was canceled, or, after "Waits: ", why it makes no progress. If an earlier
-             *     nonce of the relayer blocks it, the text names that transaction and its reason. For people: programs use
-             *     `waiting_for` of the event `transaction_waiting`.
+             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
+             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
+             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
@@ -1696,11 +1709,12 @@ export interface components {
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
             /**
-             * @description The receipt of the transaction with `hash`. Null until it is in a block, and again while a reorganization has
-             *     removed its block. A `canceled` transaction has the receipt of the transfer that took its nonce, if one did.
+             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
+             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
+             *     nonce, if there was one.
              */
             receipt?: components["schemas"]["TransactionReceipt"] | null;
-            /** @description Why the transaction reverted or failed. Null while it has done neither. */
+            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error?: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference?: components["schemas"]["ReferenceOrNull"];
@@ -1751,18 +1765,18 @@ export interface components {
              */
             valid_until?: string | null;
             /**
-             * @description Your own reference, for example an order number. It is shown with the transaction, and lists can be filtered
-             *     by it. It need not be unique. A replacement without it keeps the one before.
+             * @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can
+             *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
             /**
-             * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price` it becomes a
-             *     transaction of type 1. Policies do not look at it, because a listed address is not called.
+             * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has
+             *     type 1. Policies do not check the list, because a listed address is not called.
              */
             access_list?: components["schemas"]["AccessList"] | null;
             /**
-             * @description Signed authorizations of accounts (EIP-7702), which make it a transaction of type 4. Needs `to`, EIP-1559
-             *     prices, and the policy `allow_authorizations`. An authorization of the relayer's own address is refused,
+             * @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559
+             *     prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused,
              *     because it would use the next nonce.
              */
             authorization_list?: components["schemas"]["AuthorizationList"] | null;
@@ -1778,14 +1792,15 @@ export interface components {
         SignAuthorizationRequest: {
             /** @description The contract whose code the account runs. The zero address ends a delegation. */
             address: components["schemas"]["AddressInput"];
-            /** @description The nonce of the relayer's account when the authorization is applied. */
+            /** @description The nonce of the relayer's account at the time when the authorization is applied. */
             nonce: number;
         };
         /** @description A signed version of a transaction. */
         Attempt: {
             number: number;
             /**
-             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which takes its nonce.
+             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the
+             *     transaction.
              * @enum {string}
              */
             purpose: "send" | "cancel";
@@ -1795,9 +1810,12 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             signed_at: components["schemas"]["Timestamp"];
-            /** @description When a node was first known to have it. Null when no node is known to have it. */
+            /** @description The time since which a node is known to have this version. Null if no node is known to have it. */
             accepted_at: components["schemas"]["TimestampOrNull"];
-            /** @description The last error with which a node refused it. Null when none did, or a node has taken it since. */
+            /**
+             * @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it
+             *     afterwards.
+             */
             refusal: string | null;
             /** @description Whether this version is in a block. */
             is_mined: boolean;
@@ -1805,20 +1823,21 @@ export interface components {
         Explanation: {
             transaction_id: components["schemas"]["Id"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description For people. */
+            /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
             /**
-             * @description The codes of `WaitingFor`, and: `signature`: it is signed next. `acceptance`: it is signed, and no node has
-             *     accepted it yet. `block`: a node has it, and a block is to include it. `confirmations`: it is in a block, and
-             *     more blocks are to follow. Null when it has ended.
+             * @description The codes of `WaitingFor`, and these: `signature`: the transaction is signed next. `acceptance`: it is
+             *     signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet.
+             *     `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction
+             *     has ended.
              */
             waiting_for: components["schemas"]["WaitingFor"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
-            /** @description Since when its status and its reason to wait are the same. */
+            /** @description The time of the last change of its status or of `waiting_for`. */
             since: components["schemas"]["Timestamp"];
-            /** @description The transaction with a lower nonce that comes first. Null when it is the next one. */
+            /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
             blocked_by: components["schemas"]["IdOrNull"];
             figures: components["schemas"]["ExplanationFigures"];
-            /** @description What would help, the best first. Empty when nothing needs to be done. */
+            /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
             suggestions: components["schemas"]["Suggestion"][];
         };
         /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
@@ -1828,25 +1847,25 @@ export interface components {
             next_nonce: number | null;
             /** @description The base fee of the next block. Null on a chain without EIP-1559. */
             base_fee: components["schemas"]["AmountOrNull"];
-            /** @description The most that it pays for a unit of gas. */
+            /** @description The highest price that the transaction pays per unit of gas. */
             price: components["schemas"]["AmountOrNull"];
-            /** @description The most that the policies allow for a unit of gas. */
+            /** @description The highest price that the policies allow per unit of gas. */
             price_cap: components["schemas"]["AmountOrNull"];
             balance: components["schemas"]["AmountOrNull"];
-            /** @description The most that it can still cost. */
+            /** @description The highest amount that the transaction can still cost. */
             reserved: components["schemas"]["AmountOrNull"];
             confirmations: number | null;
             required_confirmations: number | null;
-            /** @description How many versions of it were signed. */
+            /** @description The number of signed versions of the transaction. */
             attempts: number;
         };
         Suggestion: {
             summary: string;
-            /** @description The `operationId` of an operation of this API. Null when the help is not in this API. */
+            /** @description The `operationId` of an operation of this API. Null if the step is outside this API. */
             operation: string | null;
             relayer_id: components["schemas"]["Id"];
             transaction_id: components["schemas"]["IdOrNull"];
-            /** @description A body for the operation. Null when it takes none, or none can be proposed. */
+            /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
             body: {
                 paused?: boolean;
                 policies?: {
@@ -1861,7 +1880,7 @@ export interface components {
             } | null;
         };
         DryRun: {
-            /** @description Whether the transaction would be accepted now. */
+            /** @description Whether "Send a transaction" would accept the transaction now. */
             accepted: boolean;
             /** @description Every refusal. "Send a transaction" responds with the first. */
             refusals: {
@@ -1962,7 +1981,7 @@ export interface components {
             error?: {
                 code: number;
                 message: string;
-                /** @description What was wrong. */
+                /** @description The reason for the error. */
                 data?: unknown;
             };
         };
@@ -1973,8 +1992,8 @@ export interface components {
              */
             chain_restarted?: boolean;
             /**
-             * @description The transaction count of the address, as the operator knows it: the nonce that the next transaction gets.
-             *     Raises the nonce counter to it. Absent: only the nodes are asked.
+             * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to
+             *     it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
              */
             next_nonce?: number;
         };
@@ -1983,7 +2002,10 @@ export interface components {
             next_nonce: number;
             /** @description The number of mined transactions of the address. Null while no node answers. */
             chain_latest: number | null;
-            /** @description The same including pending transactions of the node. Informational: the service does not rely on it. */
+            /**
+             * @description The number of mined transactions and of transactions that are pending in the node. The service does not rely
+             *     on it.
+             */
             chain_pending: number | null;
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
@@ -1995,7 +2017,7 @@ export interface components {
              * @enum {string}
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
-            /** @description A text for people: the situation and the action taken. */
+            /** @description The situation and the action taken, for people. */
             explanation: string;
             /**
              * @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it.
@@ -2165,8 +2187,8 @@ export interface components {
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
             /**
-             * @description The relayers that the key may use. Null: all. Any other relayer answers as one that does not exist. A
-             *     deleted relayer is removed from the list, even if a new relayer gets its id.
+             * @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not
+             *     exist. A deleted relayer is removed from the list, even if a new relayer gets its id.
              */
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Null: any. */
@@ -2218,7 +2240,7 @@ export interface components {
         };
         RotateApiKeyRequest: {
             /**
-             * @description How long the previous token stays valid, in seconds.
+             * @description The time for which the previous token stays valid, in seconds.
              * @default 86400
              */
             former_valid_seconds?: number;
@@ -2304,7 +2326,7 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description Where the private key is. `local`: in this service. `aws_kms`: in AWS Key Management Service. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
+         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
          * @enum {string}
          */
         SignerType: "local" | "aws_kms" | "vault";
@@ -2345,10 +2367,10 @@ export interface components {
             config?: Record<string, never>;
         };
         /**
-         * @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The
-         *     credentials are those that the AWS SDK finds: environment variables, the shared configuration files, or the role
-         *     of the container or machine. They need `kms:GetPublicKey` and `kms:Sign` on the key. Requires the optional
-         *     package `@aws-sdk/client-kms`.
+         * @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK
+         *     finds the credentials: in environment variables, in the shared configuration files, or from the role of the
+         *     container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type
+         *     requires the optional package `@aws-sdk/client-kms`.
          */
         AwsKmsSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -2358,7 +2380,7 @@ export interface components {
         };
         AwsKmsConfig: {
             /**
-             * @description The region of the key. Default, the region in the AWS configuration of the service.
+             * @description The region of the key. If absent, the region in the AWS configuration of the service.
              * @example eu-central-1
              */
             region?: string;
@@ -2368,7 +2390,7 @@ export interface components {
              */
             key_id: string;
             /**
-             * @description The URL of the key service, if it is not the public one of the region, for example of a VPC endpoint. A
+             * @description The URL of the key service, for example of a VPC endpoint. If absent, the public URL of the region. A
              *     private address requires the setting ALLOW_PRIVATE_TARGETS=true.
              */
             endpoint?: components["schemas"]["HttpUrl"];
@@ -2456,10 +2478,10 @@ export interface components {
         };
         /**
          * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing,
-         *     sign-transaction, messages and typed data. A transaction is checked when it is accepted; a later policy change
-         *     does not affect accepted transactions (cancel them). Canceling is always allowed. Price and fee limits apply to
-         *     every signature: a transaction that they block waits, and `status_reason` says so. Policies check the signed
-         *     transaction itself, not the calls that a contract makes in turn.
+         *     sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change
+         *     does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee
+         *     limits apply to every signature: a transaction that they block waits, and `status_reason` says so. Policies
+         *     check the signed transaction itself, not the calls that a contract makes in turn.
          *
          *     A signed message or signed typed data is valid on every chain where the address is used. Therefore
          *     `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of
@@ -2567,7 +2589,8 @@ export interface components {
             allow_sign_transaction?: boolean;
             /**
              * @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default:
-             *     false. An authorization hands the account to the code of a contract, which no other policy limits.
+             *     false. An authorization gives the code of a contract full control of an account, and no other policy limits
+             *     that code.
              */
             allow_authorizations?: boolean;
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
@@ -2723,9 +2746,10 @@ export interface components {
             };
         };
         /**
-         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls or request
-         *     bodies or pages that one API key may hold at once; or the unfinished transactions of the relayer (`details` says which).
-         *     Nothing was done. In the rate limit, a request counts once more for each 256 KiB of its body and of its response.
+         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls, request bodies
+         *     or pages that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
+         *     limit. Nothing was done. In the rate limit, a request counts once more for each 256 KiB of its body and of its
+         *     response.
          */
         TooManyRequests: {
             headers: {
@@ -2749,7 +2773,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The key service has no such key, or it does not sign with it (`unprocessable`); `details` says why. */
+        /** @description The key service does not have the key or does not sign with it (`unprocessable`). `details` gives the reason. */
         KeyServiceRefusal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2759,7 +2783,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description A required resource is not available (`unavailable`); `details` says which. */
+        /** @description A required resource is not available (`unavailable`). `details` names it. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2769,7 +2793,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The node's response cannot be passed on (`bad_gateway`); `details` says why. */
+        /** @description The node's response cannot be passed on (`bad_gateway`). `details` gives the reason. */
         BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2779,7 +2803,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The process is not ready (`unavailable`); `details` says why. */
+        /** @description The process is not ready (`unavailable`). `details` gives the reason. */
         NotReady: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2984,7 +3008,7 @@ export interface components {
                 };
             };
         };
-        /** @description The answer to one call, or the answers to a batch, in any order. */
+        /** @description The response to one call, or the responses to a batch in any order. */
         JsonRpcResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3735,9 +3759,12 @@ export interface operations {
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
-                /** @description Only nonces from this one on. With a range of nonces, the highest nonce comes first. */
+                /**
+                 * @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest
+                 *     nonce.
+                 */
                 nonce_from?: number;
-                /** @description Only nonces up to this one. */
+                /** @description Only transactions with this nonce or a lower one. */
                 nonce_to?: number;
             };
             header?: never;
@@ -4264,7 +4291,7 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["JsonRpcResponse"];
-            /** @description The request has notifications only, which are not answered. */
+            /** @description The request holds only notifications, which have no response. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
