@@ -4,7 +4,7 @@ export interface Detail {
 }
 
 /**
- * A failure that the service, or a proxy in front of it, answered. Branch on `code`. `message` is for people: it says what is wrong,
+ * A failure that the service, or a proxy in front of it, answered. Branch on `code`. `message` is for people: it describes the error,
  * as the first of `details` does where there are any. JSON.stringify shows all members.
  */
 export class RelayerError extends Error {

@@ -52,7 +52,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   getAddress(): Promise<string> {
     const found = this.#address ?? this.#findAddress()
     this.#address = found
-    // A failure is not kept.
+    // A failure is not cached.
     found.catch(() => {
       this.#address = undefined
     })

@@ -50,7 +50,7 @@ export async function sendTransaction(
   }
 }
 
-/** Whether the service may have accepted the transaction all the same: it did not answer. */
+/** Whether the service may have accepted the transaction although it did not answer. */
 export const isUnknown = (error: unknown): boolean =>
   error instanceof RelayerError
     ? error.code === undefined && error.status >= 502

@@ -4,7 +4,7 @@ import { createRelayerProvider } from './provider.ts'
 
 /**
  * A transport of viem for a relayer: it signs, sends and reads through the relayer. Each transaction is sent under an Idempotency-Key
- * of its own, and viem repeats nothing by itself: it would do so under another key.
+ * of its own. The retries of viem are off, because they would use another key.
  */
 export const relayerTransport = (client: RelayerClient, relayer_id: string): CustomTransport =>
   custom(createRelayerProvider(client, relayer_id), { key: 'relayer', name: 'Relayer', retryCount: 0 })

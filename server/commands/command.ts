@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../config.ts'
 /** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}
 
-/** These settings of the environment, each also as NAME_FILE; the others are left out, whether they are right or not. */
+/** These settings of the environment, each also as NAME_FILE. Other settings are left out, so that an invalid one does no harm. */
 export function pickSettings(...names: string[]): Record<string, string | undefined> {
   const all = names.flatMap((name) => [name, `${name}_FILE`])
   return Object.fromEntries(all.map((name) => [name, process.env[name]]))

@@ -1,9 +1,9 @@
 import type { JsonRpcAnswer } from '../../generated/openapi.ts'
 import { codes } from './errors.ts'
 
-/** What a single answer of a node may have too: more would block the process while it is checked and written. */
+/** The limits of a single node's answer. A larger response would block the process while it is checked and written. */
 const max_size = { characters: 4 * 1024 * 1024, values: 100_000 }
-/** A smaller answer is always given: a hash must not be lost because of large answers beside it. */
+/** A smaller answer is always returned: a hash must not be lost because other answers of its batch are large. */
 const small = 1_000
 
 /** Replaces large answers in a batch by errors when all of them together become too large. */

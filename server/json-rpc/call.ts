@@ -2,7 +2,7 @@ import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
 export type Id = string | number | null
 
-/** A call as JSON-RPC 2.0 (section 4) has it. `id` is undefined for a notification. */
+/** A call of JSON-RPC 2.0 (section 4). `id` is undefined for a notification. */
 export interface Call {
   id: Id | undefined
   method: string
@@ -13,11 +13,11 @@ const max_id_length = 255
 const max_method_length = 100
 const max_params = 10
 
-/** The id to answer under, also when the call is not valid; undefined: it is a notification and gets no answer. */
+/** The id of the response, also for an invalid call; undefined: a notification, which has no response. */
 export function idOf(member: unknown): Id | undefined {
   if (typeof member !== 'object' || member === null || Array.isArray(member)) return null
   const { id, method } = member as { id?: unknown; method?: unknown }
-  // Without an id and a method it is no notification, but no call at all.
+  // A notification has a method. An object without id and method is an invalid call, which gets a response.
   if (id === undefined) return typeof method === 'string' ? undefined : null
   return isId(id) ? id : null
 }

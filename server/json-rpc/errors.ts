@@ -8,7 +8,7 @@ export const codes = {
   internal: -32603,
   /** EIP-1474 "invalid input": nodes refuse a transaction with it. */
   invalid_input: -32000,
-  /** EIP-1474 "resource unavailable". No library answers it by sending again (viem does at -32000, -32005, -32602 and -32603). */
+  /** EIP-1474 "resource unavailable". No library sends again after it (viem does after -32000, -32005, -32602 and -32603). */
   outcome_open: -32002,
   transaction_rejected: -32003,
   limit_exceeded: -32005,
@@ -47,7 +47,7 @@ export const methodNotFound = (method: string): JsonRpcError =>
 
 const max_message_length = 2_000
 
-/** The error object for a failure; undefined for one that is not told to callers. `revertData`: the bytes of a revert. */
+/** The error object for a failure; undefined for one that callers do not see. `revertData`: the bytes of a revert. */
 export function errorObject(
   error: unknown,
   revertData: (error: ApiError) => string | undefined,
@@ -92,13 +92,13 @@ function textOf({ code, message, details }: ApiError): string {
     .join('; ')
 }
 
-/** What a schema says of a transaction, in the names that callers of JSON-RPC know. */
+/** Translates a schema's fault into the member names of JSON-RPC. */
 export const inTheirNames = (fault: string): string =>
   fault.replaceAll(/\/(\w[\w/]*)/g, (_, path: string) => namePath(path.split('/')))
 
 const namePath = (path: string[]): string => path.map((name) => names[name] ?? name).join('.')
 
-/** The names of the members as callers of JSON-RPC know them. */
+/** The member names of JSON-RPC for those of the contract. */
 const names: Record<string, string> = {
   gas_limit: 'gas',
   gas_price: 'gasPrice',

@@ -19,13 +19,13 @@ interface Found {
 }
 
 const hash = /^0x[0-9a-fA-F]{64}$/
-/** Of a transaction; each costs a call of a node. */
+/** The most hashes of a transaction that are looked up; each costs a call of a node. */
 const max_aliases = 50
 
 /**
- * A transaction that is signed again at a higher price has several hashes, one of which is mined. A caller that was given any of them
- * gets the answer for the mined one, so that waiting for a receipt ends. The answer has the hash that is in the chain: explorers, logs
- * and blocks know no other.
+ * A transaction that is signed again at a higher price has several hashes, one of which is mined. A request with any of them returns
+ * the mined version, so that a library that waits for a receipt finishes. The response has the hash that is in the chain, because
+ * explorers, logs and blocks show no other.
  *
  * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries find
  * out by themselves what was mined in its place.
@@ -46,7 +46,7 @@ export function hashMethods({ store }: HashDependencies, askNode: AskNode): Reco
       if (!own) return null
       const mined = await findMined(context, own)
       if (mined !== null) return mined
-      // A node forgets the bytes that it replaced, and learns new ones a moment after they are stored.
+      // A node drops bytes that it replaced, and receives new ones only after they are stored.
       return isOpen(own.row) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
     },
   }
@@ -74,7 +74,7 @@ export function hashMethods({ store }: HashDependencies, askNode: AskNode): Reco
     }
   }
 
-  /** What a node says of the attempt that is in a block; null: none is. */
+  /** A node's response for the attempt that is in a block; null: no attempt is in a block. */
   async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
     const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
     const asked = known.slice(-max_aliases)
@@ -93,7 +93,7 @@ const hasContentOf = ({ to, value, data }: WholeTransactionRow, transaction: Tra
   transaction.value === BigInt(value) &&
   transaction.data === (data ?? '0x')
 
-/** As nodes answer a transaction in their pool. */
+/** The transaction in the form in which nodes return one from their pool. */
 function pendingForm({ transaction }: Signed) {
   const { signature, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList, authorizationList } = transaction
   const isDynamic = type === 2 || type === 4

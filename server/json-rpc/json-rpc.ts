@@ -34,7 +34,7 @@ type Schema = 'SignMessageRequest' | 'TypedData' | 'SendTransactionRequest'
 type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
 const max_calls = 1_000
-/** Of one batch. Nodes are asked in turns of their own. */
+/** Of one batch. Calls of nodes have a separate limit (turns.ts). */
 const calls_at_once = 8
 
 /** The JSON-RPC endpoint of a relayer: a table of methods, each of which is an operation of the contract or a call of a node. */

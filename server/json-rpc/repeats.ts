@@ -4,7 +4,7 @@ import type { Id } from './call.ts'
 /**
  * Recognizes repeated calls of eth_sendTransaction without an Idempotency-Key.
  *
- * A doubled payment and a swallowed one are both wrong, so a repetition needs evidence that the caller has not seen the first answer:
+ * A duplicate payment and a lost one are both errors, so a repetition needs evidence that the caller has not seen the first answer:
  * - The first call is not answered yet, and one with the same id arrives in another request. Libraries number their calls, so two
  *   different payments at the same time have different ids, except from two processes of the same key that pay the same at the same
  *   moment.
@@ -18,7 +18,7 @@ export interface Repeats {
 }
 
 export interface RepeatedCall {
-  /** Who sends what, by which relayer. */
+  /** Identifies the caller, the relayer and the content of the call. */
   content: unknown
   id: Id | undefined
   request: { hasLeft(): boolean }
@@ -62,7 +62,7 @@ export function createRepeats(elapsed: () => number): Repeats {
       if (!first) {
         sweep()
         sentBy.set(key, [...(sentBy.get(key) ?? []), sent])
-        // What was refused may be tried again.
+        // A refused call may be repeated.
         sent.result.catch(() => forget(key, sent))
       }
       call.onClose(() => {

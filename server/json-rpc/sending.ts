@@ -26,11 +26,11 @@ export interface SendingDependencies {
       auditEntry: PendingAuditEntry,
     ): Promise<WholeTransactionRow>
   }
-  /** What is wrong with a body by the contract's schema; undefined: nothing. */
+  /** The fault of a body by the contract's schema; undefined when it is valid. */
   faultOf(schema: 'SendTransactionRequest', body: unknown): string | undefined
   /** The key in an Idempotency-Key header. Throws ApiError (400). */
   readIdempotencyKey(header: string | undefined): string | undefined
-  /** Why these prices do not suffice to replace the transaction; undefined: they do. */
+  /** The reason why these prices are too low to replace the transaction; undefined: they suffice. */
   underpriced(row: WholeTransactionRow, body: SendTransactionRequest): string | undefined
   waitUntil(
     read: () => Promise<{ status: WholeTransactionRow['status'] }>,
@@ -40,7 +40,7 @@ export interface SendingDependencies {
   /** Wakes the relayer's sender at once. */
   hurry(relayer_key: number): void
   repeats: Repeats
-  /** Whether an error is told to callers; others are logged. */
+  /** Whether callers see the error; other errors are logged. */
   isTold(error: unknown): error is ApiError | JsonRpcError
   unexpected(error: unknown): void
 }
@@ -81,7 +81,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
   ): Promise<Accepted> {
     const { relayer } = context
     try {
-      // A legacy transaction without a price has the node's.
+      // A legacy transaction without a price gets the node's gas price.
       if ((type === 0 || type === 1) && body.gas_price === undefined)
         body.gas_price = BigInt((await askNode(context, 'eth_gasPrice', [])) as string).toString()
       const fault = dependencies.faultOf('SendTransactionRequest', body)
@@ -105,7 +105,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     }
   }
 
-  /** As nodes do it: who gives the nonce of an unfinished transaction must pay more, or it is a mistake. */
+  /** As in nodes, a call with the nonce of an unfinished transaction must pay more; otherwise it is refused as a mistake. */
   async function replace(
     context: Context,
     body: SendTransactionRequest,

@@ -7,7 +7,7 @@ import { checkFrom, readTransactionObject, type TransactionObject } from './tran
 
 export interface SigningDependencies {
   operations: Pick<Handlers, 'signMessage' | 'signTypedDataFull' | 'signTransaction'>
-  /** What is wrong with a body by the contract's schema; undefined: nothing. */
+  /** The fault of a body by the contract's schema; undefined when it is valid. */
   faultOf(schema: 'SignMessageRequest' | 'TypedData', body: unknown): string | undefined
   /** Parses JSON without loss. Throws ApiError (400). */
   parseJson(text: string): unknown
@@ -58,7 +58,7 @@ export function signingMethods({ operations, faultOf, parseJson }: SigningDepend
   }
 }
 
-/** What a request of any operation has. */
+/** The members of a request of any operation. */
 export const partsOf = ({ relayer, request }: Context) => ({
   path: { relayer_id: relayer.id },
   query: undefined as never,
@@ -69,7 +69,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   hasLeft: request.hasLeft,
 })
 
-/** The service does not complete what it only signs: nobody knows when it is sent. */
+/** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */
 function serialize({ body, nonce, type }: TransactionObject, { relayer }: Context): string {
   const { to, value, data, access_list, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
@@ -84,7 +84,7 @@ function serialize({ body, nonce, type }: TransactionObject, { relayer }: Contex
   return Transaction.from({
     type: type ?? (gas_price == null ? 2 : access_list == null ? 0 : 1),
     chainId: relayer.chain_id,
-    // In lower case an address has no checksum to be wrong.
+    // An address in lower case has no checksum, so it cannot fail that check.
     to: to?.toLowerCase() ?? null,
     value: value ?? 0,
     data: data ?? '0x',

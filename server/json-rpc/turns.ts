@@ -4,7 +4,7 @@ const at_once = 4
 const max_waiting = 2_000
 
 /**
- * Turns of each caller to ask a node. Libraries ask many things at the same time; those above the limit wait instead of failing.
+ * Limits each caller's calls to nodes. Libraries make many calls at the same time; calls above the limit wait instead of failing.
  * Throws JsonRpcError (-32005) when too many wait.
  */
 export function createTurns() {
@@ -15,7 +15,7 @@ export function createTurns() {
     callers.set(caller, own)
     if (own.waiting.length >= max_waiting)
       throw new JsonRpcError(codes.limit_exceeded, `limit exceeded: ${max_waiting} calls of this API key wait already`)
-    // A turn is handed over without a gap in which another caller could take it.
+    // A finished call passes its turn on directly, so that no later call can overtake the waiting one.
     if (own.running >= at_once) await new Promise<void>((resolve) => own.waiting.push(resolve))
     else own.running += 1
     try {

@@ -50,7 +50,7 @@ export function createAwsKms({ lookup }: Outbound): (config: AwsKmsConfig) => Re
         throw new KeyServiceFault('refused', `the key must be ECC_SECG_P256K1 with the usage SIGN_VERIFY; it is ${is}`)
       }
       const point = found.PublicKey && pointOfSpki(found.PublicKey)
-      if (!point) throw new KeyServiceFault('wrong', 'AWS KMS answered with something that is no secp256k1 public key')
+      if (!point) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a secp256k1 public key')
       return point
     },
     async sign(digest, signal) {
@@ -64,7 +64,7 @@ export function createAwsKms({ lookup }: Outbound): (config: AwsKmsConfig) => Re
       })
       const { Signature } = await client.send(command, { abortSignal: signal }).catch(throwFault)
       const rs = Signature && fromDer(Signature)
-      if (!rs) throw new KeyServiceFault('wrong', 'AWS KMS answered with something that is no signature in DER')
+      if (!rs) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a signature in DER')
       return rs
     },
   })
@@ -83,7 +83,7 @@ const throttles = new Set([
   'LimitExceededException',
   'RequestLimitExceeded',
 ])
-/** AWS says of these that the request may be repeated. */
+/** Errors after which, by AWS's reference, the request may be repeated. */
 const failures = new Set(['KeyUnavailableException', 'DependencyTimeoutException', 'KMSInternalException'])
 /** Raised before anything is sent: the SDK finds no credentials or no region. */
 const local = /^CredentialsProviderError$|^TokenProviderError$|Region is missing/

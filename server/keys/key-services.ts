@@ -9,7 +9,7 @@ import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
 
-/** Where a key is that is not in this process: the type of the signer and its configuration. */
+/** A reference to a key in a key service: the type of the signer and its configuration. */
 export type KeyReference = Pick<AwsKmsSignerRequest, 'type' | 'config'> | Pick<VaultSignerRequest, 'type' | 'config'>
 
 export interface KeyServices {

@@ -13,7 +13,7 @@ const max_cached = 10_000
 export interface HeldRelayer {
   relayer: RelayerRow
   signer: Signer
-  /** All relayers on its address, itself among them, on any chain. */
+  /** All relayers on its address, including itself, on any chain. */
   on_address: RelayerRow[]
 }
 

@@ -45,9 +45,9 @@ interface Job {
  * Signs with a key in a key service. Every signature is checked against the address before it is returned.
  *
  * Calls in flight, waiting requests and time are limited. A throttled call halves the calls in flight and is repeated after a
- * backoff; each success allows more again. When the key service fails otherwise, it rests: for a growing time every request
- * rejects at once, and then one call finds out whether it answers again. Repeating a call is harmless: bytes with a signature
- * leave this process only after they are stored, and a signature that did not arrive here is in no such bytes.
+ * backoff; each success allows more again. Any other failure opens the circuit ("rest"): for a growing time every request
+ * rejects at once, and then one call tests whether the key service answers again. Repeating a call is safe: bytes with a signature
+ * leave this process only after they are stored, and a signature that was lost on the way is in no stored bytes.
  */
 export function createRemoteSigner(
   key: RemoteKey,
@@ -58,7 +58,7 @@ export function createRemoteSigner(
   let in_flight = 0
   let allowed = max_in_flight
   let backoff_ms = first_backoff_ms
-  /** No call starts before. */
+  /** No call starts before this time. */
   let starts_at = 0
   let rest: { until: number; ms: number; reason: string } | undefined
   let timer: NodeJS.Timeout | undefined
@@ -91,7 +91,9 @@ export function createRemoteSigner(
   }
 
   const give = ({ reject }: Job) =>
-    reject(new KeyServiceUnavailable(rest?.reason ?? 'the key service is too slow: the signature took too long', 1_000))
+    reject(
+      new KeyServiceUnavailable(rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000),
+    )
 
   async function attempt(job: Job): Promise<void> {
     const left_ms = job.due - elapsed()
@@ -137,7 +139,7 @@ export function createRemoteSigner(
     backoff_ms = Math.min(backoff_ms * 2, max_backoff_ms)
   }
 
-  /** Lets the key service rest, and ends the requests that wait for it. */
+  /** Opens the circuit, and rejects the requests that wait for the key service. */
   function begin(fault: KeyServiceFault, now: number): void {
     const { message } = fault
     // Calls that were in flight when the rest began do not lengthen it.

@@ -8,7 +8,7 @@ export interface RawSignature {
 export interface Signer {
   /** 20 bytes, lower case, with 0x. */
   address: string
-  /** How many signatures a caller may ask for at once; 1: the process computes them one by one. */
+  /** The number of signatures that a caller may request at the same time; 1: the process computes them one by one. */
   at_once: number
   /**
    * `digest`: 32 bytes. A local key is deterministic (RFC 6979); a key service may give another signature each time. Rejects with

@@ -48,7 +48,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
   async function find(relayer_id: string) {
     const relayer = await dependencies.findRelayer(relayer_id)
     const networkClient = await dependencies.networkClient(relayer)
-    if (!networkClient) throw unavailable('the network of the relayer does not exist any more')
+    if (!networkClient) throw unavailable('the network of the relayer was deleted')
     return { relayer, chain: networkClient.callers }
   }
 

@@ -6,7 +6,7 @@ import { ofMember } from './members.ts'
 
 type Item = OperationRequest<'signBatch'>['body']['items'][number]
 
-/** What is signed, once the policies allow it. */
+/** A signature that the policies allow, to be made later. */
 export interface ReadyToSign {
   digest: string
   operation: 'signMessage' | 'signTypedData'

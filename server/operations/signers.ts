@@ -13,7 +13,7 @@ export interface SignerDependencies {
   encloseReference(signer_id: string, reference: RemoteRequest, address: string): SignerRow
   /** The address of a key in a key service, which is asked for a signature. Throws ApiError (422, 503). */
   admitKey(reference: RemoteRequest): Promise<string>
-  /** Why a URL must not be called; undefined: it may be. */
+  /** The reason why a URL may not be called; undefined: it may be called. */
   checkTarget(url: URL): string | undefined
   openKeystore(
     document: Record<string, unknown>,

@@ -223,7 +223,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         queued.push(...withdrawn)
         failed.push(...refused)
         below_nonce = next_below
-        // Other requests run between two lots.
+        // Other requests run between two batches.
         await turn()
       }
       hurry(key)

@@ -61,7 +61,7 @@ export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies
 
 const zero_address = `0x${'00'.repeat(20)}`
 
-/** Throws ApiError (403). `address`: the contract that the account is handed to; the zero address ends that. */
+/** Throws ApiError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
 export function checkAuthorization(
   { allow_authorizations, whitelist_receivers }: RelayerPolicies,
   address: string,

@@ -5,9 +5,9 @@ import type { WholeTransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { explain, type Facts, suggestionsOf } from './explanation.ts'
 
-/** How long the nodes are waited for. */
+/** The time limit for the answers of the nodes. */
 const patience_ms = 2_000
-/** How old the newest block may be. */
+/** The maximum age of the cached newest block. */
 const max_age_ms = 1_000
 
 type ExplainDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'networkClient'>
@@ -28,7 +28,7 @@ export function createExplain({ store, fees, networkClient }: ExplainDependencie
       required_confirmations: client?.network.required_confirmations,
     }
     const explained = explain(fees, row, facts)
-    // Help for the one that comes first helps those behind it.
+    // The steps that help the blocking transaction also help the transactions behind it.
     const blocker =
       explained.waiting_for === 'earlier_nonce' && first ? await store.getTransaction(relayer.key, first.id) : undefined
     const waiting_for = blocker ? explain(fees, blocker, facts).waiting_for : explained.waiting_for

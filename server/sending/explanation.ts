@@ -75,7 +75,7 @@ function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Caus
   if (ended !== undefined) return { waiting_for: null, text: ended }
   if (row.block_number !== null) {
     const wanted = facts.required_confirmations ?? 'the required'
-    const what = row.intent === 'send' ? 'It' : 'The transfer that takes its nonce'
+    const what = row.intent === 'send' ? 'It' : 'The transfer that uses its nonce'
     const text = `${what} is in block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
     return { waiting_for: 'confirmations', text }
   }
@@ -115,7 +115,7 @@ function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, { base_fee,
 
 const reasonOf = ({ status_reason }: TransactionRow): string => status_reason?.replace(/^.*?Waits: /s, '') ?? 'unknown'
 
-/** The operations that would help a transaction with this cause, the best first. */
+/** The steps that can resolve this cause, the best first. */
 export function suggestionsOf(
   fees: Pick<Fees, 'most' | 'quote'>,
   row: WholeTransactionRow,
@@ -158,11 +158,11 @@ export function suggestionsOf(
       return [{ ...its, operation: 'updateNetwork', summary: "Check the nodes in the network's rpc_urls." }]
     case 'contested_nonce':
     case 'uncertain_nonce':
-      return [{ ...its, operation: 'healNonce', summary: 'Compare the nonce with the chain (see "Get the nonce").' }]
+      return [{ ...its, operation: 'healNonce', summary: 'Repair the nonces (see "Get a relayer\'s nonce state").' }]
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
     case 'disabled':
-      return [{ ...its, operation: 'healNonce', summary: 'Remove the reason, then let the nonce be compared again.' }]
+      return [{ ...its, operation: 'healNonce', summary: 'Remove the cause, then repair the nonces.' }]
     default:
       return []
   }

@@ -74,7 +74,7 @@ export function createFollow(dependencies: FollowDependencies) {
     laneState.resend = isStalled(laneState) || laneState.resend || isReorganized
     const everything = laneState.resend
     if (everything) await mendGaps(nonces, lane)
-    // Only now, so that steps which fail with a node are repeated in the next round.
+    // Cleared only now: when a node failed in a step above, the next round repeats it.
     laneState.resend = false
     laneState.recheck = false
     await waits.note(lane, { paused, ...(market?.kind === 'eip1559' && { base_fee: market.base_fee }) })

@@ -57,7 +57,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     return { signed, isStopped: false }
   }
 
-  /** One group of a key in this process; of a key in a key service a group of what is ready, while the next is being signed. */
+  /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
   function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
     const { at_once } = lane.held.signer
     return at_once === 1 ? oneByOne(lane, decided) : inOrder(decided, at_once, (one) => signRemotely(lane, one))
@@ -155,7 +155,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
         await store.withdraw(relayer.key, row.id, 'fail', reason, error)
         ended += 1
       } else {
-        const text = `${reason}; the policy max_gap_fills_per_hour does not allow to use its nonce now`
+        const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
         const columns = waitColumns(row, { waiting_for: 'node', text })
         const isSaid = row.status_reason === columns.status_reason
         if (!isSaid) await commit([{ key: row.key, revision: row.revision, set: columns }])

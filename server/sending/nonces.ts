@@ -72,7 +72,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       const isSuspicious = (await store.isSettledFrom(chain_id, address, latest)) || relayer.system_disabled
       if (genesis_hash === null || isSuspicious) {
         const isSame = await identity.isSame(relayer, each, latest)
-        // Nothing is sent where a restart is suspected and cannot be excluded.
+        // Nothing is sent while a restart of the chain is suspected and cannot be excluded.
         if (isSame === undefined && isSuspicious) return false
         if (isSame === false) {
           await setDisabled(relayer, explainRestart(next_nonce, latest))

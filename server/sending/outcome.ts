@@ -3,7 +3,7 @@ import { without_reason } from '../shown-transaction.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Revert, Seen } from './state.ts'
 
-/** A longer one is not stored: a part of it cannot be decoded. */
+/** Longer revert data is not stored, because a part of it cannot be decoded. */
 const max_revert_bytes = 4_096
 const max_message_length = 1_000
 
@@ -17,7 +17,7 @@ export const receiptOf = (
   effective_gas_price: seen.effective_gas_price?.toString() ?? null,
   fee: seen.fee?.toString() ?? null,
   l1_fee: seen.l1_fee?.toString() ?? null,
-  // Nodes name the address of a creation that reverted, too.
+  // Nodes also return a contract address for a creation that reverted.
   contract_address: seen.succeeded ? (seen.contract_address ?? null) : null,
   logs_count: seen.logs_count ?? null,
 })

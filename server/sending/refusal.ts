@@ -5,7 +5,7 @@ export type RefusalDependencies = Pick<SendingDependencies, 'kindOf' | 'isAgreed
 
 /**
  * Why a refusal ends a transaction: our own bytes prove it, or every healthy endpoint refuses them for good, and these are at least
- * two and more than half of all. Undefined: the word of one node, which ends nothing. The transaction then waits, is broadcast again
+ * two and more than half of all. Undefined: one node's refusal alone, which ends nothing. The transaction then waits, is broadcast again
  * at growing intervals, and ends by `valid_until`, a cancellation or a replacement.
  */
 export function endingReason(

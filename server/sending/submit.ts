@@ -109,7 +109,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     newTransaction,
     failed(creation, relayer_id) {
       if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
-      throw new Error('A batch that was accepted is told as refused')
+      throw new Error('A batch was accepted and reported as refused')
     },
     hashOf: (body) => hashOf(body, undefined),
     accepted(relayer_key) {
@@ -220,7 +220,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
     case 'other_nonce':
       throw new NonceTaken(creation.next_nonce)
     case 'held':
-      throw new Error('The next nonce is held already')
+      throw new Error('Another transaction holds the next nonce')
     default:
       return creation
   }

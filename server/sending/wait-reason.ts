@@ -51,7 +51,7 @@ export function laneWait(
   if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
   if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
   if (counted !== undefined) {
-    const text = `a node counts ${counted} transactions of this account, more than this service has sent; evidence is being searched`
+    const text = `a node counts ${counted} transactions of this account, more than this service has sent; the service searches for evidence`
     return { waiting_for: 'uncertain_nonce', text }
   }
   if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }

@@ -114,7 +114,7 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     work,
     async test(key) {
       const target = await store.getTarget(key)
-      if (!target) throw new Error('The notification does not exist any more')
+      if (!target) throw new Error('The notification was deleted')
       const id = makeId()
       const payload = { payload_type: 'test', notification_id: target.id }
       const body = JSON.stringify({ id, event: 'test', payload, timestamp: new Date(now()).toISOString(), sequence: 0 })
