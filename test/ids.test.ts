@@ -40,7 +40,7 @@ test.each(kinds)(
   },
 )
 
-test('an id tells upper from lower case', async () => {
+test('distinguishes upper and lower case in ids', async () => {
   const { client } = await startTestService()
   for (const id of ['a', 'A']) await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
   const address = async (signer_id: string) =>
@@ -68,7 +68,7 @@ const unmatched: [string, number][] = [
   ['a%25b', 404],
 ]
 
-test('in a path, an id with a control character or too long is a bad request; any other unmatched one is not found', async () => {
+test('answers 400 for an id in a path with a control character or too many characters, and 404 for any other unknown id', async () => {
   const { raw } = await startTestService()
   const messages: Record<string, (id: string) => string> = {
     notifications: () => 'Notification not found',

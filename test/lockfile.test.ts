@@ -15,7 +15,7 @@ const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: Recor
  * does not serve to the machine that writes the lockfile. Remove such packages from the lockfile, and their names from the
  * optionalDependencies of the package there that has them.
  */
-test('the lockfile has a SHA-512 of every package that npm downloads', () => {
+test('has a SHA-512 of every package that npm downloads', () => {
   const unverified = Object.entries(packages)
     // The root is this project. A bundled package is inside the archive of another one.
     .filter(([path, { inBundle, integrity }]) => path !== '' && !inBundle && !integrity?.startsWith('sha512-'))

@@ -19,4 +19,4 @@ test.each([20_261, 31_337])(
   },
 )
 
-test('the mistakes that the long form seeds are still possible to make', checkModelFaults)
+test('can still make the mistakes that the long form seeds', checkModelFaults)

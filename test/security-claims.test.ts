@@ -8,7 +8,7 @@ import { startTestService } from './support/service.ts'
 
 // What SECURITY.md says does not hold, as experiments: when one of them fails, the document has to be corrected.
 
-test('an audit trail whose hashes are computed again after an edit passes without the log, and not with it', async () => {
+test('detects an audit trail with recomputed hashes by the log, and not without it', async () => {
   const service = await startTestService()
   for (const message of ['a', 'b', 'c']) {
     await service.client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: 'demo' }, body: { message } })
@@ -44,7 +44,7 @@ const unsigned_transaction = Transaction.from({
   value: 1_000n,
 }).unsignedSerialized
 
-test('the limits per day start again when somebody empties their table: it carries no MAC', async () => {
+test('does not detect that the table of daily limits was emptied, because it carries no MAC', async () => {
   const service = await startTestService()
   const path = { relayer_id: 'demo' }
   const { data } = await service.client.patch('/api/v1/relayers/{relayer_id}', {

@@ -20,7 +20,7 @@ async function start({ DATA_DIR = join(temporaryFolder(), 'data') } = {}) {
   return { service, data_dir, url, port: Number(new URL(url).port) }
 }
 
-test('a first start says where everything is, and each line of it is true', async () => {
+test('prints true locations and commands at the first start', async () => {
   const { service, data_dir, url } = await start()
   await service.wrote(/"message":"Hello"/)
   const [, keyFile = ''] = await service.wrote(/API key\s+(\S+)\n/)
@@ -64,7 +64,7 @@ async function demoAt(url: string, key: string): Promise<{ address: string }> {
   return ((await answer.json()) as { data: { address: string } }).data
 }
 
-test('a second start on the same data keeps the key and the relayer', async () => {
+test('keeps the key and the relayer at a second start on the same data', async () => {
   const first = await start()
   const key = readFileSync(join(first.data_dir, 'api-key'), 'utf8').trim()
   const before = await demoAt(first.url, key)
@@ -99,7 +99,7 @@ async function say(port: number, text: string, answer?: string): Promise<Socket 
   return Object.assign(socket, { heard: () => heard })
 }
 
-test('SIGTERM lets a request under way end, and nothing holds the process', async () => {
+test('completes a request in progress after SIGTERM, and exits', async () => {
   const { service, data_dir, port } = await start()
   const key = readFileSync(join(data_dir, 'api-key'), 'utf8').trim()
   const body = '{"message":"Hello"}'
@@ -126,7 +126,7 @@ test('SIGTERM lets a request under way end, and nothing holds the process', asyn
   expect(service.err()).toBe('')
 })
 
-test('SIGINT ends a process with an idle connection at once', async () => {
+test('exits at once on SIGINT with an idle connection', async () => {
   const { service, port } = await start()
   const idle = await say(port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n', '"ok"')
   service.signal('SIGINT')
@@ -134,7 +134,7 @@ test('SIGINT ends a process with an idle connection at once', async () => {
   expect(await service.ended).toBe(0)
 })
 
-test('a port that is taken gives one clear line', async () => {
+test('reports a port that is in use in one line', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void other.close())
   await once(other, 'listening')

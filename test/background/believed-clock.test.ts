@@ -32,7 +32,7 @@ function clockOver(memory: { ms: number | undefined }) {
   return { pass, jump, logged }
 }
 
-test('a clock that nobody changes is believed, also at the first start and after a night off', () => {
+test('trusts a steady clock, also at the first start and after a night without the service', () => {
   const memory = { ms: undefined as number | undefined }
   const { pass, logged } = clockOver(memory)
   for (const ms of [0, hour, hour, 5 * day]) expect(pass(ms)).toBeDefined()
@@ -41,7 +41,7 @@ test('a clock that nobody changes is believed, also at the first start and after
   expect(logged).toEqual([])
 })
 
-test('a clock that jumps ahead is believed only after a day of monotonic time, and a warning says so once', () => {
+test('trusts a clock that jumps ahead only after a day of monotonic time, and warns once', () => {
   const memory = { ms: start as number | undefined }
   const { pass, jump, logged } = clockOver(memory)
   expect(pass(hour)).toBe(start + hour)
@@ -53,7 +53,7 @@ test('a clock that jumps ahead is believed only after a day of monotonic time, a
   expect(pass(hour)).toBe(start + 401 * day + hour)
 })
 
-test('corrections are no jumps, and a clock that is set back is believed', () => {
+test('does not take corrections for jumps, and trusts a clock that is set back', () => {
   const { pass, jump } = clockOver({ ms: start })
   expect(pass(0)).toBe(start)
   expect(jump(hour / 2)).toBe(start + hour / 2)
@@ -62,7 +62,7 @@ test('corrections are no jumps, and a clock that is set back is believed', () =>
   expect(jump(100 * day)).toBeUndefined()
 })
 
-test('a start far ahead of what the store knows is not believed for a day, however often the service starts', () => {
+test('does not trust a start far ahead of the stored time for a day, however often the service starts', () => {
   const memory = { ms: start - 30 * day }
   for (let starts = 0; starts < 3; starts += 1) {
     const { pass } = clockOver(memory)

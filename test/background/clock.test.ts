@@ -26,12 +26,12 @@ async function usedAccount({ chain, addAccount }: Rig): Promise<Account> {
 const withholdBlocks = ({ proxy, restart }: Rig) =>
   restart(() => proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] }))
 
-test('the wall clock is moved by a day, forward and back, under traffic: nothing is lost and nothing doubled', async () => {
+test('loses and doubles nothing when the wall clock moves by a day, forward and back, under traffic', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   expect(wrongIn(await clockMoves(rig, await rig.addAccount(), 8))).toEqual([])
 })
 
-test('the wall clock goes back while no node takes anything: it is handed over again all the same', async () => {
+test('broadcasts again when the wall clock goes back while no node accepts anything', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
@@ -47,7 +47,7 @@ test('the wall clock goes back while no node takes anything: it is handed over a
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('valid_until passes before it is signed, and its nonce is the highest: it expires, and the nonce is given back', async () => {
+test('expires an unsigned transaction with the highest nonce at valid_until, and returns the nonce', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await usedAccount(rig)
   await withholdBlocks(rig)
@@ -67,7 +67,7 @@ test('valid_until passes before it is signed, and its nonce is the highest: it e
   expect(await account.score()).toEqual({ ...clean(3), withdrawn: 1 })
 })
 
-test('valid_until passes before it is signed, and a nonce comes after it: the nonce is used up, and then it expires', async () => {
+test('uses the nonce of an unsigned transaction below another nonce at valid_until, and then expires it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await usedAccount(rig)
   await withholdBlocks(rig)
@@ -76,7 +76,7 @@ test('valid_until passes before it is signed, and a nonce comes after it: the no
   await expireOnChain(rig, account, expiring)
 })
 
-test('valid_until passes when it is with the node: it is canceled on chain, and then it expires', async () => {
+test('cancels a submitted transaction on the chain at valid_until, and then expires it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await usedAccount(rig)
   const [expiring] = await account.send(1, { valid_until: inAMinute() })

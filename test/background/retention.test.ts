@@ -71,7 +71,7 @@ async function withTransactions(young: number) {
   return service
 }
 
-test('transactions go from the oldest on, with all that is theirs; pages and totals are right at every depth', async () => {
+test('deletes transactions from the oldest on with all their rows, and keeps pages and totals right at every depth', async () => {
   const before = await withTransactions(701)
   const service = await after(31, before, old)
   await swept(service)
@@ -96,7 +96,7 @@ test('transactions go from the oldest on, with all that is theirs; pages and tot
   expect(count(service, 'accounts', 'next_nonce = 1000')).toBe(1)
 })
 
-test('while they go each page is whole: its items and its total are of one moment', async () => {
+test('returns pages whose items and total are of one moment while it deletes', async () => {
   const before = await withTransactions(701)
   const service = await after(31, before)
   const store = openStore(before)
@@ -128,7 +128,7 @@ test('while they go each page is whole: its items and its total are of one momen
   expect(totals.filter((total) => total > 300 && total < 1_000)).not.toEqual([])
 })
 
-test('one that is not finished keeps those after it, and the last used nonce its transaction', async () => {
+test('keeps the transactions after an unfinished one, and the transaction of the last used nonce', async () => {
   const before = await withTransactions(1_001)
   changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'mined' })
   // Without a node nothing comes of it.
@@ -143,7 +143,7 @@ test('one that is not finished keeps those after it, and the last used nonce its
   expect([data.map(({ nonce }) => nonce), pagination.total_items]).toEqual([[999], 1])
 })
 
-test('by default transactions and idempotency keys are kept for ever, and keys may go alone', async () => {
+test('keeps transactions and idempotency keys forever by default, and can delete the keys alone', async () => {
   const before = await withTransactions(701)
   const kept = await after(3_650, before)
   await swept(kept)
@@ -154,7 +154,7 @@ test('by default transactions and idempotency keys are kept for ever, and keys m
   expect([count(service, 'transactions'), count(service, 'idempotency')]).toEqual([1_000, 300])
 })
 
-test('the key of an unfinished transaction outlives a short retention: a repetition sends nothing twice', async () => {
+test('keeps the idempotency key of an unfinished transaction beyond a short retention, so that a repetition sends nothing twice', async () => {
   const before = await withTransactions(1_001)
   changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'submitted' })
   const service = await after(60, before, { RETENTION_DAYS_IDEMPOTENCY: '1' })
@@ -162,7 +162,7 @@ test('the key of an unfinished transaction outlives a short retention: a repetit
   expect([count(service, 'idempotency'), count(service, 'idempotency', `idempotency_key = 'k401'`)]).toEqual([1, 1])
 })
 
-test('a clock that is found far ahead deletes nothing, and the log says so', async () => {
+test('deletes nothing when the clock is far ahead, and logs this', async () => {
   const before = await withTransactions(701)
   const ahead = await startTestService(
     { DATA_DIR: before.data_dir, ...old },
@@ -173,7 +173,7 @@ test('a clock that is found far ahead deletes nothing, and the log says so', asy
   expect([count(ahead, 'transactions'), count(ahead, 'idempotency')]).toEqual([1_000, 1_000])
 })
 
-test('deliveries and events go after 30 days; what is to be delivered stays, and a stream goes on with what is kept', async () => {
+test('deletes deliveries and events after 30 days, keeps pending deliveries, and resumes a stream with the remaining events', async () => {
   const receiver = await startReceiver(({ event }, response) => {
     if (event.sequence === 2) response.writeHead(500).end()
   })
@@ -222,7 +222,7 @@ test('deliveries and events go after 30 days; what is to be delivered stays, and
   expect(count(third, 'events', 'sequence = 7')).toBe(1)
 })
 
-test('steps are small, only the one with the lease takes them, and a stop ends them', async () => {
+test('deletes in small steps, only in the process with the lease, and stops with the service', async () => {
   const before = await withTransactions(1_001)
   const store = openStore(before)
   const steps: number[] = []

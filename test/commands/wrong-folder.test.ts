@@ -31,7 +31,7 @@ test.each(commands)(
   },
 )
 
-test('api-key creates no key file: without the master key it is refused, and it needs no API key', async () => {
+test('refuses api-key without the master key, creates no key file, and needs no API key', async () => {
   const service = await startTestService()
   await service.close()
   const DATA_DIR = service.data_dir
@@ -43,7 +43,7 @@ test('api-key creates no key file: without the master key it is refused, and it 
   expect(readdirSync(DATA_DIR).filter((file) => file.endsWith('-key'))).toEqual([])
 })
 
-test('commands read their secret settings from files too', async () => {
+test('reads the secret settings of commands from files', async () => {
   const secrets = temporaryFolder()
   const secret = (name: string, value: string) => {
     const file = join(secrets, name)

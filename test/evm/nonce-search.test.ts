@@ -81,7 +81,7 @@ test.each([...Object.keys(kinds), 'EIP-7702'])('%s is proven by its signed bytes
   for (const lie of lies) expect([lie, isSignedBy({ ...one, ...lie }, owner)]).toEqual([lie, false])
 })
 
-test('a signature that is valid on every chain proves nothing', async () => {
+test('does not accept a signature that is valid on every chain as proof', async () => {
   const one = listed(await wallet.signTransaction({ ...common, chainId: 0, type: 0, gasPrice: 1n }))
   expect(isSignedBy({ ...one, v: '0x1b' }, owner)).toBe(false)
   expect(isSignedBy({ ...one, v: '0x1c' }, owner)).toBe(false)
@@ -121,7 +121,7 @@ test.each([
   expect(calls).toBeLessThan(60)
 })
 
-test('beyond the states of the node nothing is found, in bounded calls', async () => {
+test('finds nothing beyond the states of the node, in a bounded number of calls', async () => {
   const { found, calls } = await search(20_000_000, 19_000_000, 128)
   expect(found).toBeUndefined()
   expect(calls).toBeLessThan(60)

@@ -185,7 +185,7 @@ test.each<[string, string | undefined, unknown]>([
   ['no revert', undefined, { code: -32000, message: 'nonce too low' }],
 ])('revert reason, %s: %s', (_, reason, error) => expect(revertReason(error)).toBe(reason))
 
-test('whatever a node sends, both answer, and a reason is bounded and printable', () => {
+test('classifies and explains any answer of a node, with a bounded and printable reason', () => {
   expect(revertReason(encode('0x08c379a0', ['string'], ['\u{1f600}'.repeat(1_000)]))).toHaveLength(500)
   const hex = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
   const selector = fc.constantFrom('0x08c379a0', '0x4e487b71', '0x12345678')

@@ -6,7 +6,7 @@ import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-test('under each kind of fault of a node nothing is lost and nothing doubled', async () => {
+test('loses and doubles nothing under each kind of fault of a node', async () => {
   const outcomes = await faults(await testRig({ chain: { blockTime_s: 0.25 } }), 5)
   expect(outcomes.flatMap(({ kind, outcome }) => wrongIn(outcome).map((text) => `${kind}: ${text}`))).toEqual([])
 })
@@ -34,7 +34,7 @@ test.each(['connection_reset', 'http_429', 'http_500', 'internal_error'] as cons
   },
 )
 
-test('a node on another chain: the relayer is disabled and says why, and goes on when the node is right again', async () => {
+test('disables a relayer with the reason while its node is on another chain, and enables it afterwards', async () => {
   const { chain, proxy, client, addAccount, restart } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const path = { relayer_id: account.relayer_id }
@@ -57,7 +57,7 @@ test('a node on another chain: the relayer is disabled and says why, and goes on
   expect(await account.score()).toEqual(clean(6))
 })
 
-test('a node on another chain from the start: the first POST is refused, and the relayer says why', async () => {
+test('refuses the first transaction when the node is on another chain from the start, and gives the reason', async () => {
   const { proxy, client, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
   await proxy.setFault({ kind: 'wrong_chain_id' })
   const account = await addAccount()

@@ -26,7 +26,7 @@ const failure = (promise: Promise<unknown>) =>
     (error) => (error instanceof RelayerError ? { status: error.status, ...error.details[0] } : Promise.reject(error)),
   )
 
-test('slow RPC calls of a read key do not delay the sender', async () => {
+test('does not delay the sender by slow RPC calls of a read key', async () => {
   const chain = await testChain({ blockTime_s: 1 })
   const proxy = await testFaultProxy(chain)
   const { client, url } = await startTestService()
@@ -79,7 +79,7 @@ async function startNode(result: (method: string) => string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('an answer of a node that is too large is refused with 502, and the node goes on being used', async () => {
+test('refuses a node’s answer that is too large with 502, and continues to use the node', async () => {
   const answers = { eth_getLogs: `"${'x'.repeat(4 * mebibyte)}"`, eth_call: `[${'[],'.repeat(100_000)}[]]` }
   const node = await startNode((method) => answers[method as 'eth_call'] ?? '"0x1"')
   const { client } = await startTestService()
@@ -100,7 +100,7 @@ test('an answer of a node that is too large is refused with 502, and the node go
   expect((await ask('eth_blockNumber')).data.result).toBe('0x1')
 })
 
-test('one key holds a quarter of the event streams, and others are served', async () => {
+test('allows one key a quarter of the event streams, and serves others', async () => {
   const { url, client, raw } = await startTestService()
   const token = await readToken(client, ['demo'])
   const open = async (by: string, method = 'GET') => {
@@ -131,7 +131,7 @@ test('one key holds a quarter of the event streams, and others are served', asyn
   for (const method of ['HEAD', 'HEAD', 'GET']) await until(method, async () => (await again(method)) === 200)
 })
 
-test('a share is of one key, the rest is for all, and what is released can be held again', () => {
+test('limits the share of one key, leaves the rest to all, and reuses released shares', () => {
   const shares = createShares({ name: 'things', limit: 10, each: 4 })
   const key = (id: string) => ({ id, roles: new Set<string>() })
   const code = (take: () => unknown) => {

@@ -3,7 +3,7 @@ import { startTestService } from '../support/service.ts'
 
 const values = (count: number) => Array.from({ length: count }, () => '0x')
 
-test('a body of more values than any operation has a use for is refused, and commas in a text are none', async () => {
+test('refuses a body with more values than any operation needs, and does not count commas in strings', async () => {
   const { raw } = await startTestService()
   const sign = (body: unknown) =>
     raw('/api/v1/relayers/demo/sign', { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })

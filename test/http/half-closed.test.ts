@@ -30,7 +30,7 @@ const request = ({ api_key }: TestService, line: string, body = '') =>
 
 const notification = (id: string) => JSON.stringify({ id, url: 'http://127.0.0.1:1/' })
 
-test('a request that is followed by bytes that do not parse is carried out once, and answered; then the connection is closed', async () => {
+test('carries out a request that is followed by bytes that do not parse once, answers it, and closes the connection', async () => {
   const service = await startTestService()
   for (const [id, garbage] of [
     ['a', '\0\0\0\r\n\r\n'],
@@ -48,7 +48,7 @@ test('a request that is followed by bytes that do not parse is carried out once,
   expect(data.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
 })
 
-test('several requests at once are all answered before what follows them closes the connection', async () => {
+test('answers all pipelined requests before bytes that do not parse close the connection', async () => {
   const service = await startTestService()
   const connection = open(service)
   const sign = request(service, 'POST /api/v1/relayers/demo/sign', '{"message":"Hello"}')
@@ -57,7 +57,7 @@ test('several requests at once are all answered before what follows them closes 
   expect(answersIn(connection.received)).toEqual([200, 200, 200])
 })
 
-test('a body that does not parse is not carried out, and answered 400 after the requests before it', async () => {
+test('does not carry out a body that does not parse, and answers 400 after the earlier requests', async () => {
   const service = await startTestService()
   const connection = open(service)
   const headers = [
@@ -74,7 +74,7 @@ test('a body that does not parse is not carried out, and answered 400 after the 
   expect(service.logged.filter((line) => line.includes('a request failed'))).toEqual([])
 })
 
-test('bytes that do not parse leave an event stream whole', async () => {
+test('keeps an event stream intact when bytes that do not parse arrive', async () => {
   const service = await startTestService()
   const connection = open(service)
   connection.socket.write(request(service, 'GET /api/v1/relayers/demo/events'))
@@ -87,7 +87,7 @@ test('bytes that do not parse leave an event stream whole', async () => {
   await until('it is closed', () => connection.isClosed)
 })
 
-test('a client that ends its side of the connection gets the answer that it waits for, and an event stream ends', async () => {
+test('answers a client that has closed its side of the connection, and ends its event stream', async () => {
   const chain = await testChain({ noMining: true })
   const service = await startTestService()
   const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } }

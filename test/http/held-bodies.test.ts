@@ -40,7 +40,7 @@ async function keyOf({ client }: TestService, name: string): Promise<string> {
   return (await client.post('/api/v1/api-keys', { body: { name, scopes: ['sign'] } })).data.token
 }
 
-test('the bodies of one key take a quarter of the memory for bodies, and all of them together no more than it', async () => {
+test('limits the bodies of one key to a quarter of the memory for bodies, and all bodies to the whole', async () => {
   const service = await startTestService()
   const [first, second] = [await keyOf(service, 'a'), await keyOf(service, 'b')]
   const sign = async (token: string) => {
@@ -67,7 +67,7 @@ test('the bodies of one key take a quarter of the memory for bodies, and all of 
   expect(await sign(first)).toEqual({ status: 200, retry: undefined })
 })
 
-test('a body without a length counts as it arrives, and one of many small chunks is read', async () => {
+test('counts a body without a length as it arrives, and reads a body of many small chunks', async () => {
   const service = await startTestService()
   const token = await keyOf(service, 'a')
   const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
@@ -83,7 +83,7 @@ test('a body without a length counts as it arrives, and one of many small chunks
   expect((await sign()).status).toBe(200)
 })
 
-test('the connections of one key are a quarter of all, counted for the key that used them last', async () => {
+test('limits the connections of one key to a quarter, and counts each for the key that used it last', async () => {
   const service = await startTestService()
   const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(service.url).port), '127.0.0.1'))
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()))

@@ -19,7 +19,7 @@ const bodies = [
   ['POST', 'networks', `{"name":${long},"network_type":"evm","chain_id":1,"rpc_urls":["https://rpc.example.com"]}`],
 ] as const
 
-test('an integer beyond what JavaScript holds is read without loss only as an amount; it is never a text', async () => {
+test('reads an integer beyond 2^53 without loss as an amount, and never as a string', async () => {
   const { raw } = await startTestService()
   for (const [method, path, body] of bodies) {
     const response = await raw(`/api/v1/${path}`, { method, body })
@@ -28,7 +28,7 @@ test('an integer beyond what JavaScript holds is read without loss only as an am
   }
 })
 
-test('nor is it an integer elsewhere: what has a maximum is refused beyond it', async () => {
+test('refuses an integer above the maximum of its member', async () => {
   const { raw } = await startTestService()
   for (const chain_id of ['9007199254740992', '9007199254740993', long, '1e16', `${long}.5`]) {
     const body = `{"name":"n","network_type":"evm","chain_id":${chain_id},"rpc_urls":["https://rpc.example.com"]}`
@@ -36,7 +36,7 @@ test('nor is it an integer elsewhere: what has a maximum is refused beyond it', 
   }
 })
 
-test('a fraction is no amount, however close to an integer', async () => {
+test('refuses a fraction as an amount, however close to an integer', async () => {
   const { client, raw } = await startTestService()
   const { id } = await createSigner(client)
   for (const amount of ['1.00000000000000000001', '0.99999999999999999999', '9007199254740993.5']) {

@@ -65,7 +65,7 @@ const pages: [string, number, number, number][] = [
   ['?%70age=%33', 5, 3, 10],
 ]
 
-test('a page has as many items as it says, and the page and the true total are told', async () => {
+test('returns as many items as the page reports, with the page number and the true total', async () => {
   const service = await startWithLists()
   for (const list of lists) {
     for (const [query, items, current_page, per_page] of pages) {
@@ -76,7 +76,7 @@ test('a page has as many items as it says, and the page and the true total are t
   }
 })
 
-test('the pages of a list are a partition of it, in one order', async () => {
+test('partitions a list into pages, in one order', async () => {
   const service = await startWithLists()
   for (const list of lists) {
     const all = (await get(service, `${list}?per_page=25`)).data.map(({ id }) => id)
@@ -101,7 +101,7 @@ const absurd =
     /\s+/,
   )
 
-test('an absurd, doubled or unknown query is a bad request that names its place', async () => {
+test('refuses an invalid, repeated or unknown query parameter and names it', async () => {
   const { raw } = await startTestService()
   for (const list of lists) {
     for (const query of absurd) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { exchange, rawRequest } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 
-test('a request may name the whole URL, and its path in any writing', async () => {
+test('accepts an absolute URL and percent-encoded paths in a request', async () => {
   const { url, api_key } = await startTestService()
   const status = async (target: string) =>
     (await exchange(url, rawRequest(`GET ${target}`, [`Authorization: Bearer ${api_key}`]))).status
@@ -20,7 +20,7 @@ test('a request may name the whole URL, and its path in any writing', async () =
   expect(await status('/api/v1//relayers/demo')).toBe(404)
 })
 
-test('a slash at the end belongs to the path: only the list of transactions is served with it', async () => {
+test('treats a trailing slash as part of the path, except in the list of transactions', async () => {
   const { url, api_key } = await startTestService()
   const ask = async (line: string) => {
     const { status, headers } = await exchange(url, rawRequest(line, [`Authorization: Bearer ${api_key}`]))
@@ -36,7 +36,7 @@ test('a slash at the end belongs to the path: only the list of transactions is s
   expect(await ask('GET /api/v1/health/')).toEqual([404, undefined])
 })
 
-test('a browser at the root is sent to the reference, with or without a token; other clients get a failure', async () => {
+test('redirects a browser at the root to the reference, with or without a token, and answers other clients with a failure', async () => {
   const { url, api_key } = await startTestService()
   const ask = async (line: string, headers: string[]) => {
     const answer = await exchange(url, rawRequest(line, headers))

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const count = 210
 const http_times = { headers: 300, request: 600, answer: 600, idle: 900, check: 50 }
 
-test('slow sockets of every kind are cut, and others are served meanwhile', async () => {
+test('disconnects slow sockets of every kind, and serves others meanwhile', async () => {
   const { url, api_key, client } = await startTestService({}, { http_times })
   await prepareLongList(client)
   const slow = await openSlowSockets(url, api_key, count, 50)
@@ -24,7 +24,7 @@ test('slow sockets of every kind are cut, and others are served meanwhile', asyn
   expect(new Set(wanted).size).toBe(names.length)
 })
 
-test('a client that takes what it is sent keeps its stream, and one that waits its answer', async () => {
+test('keeps the stream of a client that reads it, and answers a client that waits', async () => {
   const { raw } = await startTestService({}, { http_times: { ...http_times, answer: 50 } })
   const stream = await raw('/api/v1/relayers/demo/events')
   const reader = stream.body?.getReader()
@@ -36,7 +36,7 @@ test('a client that takes what it is sent keeps its stream, and one that waits i
   await reader?.cancel()
 })
 
-test('a client that stops taking its answers, with more of them than the system buffers, is cut', async () => {
+test('disconnects a client that stops reading more responses than the system buffers', async () => {
   const { url, api_key, client, logged } = await startTestService({}, { http_times })
   await prepareLongList(client)
   const socket = connect(Number(new URL(url).port), '127.0.0.1').pause()
@@ -46,7 +46,7 @@ test('a client that stops taking its answers, with more of them than the system 
   await until('an answer is given up', () => logged.some((line) => /listNetworks.*"aborted":true/.test(line)))
 })
 
-test('each of the requests that were sent at once is over when their connection is', async () => {
+test('ends each pipelined request when its connection ends', async () => {
   const { url, api_key, logged } = await startTestService()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   onTestFinished(() => void socket.destroy())

@@ -67,7 +67,7 @@ const keystore = JSON.parse(
 )
 const crypto = keystore.Crypto
 
-test('a keystore that ethers wrote opens with its passphrase and signs', async () => {
+test('opens a keystore that ethers wrote with its passphrase, and signs', async () => {
   const { client } = await startTestService()
   const { data } = await client.post(listPath, {
     body: { id: 'k', type: 'keystore', config: { keystore, passphrase } },
@@ -86,7 +86,7 @@ const scrypt = (changes: object) => ({
 })
 const [pbkdf2] = published.documents
 
-test('a keystore that does not open, or costs too much to try, is a bad request that says which', async () => {
+test('refuses a keystore that does not open or costs too much, with the reason', async () => {
   const { client, raw } = await startTestService()
   const refused: [object, string, string][] = [
     [keystore, 'wrong', '/body/config/passphrase'],
@@ -127,7 +127,7 @@ test('a keystore that does not open, or costs too much to try, is a bad request 
   expect((await client.get(listPath)).pagination.total_items).toBe(1)
 })
 
-test('a document that calls itself another version is refused, however well it would open', async () => {
+test('refuses a document of another version, even if it would open', async () => {
   const { raw } = await startTestService()
   for (const version of [1, 2, 4, '3x', null]) {
     const body = JSON.stringify({ type: 'keystore', config: { keystore: { ...keystore, version }, passphrase } })
@@ -137,13 +137,13 @@ test('a document that calls itself another version is refused, however well it w
   }
 })
 
-test('a key derivation that exceeds its time ends, and the next keystore is opened', async () => {
+test('ends a key derivation at its time limit, and opens the next keystore', async () => {
   const slow = scrypt({ n: 2 ** 18, r: 8, p: 2 })
   expect(await openKeystore(slow, passphrase, 50)).toEqual({ refused: 'timed_out' })
   expect(await openKeystore(keystore, passphrase)).toMatchObject({ key: expect.any(Uint8Array) })
 })
 
-test('keystores wait for each other up to a number, and a request beside them is answered meanwhile', async () => {
+test('queues a limited number of keystores, and answers other requests meanwhile', async () => {
   const { client, raw } = await startTestService()
   const body = JSON.stringify({
     type: 'keystore',

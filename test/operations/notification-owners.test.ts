@@ -35,7 +35,7 @@ async function seen(service: TestService, token: string, method: string, path: s
 
 const ofOne = operations.filter(({ path }) => path.includes('{notification_id}'))
 
-test('another tenant’s notification answers as one that does not exist, in every operation', async () => {
+test('answers 404 for another tenant’s notification in every operation', async () => {
   const service = await startTestService()
   const [a, b] = [await tenant(service, 'a'), await tenant(service, 'b')]
   await a.client.post(listPath, { body: { id: 'of-a', url, signing_key: 'secret' } })
@@ -59,7 +59,7 @@ test('another tenant’s notification answers as one that does not exist, in eve
   })
 })
 
-test('a relayer cannot be attached to another tenant’s notification, and the refusal does not tell that it exists', async () => {
+test('refuses to attach a relayer to another tenant’s notification, and does not reveal that it exists', async () => {
   const service = await startTestService()
   const [a, b] = [await tenant(service, 'a'), await tenant(service, 'b')]
   await a.client.post(listPath, { body: { id: 'of-a', url } })
@@ -79,7 +79,7 @@ test('a relayer cannot be attached to another tenant’s notification, and the r
   expect(kept.data).toMatchObject({ notification_id: 'of-admin', paused: true })
 })
 
-test('each tenant lists and deletes its own; the administrator and keys for all relayers see all', async () => {
+test('lets each tenant list and delete its own notifications, and the administrator and keys for all relayers all of them', async () => {
   const service = await startTestService()
   const [a, b] = [await tenant(service, 'a'), await tenant(service, 'b')]
   const all = await limitedTo(service, null)
@@ -105,7 +105,7 @@ test('each tenant lists and deletes its own; the administrator and keys for all 
   await expect(taken).rejects.toMatchObject({ status: 409, message: 'Notification with this ID already exists' })
 })
 
-test('a key that is limited to relayers makes at most 100', async () => {
+test('limits a key that is limited to relayers to 100 notifications', async () => {
   const service = await startTestService()
   const a = await tenant(service, 'a')
   for (let count = 0; count < 100; count += 1) await a.client.post(listPath, { body: { url } })

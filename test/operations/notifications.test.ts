@@ -10,7 +10,7 @@ const url = 'https://hooks.example.com/relayer'
 const create = ({ raw }: TestService, body: unknown) =>
   raw(listPath, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-test('a notification is created, shown and listed without its key', async () => {
+test('creates, shows and lists a notification without its signing key', async () => {
   const service = await startTestService()
   const response = await create(service, { id: 'a', type: 'webhook', url, signing_key: 'whsec_1' })
   expect(response.status).toBe(201)
@@ -28,7 +28,7 @@ test('a notification is created, shown and listed without its key', async () => 
   })
 })
 
-test('without an id one is made (UUIDv7), without a type it is a webhook, without a key it has none', async () => {
+test('generates a UUIDv7 for an absent id, and defaults to a webhook without a signing key', async () => {
   const { client } = await startTestService()
   const { data } = await client.post(listPath, { body: { url } })
   expect(data.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -38,7 +38,7 @@ test('without an id one is made (UUIDv7), without a type it is a webhook, withou
   expect(next.id > data.id).toBe(true)
 })
 
-test('a taken id is 409, and the first notification is untouched', async () => {
+test('refuses a taken id with 409, and leaves the first notification unchanged', async () => {
   const service = await startTestService()
   const { client } = service
   await client.post(listPath, { body: { id: 'a', url, signing_key: 'k' } })
@@ -49,7 +49,7 @@ test('a taken id is 409, and the first notification is untouched', async () => {
   expect(pagination.total_items).toBe(1)
 })
 
-test('a URL is http or https, of at most 2048 characters, and holds no user name or password', async () => {
+test('requires an http or https URL of at most 2048 characters without user name and password', async () => {
   const service = await startTestService()
   const long = (bytes: number, start: string) => start + 'a'.repeat(bytes - start.length)
   const good = [
@@ -69,7 +69,7 @@ test('a URL is http or https, of at most 2048 characters, and holds no user name
   }
 })
 
-test('an @ after the host is no user name, and the length counts alike for http and https', async () => {
+test('does not take an @ after the host for a user name, and counts the length of http and https alike', async () => {
   const service = await startTestService()
   const long = 'http://example.com/'.padEnd(2_048, 'a')
   for (const good_url of ['https://example.com/@user', 'https://example.com/?to=a@example.com', long]) {
@@ -77,20 +77,20 @@ test('an @ after the host is no user name, and the length counts alike for http 
   }
 })
 
-test('a URL is kept as it was written', async () => {
+test('keeps a URL as it was written', async () => {
   const { client } = await startTestService()
   const odd = 'HTTPS://Hooks.Example.com:443/a/../b?c=%7e'
   const { data } = await client.post(listPath, { body: { url: odd } })
   expect(data.url).toBe(odd)
 })
 
-test('a private address is taken even in production: it is refused when it is called', async () => {
+test('accepts a private address even in production, and refuses to call it', async () => {
   const { client } = await startTestService(production)
   const { data } = await client.post(listPath, { body: { url: 'http://169.254.169.254/latest' } })
   expect(data.url).toBe('http://169.254.169.254/latest')
 })
 
-test('a signing key has 1 to 512 characters', async () => {
+test('requires a signing key of 1 to 512 characters', async () => {
   const service = await startTestService()
   for (const [signing_key, status] of [
     ['k', 201],
@@ -105,7 +105,7 @@ test('a signing key has 1 to 512 characters', async () => {
   }
 })
 
-test('PATCH: absent or null keeps the key, the empty text removes it, any other sets it; the rest merges', async () => {
+test('keeps an absent or null signing key in a PATCH, removes it for the empty string, sets any other, and merges the rest', async () => {
   const { client } = await startTestService()
   const path = { notification_id: 'a' }
   await client.post(listPath, { body: { id: 'a', url, signing_key: 'one' } })
@@ -130,7 +130,7 @@ test('PATCH: absent or null keeps the key, the empty text removes it, any other 
   }
 })
 
-test('PATCH takes application/merge-patch+json, and refuses what it does not know without changing anything', async () => {
+test('accepts application/merge-patch+json in a PATCH, and refuses unknown members without a change', async () => {
   const service = await startTestService()
   await service.client.post(listPath, { body: { id: 'a', url } })
   const patch = (body: string, type: string) => {
@@ -156,7 +156,7 @@ test('PATCH takes application/merge-patch+json, and refuses what it does not kno
   expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: false }])
 })
 
-test('an unknown notification is 404 in every operation', async () => {
+test('answers 404 for an unknown notification in every operation', async () => {
   const { client } = await startTestService()
   const path = { notification_id: 'no-such' }
   const missing = { status: 404, message: 'Notification not found' }
@@ -166,7 +166,7 @@ test('an unknown notification is 404 in every operation', async () => {
   await expect(client.delete(onePath, { path })).rejects.toMatchObject(missing)
 })
 
-test('deletion is refused while a relayer reports to it, and then frees the id', async () => {
+test('refuses to delete a notification that a relayer uses, and frees the id of a deleted one', async () => {
   const { client } = await startTestService()
   const path = { notification_id: 'a' }
   await client.post(listPath, { body: { id: 'a', url } })
@@ -180,7 +180,7 @@ test('deletion is refused while a relayer reports to it, and then frees the id',
   await client.post(listPath, { body: { id: 'a', url } })
 })
 
-test('a signing key stands in no answer, no log line and no file, sent rightly or wrongly', async () => {
+test('shows a signing key in no response, log line or file, in valid and invalid requests', async () => {
   const service = await startTestService()
   const key = 'whsec_a-very-secret-signing-key'
   const bodies = [

@@ -14,7 +14,7 @@ const sepolia = {
   rpc_urls: ['https://rpc.example.com'],
 }
 
-test('RPC URLs are shown without path, query and fragment, in every answer, and kept whole', async () => {
+test('shows RPC URLs without path, query and fragment in every response, and stores them whole', async () => {
   const service = await startTestService()
   const given = [
     ['https://rpc.example.com', 'https://rpc.example.com'],
@@ -58,7 +58,7 @@ const inside = [
   'http://[::1]',
 ]
 
-test('production refuses private and metadata addresses, for networks and for relayers alike', async () => {
+test('refuses private and metadata addresses in production, for networks and for relayers', async () => {
   const { client } = await startTestService(production)
   await client.post(listPath, { body: sepolia })
   const signer = await createSigner(client)
@@ -79,13 +79,16 @@ test('production refuses private and metadata addresses, for networks and for re
   expect((await client.get(listPath)).data.map(({ name }) => name)).toEqual(['sepolia'])
 })
 
-test.each([{ ...production, ALLOW_PRIVATE_TARGETS: 'true' }, {}])('they are taken with %j', async (given) => {
-  const { client } = await startTestService(given)
-  const { data } = await client.post(listPath, { body: { ...sepolia, rpc_urls: inside } })
-  expect(data.rpc_urls.map(({ url }) => url)).toEqual(inside)
-})
+test.each([{ ...production, ALLOW_PRIVATE_TARGETS: 'true' }, {}])(
+  'accepts private addresses with %j',
+  async (given) => {
+    const { client } = await startTestService(given)
+    const { data } = await client.post(listPath, { body: { ...sepolia, rpc_urls: inside } })
+    expect(data.rpc_urls.map(({ url }) => url)).toEqual(inside)
+  },
+)
 
-test('outside production ALLOW_PRIVATE_TARGETS=false refuses them too', async () => {
+test('refuses private addresses outside production with ALLOW_PRIVATE_TARGETS=false', async () => {
   const { client } = await startTestService({ ALLOW_PRIVATE_TARGETS: 'false' })
   await expect(client.post(listPath, { body: { ...sepolia, rpc_urls: inside } })).rejects.toMatchObject({ status: 400 })
 })

@@ -38,7 +38,7 @@ const refused = (policy: string) => ({
   details: [{ path: `policies/${policy}`, message: expect.any(String) }],
 })
 
-test('a relayer with as many unfinished transactions as it may have takes no more, until one of them ends', async () => {
+test('refuses a transaction above the limit of unfinished ones, until one of them ends', async () => {
   const { chain, send, dryRun, unfinished } = await start({ max_unfinished: 3 })
   const sent = await Promise.allSettled(Array.from({ length: 8 }, () => send()))
   expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
@@ -53,7 +53,7 @@ test('a relayer with as many unfinished transactions as it may have takes no mor
   await send()
 })
 
-test('nor more data in them; a replacement counts for what it adds', async () => {
+test('limits the data of unfinished transactions, and counts the increase of a replacement', async () => {
   const { send, dryRun, replace } = await start({ max_unfinished_bytes: 2_000 })
   const first = await send(1_500)
   await expect(send(501)).rejects.toMatchObject(refused('max_unfinished_bytes'))

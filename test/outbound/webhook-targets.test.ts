@@ -79,7 +79,7 @@ function aimed(url: string, port: number): string {
   return start === undefined ? url : `${start}:${port}${rest}`
 }
 
-test('no hostile URL leads a delivery to this machine: it is not accepted, or the delivery is refused', async () => {
+test('delivers to no hostile URL that leads to this machine', async () => {
   const canary = await startCanary()
   const { lookup, counts } = resolving(() => ['127.0.0.1'])
   const { send, update } = await startGuarded(lookup)
@@ -104,7 +104,7 @@ test('no hostile URL leads a delivery to this machine: it is not accepted, or th
   expect([canary.connections, canary.requests, counts.lookups]).toEqual([0, 0, 0])
 })
 
-test('no address that is private is called, in a URL or as the meaning of a name', async () => {
+test('calls no private address, in a URL or as the address of a name', async () => {
   const canary = await startCanary()
   // IPv6 with a zone is no host of a URL.
   const addresses = [...privateIpv4, ...privateIpv6].filter((address) => !address.includes('%'))
@@ -119,7 +119,7 @@ test('no address that is private is called, in a URL or as the meaning of a name
   expect([canary.connections, counts.passed, counts.lookups]).toEqual([0, 0, addresses.length])
 })
 
-test('a name that means another address each time is looked up once for a delivery, and never leads here in 1,000 tries', async () => {
+test('looks up a name once per delivery, and never calls this machine in 1,000 tries with changing addresses', async () => {
   const canary = await startCanary()
   const turns = [
     [publicAddress],
@@ -143,7 +143,7 @@ test('a name that means another address each time is looked up once for a delive
   expect([canary.connections, canary.requests]).toEqual([0, 0])
 })
 
-test('should a name lead here all the same, nothing is sent over the connection', async () => {
+test('sends nothing over a connection to a forbidden address', async () => {
   const canary = await startCanary()
   for (const address of ['127.0.0.1', '::1']) {
     const family = address.includes(':') ? 6 : 4

@@ -74,7 +74,7 @@ test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' 
   expect(await refusals(service.client)).toEqual(wanted)
 })
 
-test('they hold from the change on, in every process, also while the strict relayer is paused, and end with it', async () => {
+test('applies policies of an address from the change on in every process, also while the strict relayer is paused, until they are removed', async () => {
   const service = await startTestService()
   const other = await startTestService({ DATA_DIR: service.data_dir })
   await strictAndLax(service, {})
@@ -89,7 +89,7 @@ test('they hold from the change on, in every process, also while the strict rela
   expect(await both()).toEqual([none, none])
 })
 
-test('another signer of the same key has the same address, and so the same policies', async () => {
+test('applies policies of an address to another signer of the same key', async () => {
   const service = await startTestService()
   const key = `0x${'42'.repeat(32)}`
   const [one, two] = [
@@ -105,7 +105,7 @@ test('another signer of the same key has the same address, and so the same polic
   expect((await refusals(service.client)).message).toEqual(['allow_messages'])
 })
 
-test('the refusal names the strict relayer to those that may touch it, and to no others', async () => {
+test('names the strict relayer only to callers that may see it', async () => {
   const service = await startTestService()
   await strictAndLax(service, { allow_messages: false })
   const told = async (client: RelayerClient) => {
@@ -132,7 +132,7 @@ test('the refusal names the strict relayer to those that may touch it, and to no
   expect(JSON.stringify(shown)).not.toContain('strict')
 })
 
-test('to create or to change a laxer relayer says which rules hold beyond it, and to make one stricter does too', async () => {
+test('warns when a laxer or a stricter relayer on the same address is created or changed', async () => {
   const service = await startTestService()
   const { first, second } = await strictAndLax(service, {
     allow_messages: false,
@@ -157,7 +157,7 @@ test('to create or to change a laxer relayer says which rules hold beyond it, an
   ])
 })
 
-test('a transaction for another chain, or for none, is not signed', async () => {
+test('does not sign a transaction for another chain, or for none', async () => {
   const service = await startTestService()
   await strictAndLax(service, { allow_sign_transaction: false })
   const of = (given: object) =>

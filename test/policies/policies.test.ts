@@ -32,7 +32,7 @@ const noAmounts = [
   ...[`${2n ** 256n}`, `"${2n ** 256n}"`, '9'.repeat(79), `"${'9'.repeat(79)}"`],
 ]
 
-test('amounts are read without loss, as integers and as texts, and told as decimal strings', async () => {
+test('reads amounts without loss, as integers and as strings, and shows decimal strings', async () => {
   const service = await startTestService()
   const { id: signer_id } = await createSigner(service.client)
   for (const [written, read] of amounts) {
@@ -48,7 +48,7 @@ test('amounts are read without loss, as integers and as texts, and told as decim
   }
 })
 
-test('receivers are taken in any case, with their checksum when mixed, and told in lower case', async () => {
+test('accepts receivers in any case, checks the checksum of mixed case, and shows lower case', async () => {
   const service = await startTestService()
   const { id: signer_id } = await createSigner(service.client)
   const lower = '0xcd2a3d9f938e13cd947ec05abc7fe734df8dd826'
@@ -109,7 +109,7 @@ const unreadable: [policies: object, path: string][] = [
   [{ allowed_domain_separators: ['0x12'] }, 'allowed_domain_separators/0'],
 ]
 
-test('limits and lists are told in one form, merged one by one, and refused where they are wrong', async () => {
+test('shows limits and lists in one form, merges them one by one, and refuses invalid ones', async () => {
   const { client, raw } = await startTestService()
   const path = { relayer_id: 'demo' }
   const patch = async (policies: object | null) => {

@@ -7,7 +7,7 @@ import { startTestService } from '../support/service.ts'
 const relayerPath = '/api/v1/relayers/{relayer_id}'
 const limited = { token_limits: [{ token: `0x${'56'.repeat(20)}`, max_amount: '7' }] }
 
-test('messages, hashes, documents and transactions are allowed one by one, and domains by name', async () => {
+test('allows messages, hashes, documents and transactions separately, and domains by separator', async () => {
   const { client } = await startTestService()
   const path = { relayer_id: 'demo' }
   const [own, foreign] = ['own', 'foreign'].map((name) => TypedDataEncoder.hashDomain({ name })) as [string, string]

@@ -8,7 +8,7 @@ const max_in_flight = 600
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-test('500 parallel sends on one relayer: nonces 0 to 499 in the order of acceptance, all mined', async () => {
+test('assigns nonces 0 to 499 to 500 parallel sends in the order of acceptance, and all are mined', async () => {
   const { chain, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
   const account = await addAccount()
   const sent = await account.send(500)
@@ -22,7 +22,7 @@ test('500 parallel sends on one relayer: nonces 0 to 499 in the order of accepta
   expect(await account.score()).toEqual(clean(500))
 })
 
-test('10 relayers at once, 50 each: every one has its nonces 0 to 49, all mined', async () => {
+test('assigns nonces 0 to 49 to 50 sends on each of 10 relayers at the same time, and all are mined', async () => {
   const { addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
   const accounts = await Promise.all(upTo(10).map(() => addAccount()))
   const sent = await Promise.all(accounts.map((account) => account.send(50)))
@@ -34,7 +34,7 @@ test('10 relayers at once, 50 each: every one has its nonces 0 to 49, all mined'
   }
 })
 
-test('a queue of 1,000 keeps a bounded number with the node, in the order of nonces', async () => {
+test('keeps a bounded number of a queue of 1,000 at the node, in the order of nonces', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const pool = async () => {

@@ -5,12 +5,12 @@ import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-test('20 transactions and more, dropped from the pool under traffic, are sent again', async () => {
+test('broadcasts transactions again that the pool dropped under traffic', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   expect(wrongIn(await drops(rig, await rig.addAccount(), 20))).toEqual([])
 })
 
-test('a node that was emptied while the service was stopped gets all again, the same bytes', async () => {
+test('broadcasts the same bytes again to a node that was emptied while the service was stopped', async () => {
   const { chain, addAccount, restart } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await account.send(20)

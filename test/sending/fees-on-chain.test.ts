@@ -5,18 +5,18 @@ import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-test('the base fee grows tenfold over 100 pending: all pay more, by 10 % and more each time, and are mined', async () => {
+test('raises the price of 100 pending transactions by at least 10 % each time while the base fee grows tenfold', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   expect(wrongIn(await feeSpike(rig, await rig.addAccount(), 100, false))).toEqual([])
 })
 
-test('at the cap they wait, say so, and are mined when the base fee falls, as is what came behind them', async () => {
+test('keeps transactions waiting at the cap with the reason, and sends them and their successors when the base fee falls', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ policies: { gas_price_cap: `${cap}` } })
   expect(wrongIn(await feeSpike(rig, account, 20, true))).toEqual([])
 })
 
-test('a cancel waits at the cap too, says so, and tells in the end why it was canceled', async () => {
+test('keeps a cancellation waiting at the cap with the reason, and shows in the end why the transaction was canceled', async () => {
   const { chain, client, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const path = { relayer_id: account.relayer_id }

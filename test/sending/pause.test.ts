@@ -11,7 +11,7 @@ const sign = async ({ client }: TestService, relayer_id: string, message: string
 
 const hashes = { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) }
 
-test('a pause holds from its answer on, in every process on the same database, and so does its end', async () => {
+test('applies a pause and its end from the response on, in every process on the same database', async () => {
   const one = await startTestService()
   const other = await startTestService({ DATA_DIR: one.data_dir })
   const path = { relayer_id: 'demo' }
@@ -33,7 +33,7 @@ test('a pause holds from its answer on, in every process on the same database, a
   }
 })
 
-test('a relayer that is deleted in one process signs in none, and its id then signs with its new key', async () => {
+test('signs with no deleted relayer in any process, and with the new key of a relayer that reuses the id', async () => {
   const one = await startTestService()
   const other = await startTestService({ DATA_DIR: one.data_dir })
   await sign(other, 'demo', 'warm')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testChain } from '../support/chain.ts'
 import { startTestService } from '../support/service.ts'
 
-test('a transaction reaches the chain and is confirmed', async () => {
+test('sends a transaction and confirms it', async () => {
   const chain = await testChain({ blockTime_s: 0.3 })
   const { client, logged } = await startTestService()
   await client.patch('/api/v1/networks/{network_id}', {

@@ -47,7 +47,7 @@ function planted() {
   return file
 }
 
-test('failed deliveries are redelivered in lots, and after a restart from the next lot on', async () => {
+test('redelivers failed deliveries in batches, and resumes after a restart with the next batch', async () => {
   const file = planted()
   const first = open(file)
   const since = 700
@@ -74,7 +74,7 @@ test('failed deliveries are redelivered in lots, and after a restart from the ne
   second.store.close()
 })
 
-test('a notification that becomes disabled gives up in lots; enabled meanwhile, it goes on with what is left', async () => {
+test('gives up the deliveries of a disabled notification in batches, and keeps the rest when it is enabled meanwhile', async () => {
   const file = planted()
   const { store, keyOf, total } = open(file)
   const key = await keyOf('mine')
@@ -93,7 +93,7 @@ test('a notification that becomes disabled gives up in lots; enabled meanwhile, 
   store.close()
 })
 
-test('the service goes on with a removal that was cut short', async () => {
+test('resumes an interrupted removal', async () => {
   const before = await startTestService()
   await before.close()
   const file = join(before.data_dir, 'relayer.sqlite')

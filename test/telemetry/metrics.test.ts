@@ -22,7 +22,7 @@ async function exposed({ metrics_url }: Pick<TestService, 'metrics_url'>): Promi
 
 const metered = (settings: Record<string, string> = {}) => startTestService({ METRICS_PORT: '0', ...settings })
 
-test('without the setting there are no metrics anywhere, and the API’s port never has them', async () => {
+test('serves no metrics without the setting, and never on the API’s port', async () => {
   const off = await startTestService()
   expect(off.metrics_url).toBe(undefined)
   for (const service of [off, await metered()]) {
@@ -30,7 +30,7 @@ test('without the setting there are no metrics anywhere, and the API’s port ne
   }
 })
 
-test('requests and signatures are counted by operation, and nothing that a caller wrote becomes a label', async () => {
+test('counts requests and signatures by operation, and uses no input of callers as a label', async () => {
   const service = await metered()
   const sign = { method: 'POST', body: '{"message":"Hello"}' }
   for (let index = 0; index < 3; index += 1) await service.raw('/api/v1/relayers/demo/sign', sign)
@@ -51,7 +51,7 @@ test('requests and signatures are counted by operation, and nothing that a calle
   expect([...values.keys()].join()).not.toContain('planted')
 })
 
-test('a transaction shows on its whole way: under way, sent, paid for, delivered', async () => {
+test('counts a transaction on its way: unfinished, sent, paid for, delivered', async () => {
   const chain = await testChain({ noMining: true })
   const receiver = await startReceiver()
   const service = await metered()
@@ -96,7 +96,7 @@ test('a transaction shows on its whole way: under way, sent, paid for, delivered
   await until('a balance was seen', async () => (await exposed(service)).has(balance))
 })
 
-test('a node that does not answer is counted by its host, and its path stays out of it', async () => {
+test('counts a node that does not answer by its host, without its path', async () => {
   const service = await metered()
   const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: ['http://127.0.0.1:9/planted'] } }
   await service.client.patch('/api/v1/networks/{network_id}', network)
@@ -106,7 +106,7 @@ test('a node that does not answer is counted by its host, and its path stays out
   expect([...values.keys()].join()).not.toContain('planted')
 })
 
-test('nonces that nobody holds are a gap', async () => {
+test('counts nonces that no transaction holds as gaps', async () => {
   const service = await metered()
   const db = new Database(join(service.data_dir, 'relayer.sqlite'))
   const insert = db.prepare(`
@@ -122,7 +122,7 @@ test('nonces that nobody holds are a gap', async () => {
   expect((await exposed(service)).get('relayer_nonce_gaps{relayer="demo"}')).toBe(4)
 })
 
-test('every expression of the dashboard names metrics and labels that exist', async () => {
+test('uses only existing metrics and labels in the dashboard', async () => {
   const service = await metered()
   const answer = await fetch(service.metrics_url as string)
   const types = new Map(
@@ -148,13 +148,13 @@ test('every expression of the dashboard names metrics and labels that exist', as
   expect(ours.filter((name) => !named.has(name as string))).toEqual([])
 })
 
-test('a port that is taken is named', async () => {
+test('names a port that is in use', async () => {
   const taken = new URL((await metered()).metrics_url as string).port
   const settings = readConfig({ PORT: '0', DATA_DIR: temporaryFolder(), METRICS_PORT: taken, LOG_LEVEL: 'silent' })
   await expect(startService(settings)).rejects.toThrow(/METRICS_PORT/)
 })
 
-test('balances are looked at once in a while, one after the other, and a node that is silent holds nobody', async () => {
+test('reads balances at intervals, one after the other, and is not blocked by a silent node', async () => {
   const clock = { ms: 0 }
   const asked: string[] = []
   const relayers = [1, 2].map((chain_id) => ({ id: `r${chain_id}`, chain_id }))

@@ -71,7 +71,7 @@ async function startClocked() {
 
 const timeOf = (text: string | null | undefined) => Date.parse(text ?? '')
 
-test('ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each give or take a fifth, never sooner', async () => {
+test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each within a fifth and never early', async () => {
   const { clock, pause, attempted, at, settle, events, health, redeliverSince, target, deliveries } =
     await startClocked()
   await pause(true)
@@ -127,7 +127,7 @@ test.each<[string, (now: number) => string, number]>([
   expect(await attempted(2)).toMatchObject({ status: 'delivered' })
 })
 
-test('Retry-After uses up none but its own attempt of the ten', async () => {
+test('counts Retry-After as one attempt of the ten', async () => {
   const { clock, pause, attempted, at, target } = await startClocked()
   target.answer = status(429, { 'Retry-After': '10' })
   await pause(true)
@@ -161,7 +161,7 @@ test.each([
   expect(await health()).toMatchObject({ failed: 0, pending: 0 })
 })
 
-test('120 hours of nothing but failures disable and say so; a success in between counts them anew', async () => {
+test('disables a notification with the reason after 120 hours of failures, and starts again after a success', async () => {
   const { clock, pause, attempted, at, health, target, events, settle, update, receiver } = await startClocked()
   await pause(true)
   await attempted(1)

@@ -13,7 +13,7 @@ const guide = tags.find(({ name }) => name === 'Notifications')?.description ?? 
 const block = (language: string) => new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? ''
 const signing_key = /whsec_[\w+/=]+/.exec(guide)?.[0] ?? ''
 
-test('the delivery in the webhook guide is authentic', async () => {
+test('shows an authentic delivery in the webhook guide', async () => {
   const body = JSON.stringify(JSON.parse(block('json')))
   const headers = Object.fromEntries(
     block('http')
@@ -29,7 +29,7 @@ test('the delivery in the webhook guide is authentic', async () => {
   expect(headers['X-Signature']).toBe(signed['x-signature'])
 })
 
-test('the receiver in the webhook guide accepts a delivery and refuses a forged one', async () => {
+test('shows a receiver in the webhook guide that accepts a delivery and refuses a forged one', async () => {
   const port = await startReceiver()
   const { client } = await startTestService()
   const url = `http://127.0.0.1:${port}/relayer`

@@ -6,11 +6,11 @@ const answer = (status: number | null, retry_after_s?: number) => ({ status, err
 const second = 1_000
 const hour = 3_600 * second
 
-test.each([200, 204, 299])('%d is a success', (status) => {
+test.each([200, 204, 299])('takes %d for a success', (status) => {
   expect(judge(answer(status), 3, at - 200 * hour, at, 0.5, 1)).toMatchObject({ status: 'delivered', failures: 3 })
 })
 
-test('each failure waits longer, give or take a fifth, and after the tenth attempt it is given up', () => {
+test('waits longer after each failure, within a fifth, and gives up after the tenth attempt', () => {
   const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
   for (const [failures, wait_s] of waits.entries()) {
     for (const [chance, factor] of [
@@ -35,24 +35,24 @@ test.each([
   expect(judge(answer(503, asked_s), 1, undefined, at, 0, 1).next_at).toBe(at + wait_s * second)
 })
 
-test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('%s is a failure like any other', (status) => {
+test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('takes %s for a failure', (status) => {
   expect(judge(answer(status), 0, undefined, at, 0.5, 1)).toMatchObject({ status: 'pending', next_at: at + 5 * second })
 })
 
-test('410 disables at once', () => {
+test('disables a notification at once after 410', () => {
   expect(judge(answer(410), 0, undefined, at, 0.5, 1)).toMatchObject({
     status: 'failed',
     disable: expect.stringContaining('410'),
   })
 })
 
-test('nothing but failures for 120 hours disables, and not a moment before', () => {
+test('disables a notification after 120 hours of failures, and not earlier', () => {
   expect(judge(answer(500), 2, at - 120 * hour + 1, at, 0.5, 1).disable).toBeUndefined()
   expect(judge(answer(500), 2, at - 120 * hour, at, 0.5, 1)).toMatchObject({ status: 'failed' })
   expect(judge(answer(500), 2, at - 120 * hour, at, 0.5, 1).disable).toContain('120 hours')
 })
 
-test('a scale makes all of it as much shorter', () => {
+test('scales all delays', () => {
   expect(judge(answer(500), 0, undefined, at, 0.5, 0.001).next_at).toBe(at + 5)
   expect(judge(answer(500), 2, at - 120 * 3_600, at, 0.5, 0.001).disable).toBeDefined()
 })
