@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { inFolder } from '../bench/processes.ts'
 import type { Finding, Point } from './finding.ts'
 
 // The kinds of attack that the service is hardened against: what each of them did before, and which tests hold the bound. The figures
@@ -10,7 +12,7 @@ interface Attack {
   what: string
   before: string
   wanted: string
-  /** Test files; a name in brackets chooses those of a file whose name contains it. */
+  /** The files of the tests that hold the bound. */
   tests: string[]
 }
 
@@ -97,10 +99,13 @@ export async function points(): Promise<Finding[]> {
 const root = join(import.meta.dirname, '..', '..')
 
 async function run(files: string[]): Promise<{ passed: number; failed: number }> {
-  const args = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--reporter', 'json', ...files]
-  const options = { cwd: root, maxBuffer: 2 ** 26 }
-  // It exits with 1 when a test fails, and prints its result all the same.
-  const { stdout } = await promisify(execFile)('npx', args, options).catch((error) => error as { stdout: string })
-  const { numPassedTests, numFailedTests } = JSON.parse(stdout.slice(stdout.indexOf('{"')))
-  return { passed: numPassedTests, failed: numFailedTests }
+  return inFolder(async (folder) => {
+    const result = join(folder, 'result.json')
+    const reporter = ['--reporter', 'json', '--outputFile', result]
+    const args = ['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporter, ...files]
+    // It exits with 1 when a test fails, and writes its result all the same.
+    await promisify(execFile)('npx', args, { cwd: root, maxBuffer: 2 ** 26 }).catch(() => undefined)
+    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(result, 'utf8'))
+    return { passed: numPassedTests, failed: numFailedTests }
+  })
 }

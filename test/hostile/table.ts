@@ -138,14 +138,15 @@ export const table: Record<string, Make> = {
     '/relayers/full/transactions/?status=failed&page=90',
     `/relayers/full/transactions/?${page}&created_after=2026-01-01T00:00:01.500Z&page={last}`,
     `/relayers/full/transactions/?${page}&status=pending&created_before=2027-01-01T00:00:00Z`,
-    `/relayers/demo/transactions/?${page}`,
+    // As much data as a page may have.
+    '/relayers/demo/transactions/?per_page=120',
     `/relayers/full/transactions/?${page}&reference=order-7&page={last}`,
     `/relayers/full/transactions/?${page}&nonce_from=1&nonce_to={rows}&page={last}`,
     `/relayers/full/transactions/?${page}&to=0x${'5a'.repeat(20)}&status=failed`,
     `/relayers/full/transactions/?hash=0x${'12'.repeat(32)}`,
   ),
   listAllTransactions: get(
-    `/transactions?${page}`,
+    '/transactions?per_page=120',
     `/transactions?${page}&page=10&status=confirmed`,
     '/transactions?reference=order-7',
     `/transactions?hash=0x${'12'.repeat(32)}`,

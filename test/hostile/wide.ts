@@ -66,7 +66,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
       listTransactions: [
         get('1,000 usual ones', `/relayers/small/transactions${full}`),
         get('filtered', `/relayers/small/transactions${full}&status=confirmed`),
-        get('1,000 of 130 KB each', `/relayers/large/transactions${full}`),
+        get('120 of 130 KB each', '/relayers/large/transactions?per_page=120'),
       ],
       'other lists': ['relayers', 'notifications', 'networks', 'signers', 'api-keys'].map((name) =>
         get(name, `/${name}${full}`),
