@@ -50,9 +50,9 @@ export interface paths {
         /**
          * Sign several messages
          * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns
-         *     the signatures in the order of the items. Every item is checked by the policies before the first is signed: one
-         *     that is refused refuses all, and `details` names it, as in `/body/items/3`. Each signature has its own audit
-         *     entry, and the rate limit counts each.
+         *     the signatures in the order of the items. The policies check every item before the first is signed. If one item
+         *     is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its
+         *     own audit entry, and the rate limit counts each.
          */
         post: operations["signBatch"];
         delete?: never;
@@ -235,11 +235,11 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions
-         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies,
-         *     daily limits and the balance count them together, and the rate limit counts each of them. The failure of one
-         *     refuses all; `details` names it, as in `/body/transactions/3/value`. Gas is estimated on the present state: for a
-         *     transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` holds
-         *     for the batch.
+         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Daily
+         *     limits and the balance check count them together, and the rate limit counts each of them. If one transaction is
+         *     refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on
+         *     the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One
+         *     `Idempotency-Key` applies to the whole batch.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -2397,9 +2397,7 @@ export interface components {
         };
         /**
          * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
-         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, as a local one. The
-         *     database has only the reference and the credentials, encrypted. Not verified against the live service: tested
-         *     with a server that follows Vault's API documentation.
+         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with a server that follows Vault's API documentation, not with Vault itself.
          */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -2407,18 +2405,18 @@ export interface components {
             type: "vault";
             config: components["schemas"]["VaultConfig"];
         };
-        /** @description Where the key is, and either a token or an AppRole. */
+        /** @description The location of the key, and either a token or an AppRole. */
         VaultConfig: components["schemas"]["VaultTokenConfig"] | components["schemas"]["VaultAppRoleConfig"];
         VaultTokenConfig: {
             /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
-            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). Default, none. */
+            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). If absent, none. */
             namespace?: string;
-            /** @description Where the secrets engine is mounted. Default, `secret`. */
+            /** @description The mount of the secrets engine. If absent, `secret`. */
             mount?: string;
             /** @description The path of the secret within the mount. */
             path: string;
-            /** @description The field of the secret that has the private key, as 64 hex digits. Default, `key`. */
+            /** @description The field of the secret that holds the private key, as 64 hex digits. If absent, `key`. */
             field?: string;
             /** @description A token that may read the secret. It is not renewed. */
             token: string;
@@ -2426,13 +2424,13 @@ export interface components {
         VaultAppRoleConfig: {
             /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
-            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). Default, none. */
+            /** @description The namespace (Vault Enterprise, HCP Vault, OpenBao). If absent, none. */
             namespace?: string;
-            /** @description Where the secrets engine is mounted. Default, `secret`. */
+            /** @description The mount of the secrets engine. If absent, `secret`. */
             mount?: string;
             /** @description The path of the secret within the mount. */
             path: string;
-            /** @description The field of the secret that has the private key, as 64 hex digits. Default, `key`. */
+            /** @description The field of the secret that holds the private key, as 64 hex digits. If absent, `key`. */
             field?: string;
             /** @description The RoleID of an AppRole, mounted at `approle`. */
             role_id: string;

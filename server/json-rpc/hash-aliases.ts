@@ -27,8 +27,8 @@ const max_aliases = 50
  * the mined version, so that a library that waits for a receipt finishes. The response has the hash that is in the chain, because
  * explorers, logs and blocks show no other.
  *
- * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries find
- * out by themselves what was mined in its place.
+ * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries
+ * themselves find the transaction that was mined at its nonce.
  */
 export function hashMethods({ store }: HashDependencies, askNode: AskNode): Record<string, Method> {
   return {

@@ -8,7 +8,7 @@ export interface Outbound {
   checkTarget: TargetCheck
 }
 
-/** One key in a key service: what each type of signer implements. Both calls reject with KeyServiceFault. */
+/** One key in a key service. Each type of signer implements this. Both calls reject with KeyServiceFault. */
 export interface RemoteKey {
   /** The uncompressed public key, 65 bytes. */
   publicKey(signal: AbortSignal): Promise<Uint8Array>

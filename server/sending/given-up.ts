@@ -17,7 +17,7 @@ const deep = 1_000_000
 const max_remembered = 10_000
 
 export interface GivenUp {
-  /** Looks up what is due, and corrects it. Resolves to whether a row has changed. */
+  /** Looks up the rows that are due, and corrects them. Resolves to whether a row has changed. */
   correct(lane: Lane): Promise<boolean>
   /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
   dueIn(relayer_key: number): Promise<number | undefined>

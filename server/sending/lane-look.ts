@@ -10,7 +10,7 @@ interface LookDependencies extends Pick<SenderDependencies, 'store' | 'nonces' |
   reorganized: ReturnType<typeof createReorganized>
 }
 
-/** Reads the chain for a lane, and checks what may be believed of it. */
+/** Reads the chain for a lane, and checks whether the answer may be used. */
 export function createLook({ store, nonces, elapsed, changed, waits, reorganized }: LookDependencies) {
   /** Resolves to whether the chain changed since the last look; undefined when its answer must not be used. */
   async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {

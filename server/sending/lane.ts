@@ -30,7 +30,7 @@ export const trackedOf = (row: TransactionRow): Tracked => ({
   valid_until: row.valid_until === null ? undefined : Date.parse(row.valid_until),
 })
 
-/** What `decide` sees from a lane; `known` adds what is known of one transaction. `now`: the wall clock. */
+/** The facts of a lane for `decide`; `known` adds facts about one transaction. `now`: the wall clock. */
 export const sightOf = ({ networkClient, laneState }: Lane, now: number, known: Partial<Sight>): Sight => ({
   now,
   head: laneState.head?.number ?? 0,

@@ -37,7 +37,7 @@ export function atLeast(
   return raised
 }
 
-/** Why prices do not suffice to replace a transaction whose nonce a caller gave; undefined: they do. */
+/** The reason why prices are too low to replace the transaction at a nonce that a caller gave; undefined: they suffice. */
 export function underpriced(
   fees: Fees,
   row: Parameters<typeof pricesOf>[0],
