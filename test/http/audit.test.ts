@@ -84,7 +84,7 @@ describe('recorded entries', () => {
       })
       await answer.text()
       const found = async () =>
-        (await entries(service, { operation: operation.id })).filter(({ request_id }) => request_id)
+        (await entries(service, { operation: operation.id })).filter(({ request_id }) => request_id === operation.id)
       await expect.poll(async () => (await found()).length, { message: operation.id }).toBe(1)
       expect
         .soft(await found(), operation.id)
