@@ -83,6 +83,8 @@ export function connect(file: string, world: ConnectionWorld = {}, alone = false
   if (checkpoints) db.pragma(`wal_autocheckpoint = ${max_log_pages}`)
 
   function checkpointsFailed(error: unknown): void {
+    // The thread of a service that is closed at once may still report that it could not open the file.
+    if (!db.open) return
     db.pragma('wal_autocheckpoint = 1000')
     if (untrustworthy.test((error as { code?: string }).code ?? '')) broken(error)
   }
