@@ -235,11 +235,11 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions
-         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Daily
-         *     limits and the balance check count them together, and the rate limit counts each of them. If one transaction is
-         *     refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on
-         *     the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One
-         *     `Idempotency-Key` applies to the whole batch.
+         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies
+         *     that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one
+         *     transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas
+         *     is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give
+         *     `gas_limit`. One `Idempotency-Key` applies to the whole batch.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -2397,7 +2397,9 @@ export interface components {
         };
         /**
          * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
-         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with a server that follows Vault's API documentation, not with Vault itself.
+         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
+         *     database stores only the reference and the credentials, encrypted. This type was tested with a server that
+         *     follows Vault's API documentation, not with Vault itself.
          */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
