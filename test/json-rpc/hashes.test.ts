@@ -61,12 +61,14 @@ test('before a node has the bytes: in the form of a node', async () => {
 })
 
 test('another content is no alias: the first hash has no receipt, and is gone when its nonce is used', async () => {
-  const { chain, client, account, send, byHash, receipt, isWithNode } = await start()
+  const { rig, chain, client, account, send, byHash, receipt, isWithNode } = await start()
   const first = await send()
   await isWithNode(first)
   const [row] = await account.transactions()
   const path = { relayer_id: account.relayer_id, transaction_id: row?.id ?? '' }
   await client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body: { to, value: '2' } })
+  await until('the replacement is signed', () => hashesOf(rig, 0).length > 1)
+  await isWithNode(hashesOf(rig, 0)[1] as string)
   await account.finished(chain.mine)
   const [mined] = await account.transactions()
   expect(mined).toMatchObject({ status: 'confirmed', value: '2' })
