@@ -123,6 +123,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
     const { query, body } = request
     const header = readHeader(request.headers)
     if (response.headersSent) return
+    // Requests that waited together for authentication run one after another, without a turn of the event loop in between.
+    audit.flushOverdue()
     context.started = true
     const auditEntry = recorder.begin(context, path)
     try {

@@ -9,7 +9,7 @@ export interface Audit {
   /** Returns the recorder of an operation. */
   of(operation: Operation): Recorder
   /**
-   * Writes the entries when the oldest one is overdue. Called before each request and each background task, because a busy event
+   * Writes the entries when the oldest one is overdue. Called before each request, each operation and each background task, because a busy event
    * loop delays timers.
    */
   flushOverdue(): void
