@@ -9,8 +9,8 @@ export interface Audit {
   /** Returns the recorder of an operation. */
   of(operation: Operation): Recorder
   /**
-   * Writes the entries when the oldest one is overdue. Called before each request, each operation and each background task, because a busy event
-   * loop delays timers.
+   * Writes the entries when the oldest one is overdue. Called before each request, each operation and each background task, because
+   * a busy event loop delays timers.
    */
   flushOverdue(): void
   /** Writes the remaining entries. */
