@@ -21,6 +21,6 @@ export const jsonRpcFailure =
     if (!isOfBody) return next(error)
     const { code, message } = errors[kind]
     const reason = error.details.map((detail) => detail.message).join('; ')
-    const answer = { code, message: `${message}: the body ${reason}`, data: error.details }
+    const answer = { code, message: `${message}: the body ${reason}`, data: { details: error.details } }
     response.status(200).json({ jsonrpc: '2.0', id: null, error: answer })
   }

@@ -52,7 +52,6 @@ type Refusal = [title: string, body: object | string, path: string, why: RegExp]
 const prices = { max_fee_per_gas: '1', max_priority_fee_per_gas: '2' }
 const creation = (value: string) => `{"data":"0x00","value":${value}}`
 const refusals: Refusal[] = [
-  ['no value', { value: undefined }, '/body/value', /required/],
   ['an unknown member', { gasLimit: 21_000 }, '/body/gasLimit', /additional/],
   ['both ways of pricing', { gas_price: '1', max_fee_per_gas: '1' }, '/body/gas_price', /combined with/],
   ['a gas price beside a tip', { gas_price: 1, max_priority_fee_per_gas: 1 }, '/body/gas_price', /combined with/],
