@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -89,6 +90,35 @@ test('partitions a list into pages, in one order', async () => {
       }
       expect(walked, `${list} by ${per_page}`).toEqual(all)
     }
+  }
+})
+
+test('counts and pages a table that is counted in several steps', async () => {
+  const service = await startTestService()
+  const many = 20_500
+  const db = new Database(`${service.data_dir}/relayer.sqlite`)
+  db.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
+    INSERT INTO notifications (id, type, url) SELECT 'n-' || n, 'webhook', 'http://127.0.0.1:1/' FROM numbers`)
+  // Gaps between keys.
+  db.exec("DELETE FROM notifications WHERE id IN ('n-7', 'n-10001', 'n-15000')")
+  db.close()
+  const expected = Array.from({ length: many }, (_, index) => `n-${index + 1}`).filter(
+    (id) => !['n-7', 'n-10001', 'n-15000'].includes(id),
+  )
+  for (const [page, per_page] of [
+    [1, 1000],
+    [10, 1000],
+    [11, 1000],
+    [11, 999],
+    [21, 1000],
+    [22, 1000],
+    [20_497, 1],
+    [10_000, 1],
+    [10_001, 1],
+  ] as const) {
+    const { data, pagination } = await get(service, `/api/v1/notifications?page=${page}&per_page=${per_page}`)
+    expect(pagination).toEqual({ current_page: page, per_page, total_items: expected.length })
+    expect(data.map(({ id }) => id)).toEqual(expected.slice((page - 1) * per_page, page * per_page))
   }
 })
 

@@ -1,9 +1,15 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import type { Listing, Slice } from '../rows.ts'
 
+/** Rows that one step counts, which takes a millisecond. A table of fewer rows is listed as of one moment. */
+const step_rows = 10_000
+/** The longest time that counting blocks the event loop. */
+const turn_ms = 5
+
 /**
- * Lists a small table in order of creation. COUNT and OFFSET cost as much as the table's size, which is acceptable for tables that
- * people fill by hand. Transactions use blocks.ts.
+ * Lists a table in order of creation. Counting costs as much as the table's size, which is acceptable for tables that people fill by
+ * hand: it is done in steps, between which other work runs. Transactions use blocks.ts.
  */
 export function lister<Row, T>(
   db: Database.Database,
@@ -11,11 +17,33 @@ export function lister<Row, T>(
   columns: string,
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {
-  const count = db.prepare<[], number>(`SELECT COUNT(*) FROM ${table}`).pluck()
-  const select = db.prepare<[number, number], Row>(`SELECT ${columns} FROM ${table} ORDER BY key LIMIT +? OFFSET +?`)
-  const slice = db.transaction(({ limit, offset }: Slice) => {
-    const total_items = count.get() as number
-    return { items: offset < total_items ? select.all(limit, offset).map(read) : [], total_items }
+  const count = db.prepare<[number], { count: number; last: number | null }>(`
+    SELECT COUNT(*) AS count, max(key) AS last
+    FROM (SELECT key FROM ${table} WHERE key > +? ORDER BY key LIMIT ${step_rows})`)
+  const select = db.prepare<[number, number, number], Row>(
+    `SELECT ${columns} FROM ${table} WHERE key > +? ORDER BY key LIMIT +? OFFSET +?`,
+  )
+  /** `skip`: how many rows after `after` are before the page. */
+  const step = db.transaction((after: number, limit: number, skip: number) => {
+    const counted = count.get(after) as { count: number; last: number | null }
+    const isHere = skip >= 0 && skip < counted.count
+    return { ...counted, items: isHere ? select.all(after, limit, skip).map(read) : [] }
   })
-  return async (wanted) => slice(wanted)
+
+  return async ({ limit, offset }) => {
+    let items: T[] = []
+    let total_items = 0
+    let after = 0
+    let began = performance.now()
+    for (;;) {
+      const found = step(after, limit, offset - total_items)
+      if (found.items.length > 0) items = found.items
+      total_items += found.count
+      if (found.last === null || found.count < step_rows) return { items, total_items }
+      after = found.last
+      if (performance.now() - began < turn_ms) continue
+      await turn()
+      began = performance.now()
+    }
+  }
 }

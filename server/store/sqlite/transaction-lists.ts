@@ -13,6 +13,8 @@ import { createSearch, searchFor } from './transaction-search.ts'
 const short_bytes = 1_000
 /** The most data that is read in one turn of the event loop, which takes some milliseconds. */
 const turn_characters = 1_000_000
+/** The most rows that are read in one turn of the event loop, which takes some milliseconds. */
+const turn_rows = 250
 
 type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_key'>
 
@@ -31,17 +33,17 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const versions = createTransactionData({ db })
 
-  /** Reads runs of sequence numbers. Large data is read in steps, between which other work runs. */
+  /** Reads runs of sequence numbers. Rows and large data are read in steps, between which other work runs. */
   const readRuns = async (
-    runs: { relayer_key: number; to: number; from: number }[],
+    runs: RunOf[],
     admit: (data_bytes: number) => void = () => undefined,
   ): Promise<Transaction[]> => {
-    const rows = runs.flatMap(({ relayer_key, to, from }) => range.all(relayer_key, from, to))
+    const rows = await inTurns(runs, ({ relayer_key, to, from }) => range.all(relayer_key, from, to))
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: Transaction[] = []
     let characters = 0
-    for (const { data_bytes, data_key, ...row } of rows) {
-      if (characters >= turn_characters) {
+    for (const [index, { data_bytes, data_key, ...row }] of rows.entries()) {
+      if (characters >= turn_characters || index % turn_rows === 0) {
         await turn()
         characters = 0
       }
@@ -119,7 +121,8 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     for (const relayer_key of relayer_keys) {
       const found = await find(relayer_key, { offset: 0, limit: depth }, filter)
       total_items += found.total_items
-      const places = found.runs.flatMap(([to, from]) => keysIn.all(relayer_key, from, to))
+      const runs = found.runs.map(([to, from]) => ({ relayer_key, to, from }))
+      const places = await inTurns(runs, ({ to, from }) => keysIn.all(relayer_key, from, to))
       if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.key - a.key).slice(0, depth)
       await turn()
     }
@@ -181,6 +184,31 @@ function countIn(row: BlockRow, { status, created_after, created_before }: Trans
 
 /** The highest and the lowest number of a range without gaps. */
 type Run = [to: number, from: number]
+
+interface RunOf {
+  relayer_key: number
+  to: number
+  from: number
+}
+
+/** Reads runs from the highest number down, at most `turn_rows` numbers in one turn of the event loop. */
+async function inTurns<T extends object>(runs: RunOf[], read: (run: RunOf) => T[]): Promise<T[]> {
+  const rows: T[] = []
+  let left = turn_rows
+  for (const { relayer_key, to, from } of runs) {
+    for (let highest = to; highest >= from; ) {
+      if (left === 0) {
+        await turn()
+        left = turn_rows
+      }
+      const lowest = Math.max(from, highest - left + 1)
+      rows.push(...read({ relayer_key, to: highest, from: lowest }))
+      left -= highest - lowest + 1
+      highest = lowest - 1
+    }
+  }
+  return rows
+}
 
 /** Groups decreasing numbers into runs. */
 function runsOf(sequences: number[]): Run[] {
