@@ -23,7 +23,8 @@ export interface AccountStore {
   /**
    * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
    * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
-   * assigned. `gaps`: gaps that remain below a signed nonce, at most 100.
+   * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions; after each one, nonces
+   * are unique and below the counter.
    */
   compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
   /**
