@@ -26,8 +26,11 @@ import type {
   TypedData,
 } from '../generated/client.ts'
 import type { RelayerClient } from './index.ts'
+import { pause } from './pause.ts'
 import { createRelayerProvider } from './provider.ts'
 import { sendTransaction, waitForTransaction } from './transactions.ts'
+
+const between_receipts_ms = 300
 
 /** `customData` of a transaction request. */
 export type RelayerOptions = Pick<SendTransactionRequest, 'speed' | 'valid_until' | 'reference'> & {
@@ -164,28 +167,45 @@ export class RelayerTransactionResponse extends TransactionResponse {
    * Throws CANCELLED when it was canceled or expired, and SERVER_ERROR when the service could not send it.
    */
   override async wait(confirms = 1, timeout = 0): Promise<TransactionReceipt | null> {
-    const { client, relayer_id, provider } = this.#signer
+    const { provider } = this.#signer
     if (confirms === 0) return super.wait(0)
     const signal = timeout > 0 ? AbortSignal.timeout(timeout) : undefined
-    const until = 'mined'
-    const options = { until, ...(signal && { signal }) } as const
-    const mined = await waitForTransaction(client, relayer_id, this.id, options).catch((error) => {
+    const first = await this.#mined(signal).catch((error) => {
       throw signal?.aborted ? makeError('wait for transaction timeout', 'TIMEOUT') : error
     })
-    const { status, status_reason, hash, receipt: inBlock } = mined
+    const { status, status_reason } = first.transaction
     const told = status_reason ?? status
     if (status === 'canceled' || status === 'expired')
       throw makeError(`the transaction ${this.id} is ${status}: ${told}`, 'CANCELLED')
     const receipt =
-      inBlock && hash !== null
-        ? await provider.waitForTransaction(hash, confirms, ...(timeout > 0 ? [timeout] : []))
-        : null
+      first.receipt !== null && confirms > 1
+        ? await provider.waitForTransaction(first.receipt.hash, confirms, ...(timeout > 0 ? [timeout] : []))
+        : first.receipt
     if (receipt === null)
       throw makeError(`the transaction ${this.id} failed: ${told}`, 'SERVER_ERROR', { request: this.id })
     const transaction = { to: receipt.to, from: receipt.from, data: this.data }
     const revert = { action: 'sendTransaction', data: null, reason: told, invocation: null, revert: null } as const
     assert(receipt.status !== 0, told, 'CALL_EXCEPTION', { ...revert, transaction, receipt })
     return receipt
+  }
+
+  /**
+   * The transaction when it is in a block or has ended, and its receipt; null when it ended without one. Receipts are read without
+   * ethers' `waitForTransaction`: that compares with a block number of its cache, and then waits for another block.
+   */
+  async #mined(signal: AbortSignal | undefined) {
+    const { client, relayer_id, provider } = this.#signer
+    const options = { until: 'mined', ...(signal && { signal }) } as const
+    for (;;) {
+      const transaction = await waitForTransaction(client, relayer_id, this.id, options)
+      const { hash, status, receipt: inBlock } = transaction
+      if (!inBlock || hash === null || status === 'canceled' || status === 'expired')
+        return { transaction, receipt: null }
+      const receipt = await provider.getTransactionReceipt(hash)
+      if (receipt !== null) return { transaction, receipt }
+      // The node that was asked has not seen the block yet, or a reorganization has removed it.
+      await pause(between_receipts_ms, signal)
+    }
   }
 }
 
