@@ -11,10 +11,10 @@ import { checkFault, type SeededFault, seededFaults } from './crash/seeded-fault
 /** Everything here waits for something to happen; this ends a test in which nothing does. */
 const deadline_ms = 600_000
 
-test('20 kills lose nothing, send nothing twice, and leave no gap', { timeout: deadline_ms }, async () => {
-  const result = await runCrash({ kills: 20, submissions: 200, seed: 20, patience_ms: 60_000 })
+test('12 kills lose nothing, send nothing twice, and leave no gap', { timeout: deadline_ms }, async () => {
+  const result = await runCrash({ kills: 12, submissions: 120, seed: 20, patience_ms: 60_000 })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
-  expect(result.kills.start + result.kills.work).toBe(20)
+  expect(result.kills.start + result.kills.work).toBe(12)
 })
 
 test('4 kills with a key service that never repeats a signature: one set of bytes per nonce and price', {

@@ -72,7 +72,7 @@ test('gas, prices and type are taken', async () => {
   expect(await sent({ input: '0x1234' })).toMatchObject({ input: '0x1234' })
 })
 
-test.each<[string, object, RegExp]>([
+const refusals: [string, object, RegExp][] = [
   ['blobs', { blobVersionedHashes: [] }, /EIP-4844/],
   ['a blob type', { type: '0x3' }, /EIP-4844/],
   ['authorizations', { authorizationList: [] }, /EIP-7702/],
@@ -94,10 +94,16 @@ test.each<[string, object, RegExp]>([
   ['a decimal text', { value: '12' }, /value must be a quantity/],
   ['too little gas', { gas: '0x1' }, /gas must be >= 21000/],
   ['no receiver', { to: undefined }, /to must be given/],
-])('%s: refused with the reason', async (_, transaction, reason) => {
+]
+
+test('a transaction that cannot be sent is refused with the reason', async () => {
   const { send, count } = await start()
-  const { error } = await send(transaction)
-  expect(error).toMatchObject({ code: -32_602, message: expect.stringMatching(reason), data: expect.anything() })
+  for (const [title, transaction, reason] of refusals) {
+    const { error } = await send(transaction)
+    expect
+      .soft(error, title)
+      .toMatchObject({ code: -32_602, message: expect.stringMatching(reason), data: expect.anything() })
+  }
   expect(await count()).toBe(0)
 })
 
