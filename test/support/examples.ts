@@ -61,7 +61,3 @@ export function startExample(folder: string, file: string, env: Record<string, s
   })
   return { printed: () => printed }
 }
-
-/** Whether a program is on this machine. */
-export const hasProgram = (name: string): boolean =>
-  (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)))

@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getAddress, verifyMessage } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import { runExample } from '../support/examples.ts'
 import { testRig } from '../support/test-rig.ts'
@@ -35,4 +36,11 @@ test('the example of cast sends a transaction', async () => {
   const printed = await runExample(folder, 'sh', ['cast.sh'], { ...env, PATH: `${cast}:${process.env.PATH}` })
   expect(printed).toMatch(/\nstatus +1 \(success\)\n/)
   expect(printed.toLowerCase()).toContain(address)
+})
+
+test('the example of Python signs and sends without the client', async () => {
+  const { address, env } = await start()
+  const [signature = '', sent] = (await runExample(folder, 'python3', ['python.py'], env)).trimEnd().split('\n')
+  expect(verifyMessage('Hello', signature.replace('signature ', ''))).toBe(getAddress(address))
+  expect(sent).toMatch(/^confirmed 0x[0-9a-f]{64}$/)
 })

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
@@ -43,18 +42,7 @@ print("RESULT" + json.dumps({
 `,
 })
 
-function hasPython(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))'])
-    return true
-  } catch {
-    return false
-  }
-}
-
-const isThere = hasPython()
 beforeAll(async () => {
-  if (!isThere) return
   await run(folder, 'python3', ['-m', 'venv', 'venv'])
   await run(folder, join(folder, 'venv', 'bin', 'pip'), ['install', '--quiet', 'web3==8.0.0'])
 })
@@ -64,12 +52,12 @@ const script = async ({ env }: Relayer, file: string) => {
   return /RESULT(.*)/.exec(printed)?.[1] ?? printed
 }
 
-test.skipIf(!isThere)('web3.py deploys, calls, waits and decodes a custom error', async () => {
+test('web3.py deploys, calls, waits and decodes a custom error', async () => {
   const result = JSON.parse(await script(await startRelayer(), 'work.py'))
   expect(result).toEqual({ number: 42, status: 1, reason: `0x9ad27b26${'7'.padStart(64, '0')}` })
 })
 
-test.skipIf(!isThere)('web3.py ends with the right receipt when the transaction is signed again', async () => {
+test('web3.py ends with the right receipt when the transaction is signed again', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
   const { printed, hashes } = await throughSpike(relayer, () => script(relayer, 'wait.py'))
   const { sent, mined, status } = JSON.parse(printed)
