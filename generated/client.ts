@@ -610,7 +610,7 @@ export interface paths {
          *     | `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `web3_clientVersion` | the relayer | any |
          *     | `eth_sendTransaction`, `wallet_sendTransaction` | the relayer, as "Send a transaction" | `send` |
          *     | `personal_sign` (`[data, address]`; hex is bytes, anything else is text) | the relayer, as "Sign a message" | `sign` |
-         *     | `eth_signTypedData_v4` (`[address, document]`, as an object or as JSON text) | the relayer, as "Sign typed data given in full" | `sign` |
+         *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as "Sign typed data given in full" | `sign` |
          *     | `eth_signTransaction` | the relayer, as "Sign a transaction without sending it" | `sign` |
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | the methods of "Call a node" | the network's nodes | `read` |

@@ -4,7 +4,7 @@ import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
 
 type Body = Record<string, unknown>
-type Verb = 'list' | 'show' | 'create' | 'change' | 'delete'
+type Verb = 'list' | 'show' | 'create' | 'change' | 'rotate' | 'delete'
 
 /** An option that names a file with a secret, and the member of the body that the secret becomes. */
 interface Secret {
@@ -105,11 +105,11 @@ const resources: Resource[] = [
   },
   {
     name: 'keys',
-    about: 'API keys; create prints the token once',
+    about: 'API keys; create and rotate print the token once',
     path: '/api/v1/api-keys',
     id: 'api_key_id',
     columns: ['id', 'name', 'scopes', 'relayer_ids', 'expires_at', 'last_used_at'],
-    verbs: ['list', 'show', 'create', 'change', 'delete'],
+    verbs: ['list', 'show', 'create', 'change', 'rotate', 'delete'],
   },
 ]
 
@@ -118,6 +118,7 @@ const about: Record<Verb, string> = {
   show: 'show one',
   create: 'create one from --file and --set',
   change: 'change members of one: absent members stay, null removes',
+  rotate: 'replace the token; the former one stays valid for former_valid_seconds, a day unless --set otherwise',
   delete: 'delete one',
 }
 
@@ -136,7 +137,7 @@ export function addResources(program: Command, context: () => Context): void {
 
 function addVerb(group: Command, resource: Resource, verb: Verb, context: () => Context): void {
   const command = group.command(`${verb}${idOf(verb)}`).description(about[verb])
-  if (verb === 'create' || verb === 'change') {
+  if (['create', 'change', 'rotate'].includes(verb)) {
     command
       .option('--file <file>', 'a JSON object with the members (-: standard input)')
       .option('--set <name=value>', 'sets a member, for example policies.max_value=1000; repeatable', repeated)
@@ -170,6 +171,8 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
       if (Object.keys(body).length === 0) throw new CommandError('Nothing to change: give --set or --file')
       return print.one((await calls.patch(onePath, { ...one, body })).data)
     }
+    case 'rotate':
+      return print.one((await calls.post(`${onePath}/rotate`, { ...one, body: await readBody(options) })).data)
     case 'delete':
       return print.one((await calls.delete(onePath, one)).data, `deleted ${id}`)
   }

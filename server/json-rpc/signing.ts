@@ -22,6 +22,18 @@ export function signingMethods({ operations, faultOf, parseJson }: SigningDepend
     if (fault !== undefined) throw invalidParams(`the document to sign is not valid: ${fault}`)
   }
 
+  const signTypedData: Method = async (context) => {
+    const [account, given] = context.params
+    checkFrom(account, context.relayer)
+    const document = typeof given === 'string' ? parseJson(given) : given
+    check('TypedData', document)
+    const body = document as TypedData
+    return context.as('signTypedDataFull', 200, async (auditEntry) => {
+      const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
+      return data.sig
+    })
+  }
+
   return {
     async personal_sign(context) {
       const [message, account] = context.params
@@ -36,17 +48,9 @@ export function signingMethods({ operations, faultOf, parseJson }: SigningDepend
       })
     },
 
-    async eth_signTypedData_v4(context) {
-      const [account, given] = context.params
-      checkFrom(account, context.relayer)
-      const document = typeof given === 'string' ? parseJson(given) : given
-      check('TypedData', document)
-      const body = document as TypedData
-      return context.as('signTypedDataFull', 200, async (auditEntry) => {
-        const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
-        return data.sig
-      })
-    },
+    // The name in EIP-712, which web3.py uses.
+    eth_signTypedData: signTypedData,
+    eth_signTypedData_v4: signTypedData,
 
     async eth_signTransaction(context) {
       const unsigned_transaction = serialize(readTransactionObject(context.params[0], context.relayer), context)

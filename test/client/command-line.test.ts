@@ -101,7 +101,7 @@ test('it speeds a transaction up, cancels it, says why it waits, and tells its e
 })
 
 test('it creates and changes resources, with secrets from a file or standard input only', async () => {
-  const { run, json } = await start()
+  const { service, run, json } = await start()
   const signer = await json<Signer>(['signers', 'create', '--set', 'id=own', '--key-file', '-'], `${key}\n`)
   expect(signer).toMatchObject({ id: 'own', address: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f' })
   await json([
@@ -143,6 +143,12 @@ test('it creates and changes resources, with secrets from a file or standard inp
   expect(await json([...hook, '--signing-key-file', secretFile])).toMatchObject({ id: 'hook', has_signing_key: true })
   const made = await json<NewApiKey>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
   expect((await json<ApiKey>(['keys', 'show', made.api_key.id])).scopes).toEqual(['sign'])
+  const rotated = await json<NewApiKey>(['keys', 'rotate', made.api_key.id, '--set', 'former_valid_seconds=0'])
+  const status = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${service.url}/api/v1/relayers/till`, { headers })).status
+  }
+  expect([await status(made.token), await status(rotated.token)]).toEqual([401, 403])
   expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
 
   for (const assignment of [`config.key=${key}`, 'signing_key=secret', 'config.passphrase=secret']) {

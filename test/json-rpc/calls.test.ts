@@ -105,7 +105,7 @@ describe('answers of the relayer', () => {
   test.each([
     'eth_sign',
     'eth_sendRawTransaction',
-    'eth_signTypedData',
+    'eth_signTypedData_v3',
     'eth_newFilter',
     'personal_unlockAccount',
     'anvil_mine',
@@ -127,21 +127,24 @@ describe('answers of the relayer', () => {
     expect(signer('', await sign('0x'))).toBe(relayer.address)
   })
 
-  test('eth_signTypedData_v4: the document as an object and as text', async () => {
-    const { rpc, relayer } = await start()
-    const domain = { name: 'Exchange', chainId: 31_337 }
-    const types = { Order: [{ name: 'amount', type: 'uint256' }] }
-    const value = { amount: (2n ** 200n).toString() }
-    const document = TypedDataEncoder.getPayload(domain, types, value)
-    for (const given of [document, JSON.stringify(document)]) {
-      const sig = await rpc.result('eth_signTypedData_v4', [relayer.address, given])
-      expect(verifyTypedData(domain, types, value, sig).toLowerCase()).toBe(relayer.address)
-    }
-    const other = { ...document, domain: { ...document.domain, chainId: 1 } }
-    const { error } = await rpc.call('eth_signTypedData_v4', [relayer.address, other])
-    expect(error).toMatchObject({ code: -32_602, message: expect.stringContaining('chain id must be 31337') })
-    expect((await rpc.call('eth_signTypedData_v4', [relayer.address, '{'])).error.code).toBe(-32_602)
-  })
+  test.each(['eth_signTypedData_v4', 'eth_signTypedData'])(
+    '%s: the document as an object and as text',
+    async (method) => {
+      const { rpc, relayer } = await start()
+      const domain = { name: 'Exchange', chainId: 31_337 }
+      const types = { Order: [{ name: 'amount', type: 'uint256' }] }
+      const value = { amount: (2n ** 200n).toString() }
+      const document = TypedDataEncoder.getPayload(domain, types, value)
+      for (const given of [document, JSON.stringify(document)]) {
+        const sig = await rpc.result(method, [relayer.address, given])
+        expect(verifyTypedData(domain, types, value, sig).toLowerCase()).toBe(relayer.address)
+      }
+      const other = { ...document, domain: { ...document.domain, chainId: 1 } }
+      const { error } = await rpc.call(method, [relayer.address, other])
+      expect(error).toMatchObject({ code: -32_602, message: expect.stringContaining('chain id must be 31337') })
+      expect((await rpc.call(method, [relayer.address, '{'])).error.code).toBe(-32_602)
+    },
+  )
 
   test('eth_signTransaction: the signed bytes of exactly what is given', async () => {
     const { rpc, relayer } = await start()

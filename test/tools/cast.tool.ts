@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { TypedDataEncoder, verifyTypedData } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import { counterBytecode } from '../support/counter.ts'
 import { folderWith, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
@@ -32,6 +33,15 @@ test('cast sends, deploys, calls and waits', async () => {
   expect(await cast(relayer, 'call', address, 'get()(uint256)')).toBe('42')
   await expect(cast(relayer, 'send', ...unlocked(relayer), address, 'fail()')).rejects.toThrow('execution reverted')
   expect(await cast(relayer, 'nonce', relayer.account.address, '--block', 'pending')).toBe('3')
+})
+
+test('cast signs typed data by the relayer', async () => {
+  const relayer = await startRelayer()
+  const types = { Order: [{ name: 'amount', type: 'uint256' }] }
+  const order = TypedDataEncoder.getPayload({ name: 'Exchange', chainId: 31_337 }, types, { amount: 7 })
+  const { address } = relayer.account
+  const signature = JSON.parse(await cast(relayer, 'rpc', 'eth_signTypedData_v4', address, JSON.stringify(order)))
+  expect(verifyTypedData(order.domain, types, order.message, signature).toLowerCase()).toBe(address)
 })
 
 test('cast ends with the right receipt when the transaction is signed again', async () => {

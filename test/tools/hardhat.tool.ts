@@ -36,7 +36,10 @@ const folder = folderWith({
     const reason = await deployed.fail().catch((error) => error.message)
     const signature = await signer.signMessage('Hello')
     const recovered = ethers.verifyMessage('Hello', signature)
-    console.log('RESULT' + JSON.stringify({ number: String(number), reason, recovered, address: signer.address }))
+    const typed = [{ name: 'Exchange', chainId: 31337 }, { Order: [{ name: 'amount', type: 'uint256' }] }, { amount: 7n }]
+    const typedRecovered = ethers.verifyTypedData(...typed, await signer.signTypedData(...typed))
+    const address = signer.address
+    console.log('RESULT' + JSON.stringify({ number: String(number), reason, recovered, typedRecovered, address }))
   `,
   'wait.ts': `
     import { network } from 'hardhat'
@@ -58,11 +61,12 @@ const script = async ({ env }: Relayer, file: string) => {
 
 test('Hardhat deploys, calls, waits and signs with a remote account', async () => {
   const relayer = await startRelayer()
-  const { number, reason, recovered, address } = JSON.parse(await script(relayer, 'work.ts'))
+  const { number, reason, recovered, typedRecovered, address } = JSON.parse(await script(relayer, 'work.ts'))
   expect(number).toBe('42')
   expect(reason).toContain('execution reverted')
   expect(address.toLowerCase()).toBe(relayer.account.address)
   expect(recovered).toBe(address)
+  expect(typedRecovered).toBe(address)
 })
 
 test('Hardhat: wait() ends with the right receipt when the transaction is signed again', async () => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { TypedDataEncoder, verifyTypedData } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
 import { folderWith, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
@@ -15,6 +16,9 @@ web3 = Web3(Web3.HTTPProvider(
 account = web3.eth.accounts[0]
 `
 
+const types = { Order: [{ name: 'amount', type: 'uint256' }] }
+const order = TypedDataEncoder.getPayload({ name: 'Exchange', chainId: 31_337 }, types, { amount: 7 })
+
 const folder = folderWith({
   'work.py': `${connect}
 from web3.exceptions import ContractCustomError
@@ -29,7 +33,13 @@ try:
     reason = None
 except ContractCustomError as error:
     reason = error.data
-print("RESULT" + json.dumps({"number": counter.functions.get().call(), "status": receipt["status"], "reason": reason}))
+signature = web3.eth.sign_typed_data(account, json.loads('${JSON.stringify(order)}'))
+print("RESULT" + json.dumps({
+    "number": counter.functions.get().call(),
+    "status": receipt["status"],
+    "reason": reason,
+    "signature": "0x" + bytes(signature).hex(),
+}))
 `,
   'wait.py': `${connect}
 sent = web3.eth.send_transaction({"from": account, "to": Web3.to_checksum_address("0x${'5a'.repeat(20)}"), "value": 1})
@@ -52,9 +62,12 @@ const script = async ({ env }: Relayer, file: string) => {
   return /RESULT(.*)/.exec(printed)?.[1] ?? printed
 }
 
-test('web3.py deploys, calls, waits and decodes a custom error', async () => {
-  const result = JSON.parse(await script(await startRelayer(), 'work.py'))
+test('web3.py deploys, calls, waits, decodes a custom error and signs typed data', async () => {
+  const relayer = await startRelayer()
+  const { signature, ...result } = JSON.parse(await script(relayer, 'work.py'))
   expect(result).toEqual({ number: 42, status: 1, reason: `0x9ad27b26${'7'.padStart(64, '0')}` })
+  const signer = verifyTypedData(order.domain, types, order.message, signature)
+  expect(signer.toLowerCase()).toBe(relayer.account.address)
 })
 
 test('web3.py ends with the right receipt when the transaction is signed again', async () => {
