@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,15 +34,6 @@ export function block(language?: string): string {
   const guide = document.tags.find(({ name }) => name === 'Notifications')?.description ?? ''
   if (language === undefined) return guide
   return new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? ''
-}
-
-/** The path of a program that PATH has. */
-export function locate(program: string): string | undefined {
-  try {
-    return execFileSync('which', [program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  } catch {
-    return undefined
-  }
 }
 
 /** The output of the program, trimmed. A failure has all of it. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** Needs generators of other languages, and Go modules from its proxy, so it is no part of `npm test`. */
+/** Needs Go and Python 3.10 or newer, and installs generators from their registries, so it is no part of `npm test`. */
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..', '..'),
