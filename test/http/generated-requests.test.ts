@@ -1,22 +1,18 @@
 import { existsSync } from 'node:fs'
-import { Agent, type IncomingHttpHeaders, request as open } from 'node:http'
+import { Agent } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Anvil } from '../support/anvil.ts'
+import { pathOf } from '../support/bad-parts.ts'
 import { testChain } from '../support/chain.ts'
-import {
-  type ContractOperation,
-  operationOf,
-  operations,
-  parameterFault,
-  parametersIn,
-  requestFault,
-  responseFault,
-} from '../support/contract.ts'
+import { type ContractOperation, operationOf, operations, parametersIn } from '../support/contract.ts'
+import { directedRequests } from '../support/directed-requests.ts'
+import { hostFault, judge } from '../support/judge-answer.ts'
 import { type Remembered, rememberIds } from '../support/remembered.ts'
 import { requestArbitrary, type TestRequest } from '../support/request-arbitrary.ts'
 import { dead_url, isBearable, mark, requestHints } from '../support/request-hints.ts'
 import { schemaArbitrary } from '../support/schema-arbitrary.ts'
+import { type Answer, isStream, sendRequest } from '../support/send-request.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 20_000)
@@ -28,12 +24,6 @@ const max_problems = 10
 const balance = 10n ** 24n
 /** A folder in memory, on Linux. */
 const memory = '/dev/shm'
-
-interface Answer {
-  status: number
-  headers: IncomingHttpHeaders
-  text: string
-}
 
 test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, async () => {
   process.stdout.write(`generated requests: FUZZ_SEED=${seed} FUZZ_REQUESTS=${count}\n`)
@@ -77,46 +67,66 @@ test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, a
     return queue.pop()
   }
 
-  const work = async () => {
-    for (let request = next(); request; request = next()) {
-      const operation = operationOf(request.method, request.target)
-      let problem: string | undefined
-      try {
-        const answer = await send(service.url, agent, request)
-        byStatus[answer.status] = (byStatus[answer.status] ?? 0) + 1
-        problem = judge(request, operation, answer)
-        if (operation && answer.status < 300) {
-          succeeded.add(operation.id)
-          if (!isStream(answer)) {
-            problem ??= hostFault(answer, hosts) ?? repetitionFault(request, operation, answer, answeredOnce)
-            if (answer.status !== 204) await learn(operation, request.target, JSON.parse(answer.text).data)
-          }
+  const exchange = async (request: TestRequest): Promise<Answer | undefined> => {
+    const operation = operationOf(request.method, request.target)
+    let problem: string | undefined
+    let answer: Answer | undefined
+    try {
+      answer = await sendRequest(service.url, agent, request)
+      byStatus[answer.status] = (byStatus[answer.status] ?? 0) + 1
+      problem = judge(request, operation, answer)
+      if (operation && answer.status < 300) {
+        succeeded.add(operation.id)
+        if (!isStream(answer)) {
+          problem ??= hostFault(answer, hosts) ?? repetitionFault(request, operation, answer, answeredOnce)
+          if (answer.status !== 204) await learn(operation, request.target, JSON.parse(answer.text).data)
         }
-        if (operation && answer.status === 404) remembered.forget(operation, request.target)
-      } catch (error) {
-        problem = `no answer: ${error}`
       }
-      sent += 1
-      if (problem !== undefined) problems.push(`${problem}\n  ${describe(request)}`)
+      if (operation && answer.status === 404) remembered.forget(operation, request.target)
+    } catch (error) {
+      problem = `no answer: ${error}`
     }
+    sent += 1
+    if (problem !== undefined) problems.push(`${problem}\n  ${describe(request)}`)
+    return answer
   }
 
+  const work = async () => {
+    for (let request = next(); request; request = next()) await exchange(request)
+  }
+
+  /** Each operation succeeds once, whatever the seed is, and before and after the random requests. */
+  const ask = async (operationId: string, ids: string[] = [], body?: unknown) => {
+    const operation = operations.find(({ id }) => id === operationId) as ContractOperation
+    const answer = await exchange(directed(operation, ids, body, service.api_key))
+    if (answer === undefined || answer.status >= 300) throw new Error(`${operationId}: ${answer?.text}`)
+    return isStream(answer) ? undefined : JSON.parse(answer.text).data
+  }
+
+  await directedRequests('before', chain, dead_url, ask)
+  expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([])
+  succeeded.clear()
   await Promise.all(Array.from({ length: in_flight }, work))
+  const atRandom = succeeded.size
+  await directedRequests('after', chain, dead_url, ask)
   agent.destroy()
   process.stdout.write(
-    `${sent} generated requests, ${operations.length} operations, by status ${JSON.stringify(byStatus)}\n`,
+    `${sent} generated requests, by status ${JSON.stringify(byStatus)}; ${atRandom} of ${operations.length} operations succeeded\n`,
   )
 
   expect(problems.slice(0, max_problems).join('\n\n')).toBe('')
-  // A delivery must be the notification's own, and a transaction that is replaced unfinished and the relayer's own, which chance finds
-  // seldom; webhooks.test.ts and cancel-replace.test.ts have their successes.
-  const seldom = new Set<string>(['redeliver', 'replaceTransaction'])
-  expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id) && !seldom.has(id))).toEqual([])
   const log = service.logged.join('')
   expect(service.logged.filter((line) => /"level":[56]0|breaks the contract/.test(line))).toEqual([])
   expect(log.toLowerCase()).not.toContain(mark)
   expect(log).not.toContain(service.api_key)
 })
+
+function directed(operation: ContractOperation, ids: string[], body: unknown, token: string): TestRequest {
+  const { method } = operation
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  const target = pathOf(operation, ids, false)
+  return { method, target, authorized: true, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+}
 
 /** The network `local` is the test's own chain, and what is there from the start is known. */
 async function beginOn(chain: Anvil, { client }: TestService, learn: ReturnType<typeof learner>): Promise<void> {
@@ -140,86 +150,6 @@ function learner(remembered: Remembered, chain: Anvil) {
     }
     remembered.learn(operation, target, data)
   }
-}
-
-function send(url: string, agent: Agent, { method, target, headers: given, body }: TestRequest): Promise<Answer> {
-  // Node's client writes a body of GET without saying how long it is, and the next request would begin inside it.
-  const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }
-  const headers = { ...given, ...length }
-  return new Promise((resolve, reject) => {
-    const request = open(url, { agent, method, path: target, headers }, (response) => {
-      const chunks: Buffer[] = []
-      const { statusCode: status = 0, headers } = response
-      const done = () => resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') })
-      response.on('data', (chunk) => {
-        chunks.push(chunk)
-        // A stream of events has no end of its own.
-        if (isStream({ headers })) {
-          done()
-          request.destroy()
-        }
-      })
-      response.on('error', reject)
-      response.on('end', done)
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
-}
-
-const isStream = ({ headers }: Pick<Answer, 'headers'>): boolean =>
-  headers['content-type']?.startsWith('text/event-stream') === true
-
-/** What is wrong with the answer; undefined when nothing is. */
-function judge(request: TestRequest, operation: ContractOperation | undefined, answer: Answer): string | undefined {
-  const { status, headers, text } = answer
-  const wrong = (what: string) => `${status} ${what}: ${text.slice(0, 500)}`
-  // Where there is a GET there is a HEAD.
-  const meant = request.method === 'HEAD' ? operationOf('GET', request.target) : operation
-  if (status >= 500 && !(status === 503 && meant?.statuses.includes(503))) return wrong('is a failure of the server')
-  if (isStream(answer)) {
-    const begun = request.method === 'HEAD' ? '' : ': connected\n\n'
-    return meant?.id === 'streamEvents' && text.startsWith(begun) ? undefined : wrong('is no stream of events')
-  }
-  if (status === 204) return text === '' && meant?.statuses.includes(204) ? undefined : wrong('is not expected')
-  if (!/^application\/json(; charset=utf-8)?$/.test(headers['content-type'] ?? '')) return wrong('is not JSON')
-  if (status === 400 && headers.date === undefined) return wrong('is of Node: it could not read the request')
-  if (status === 401 && !headers['www-authenticate']) return wrong('without WWW-Authenticate')
-  if (status === 405 && !headers.allow) return wrong('without Allow')
-  const guarded = meant?.guarded ?? true
-  if (guarded && request.authorized === (status === 401)) return wrong('is the wrong answer to its token')
-  if (request.method === 'HEAD') return text === '' ? undefined : wrong('to HEAD has a body')
-  if (/\n\s+at |node_modules|"stack"|\.ts:\d/.test(text)) return wrong('shows a stack trace')
-  if (text.toLowerCase().includes(mark)) return wrong('shows a secret')
-  const broken = responseFault(operation, status, headers, JSON.parse(text))
-  if (broken !== undefined) return wrong(`breaks the contract (${broken})`)
-  const served = status < 300 && operation && !refusedCall.test(text) ? acceptanceFault(request, operation) : undefined
-  return served === undefined ? undefined : wrong(`accepts what the contract refuses (${served})`)
-}
-
-/** JSON-RPC refuses a body with status 200. */
-const refusedCall = /^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32[67]00,/
-
-/** Why the contract refuses this request, which was served. */
-function acceptanceFault({ target, headers, body }: TestRequest, operation: ContractOperation): string | undefined {
-  const parameter = parameterFault(operation, target, headers)
-  if (parameter !== undefined || Object.keys(operation.bodies).length === 0) return parameter
-  if (!operation.bodyRequired && (body ?? '').length === 0) return undefined
-  // Of two Content-Type headers Node keeps the first.
-  const [type = operation.id === 'callJsonRpc' ? 'application/json' : ''] = [headers['Content-Type']].flat()
-  const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? ''
-  if (!(mediaType in operation.bodies)) return `media type ${mediaType}`
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body ?? ''))
-  return requestFault(operation, mediaType, JSON.parse(text))
-}
-
-/** No node but ours may be called. */
-function hostFault({ text }: Answer, hosts: Set<string>): string | undefined {
-  const urls = [...text.matchAll(/"(?:custom_)?rpc_urls":\[([^\]]*)/g)].flatMap(([, list = '']) => [
-    ...list.matchAll(/"url":"([^"]*)"/g),
-  ])
-  const stranger = urls.find(([, url = '']) => !hosts.has(new URL(url).host))
-  return stranger && `a node of somebody else's is used: ${stranger[1]}`
 }
 
 /** Under one Idempotency-Key one transaction is made, however often it is asked for. */

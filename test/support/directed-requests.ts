@@ -1,0 +1,124 @@
+import type { Anvil } from './anvil.ts'
+import { operations } from './contract.ts'
+
+/** Sends a request to the operation with these ids in its path, and resolves to the `data` of its success. Throws on a refusal. */
+export type Ask = (operationId: string, ids?: string[], body?: unknown) => Promise<unknown>
+
+interface Named {
+  id: string
+}
+
+/** What the contract shows as the operation's body, with these members in place of its own. */
+function example(operationId: string, others: object): object {
+  const body = operations.find(({ id }) => id === operationId)?.examples[0]
+  return { ...(body as object | undefined), ...others }
+}
+
+/**
+ * A request to each operation of the contract that succeeds whatever else is in the database. Its resources have ids that begin with
+ * `name`, and a network of their own on the chain.
+ */
+export async function directedRequests(name: string, chain: Anvil, dead_url: string, ask: Ask): Promise<void> {
+  const create = async (operationId: string, body: object) => ((await ask(operationId, [], body)) as Named).id
+
+  await createAndDelete(name, chain, dead_url, ask)
+  const rpc_urls = [chain.url]
+  const network = await create(
+    'createNetwork',
+    example('createNetwork', { name, chain_id: chain.chain_id, rpc_urls, required_confirmations: 1 }),
+  )
+  const notification = await create('createNotification', {
+    ...example('createNotification', { id: `${name}-notification`, url: `${dead_url}/hook` }),
+  })
+  const signer = await create('createSigner', { id: `${name}-signer`, type: 'generated', config: {} })
+  const relayer = await create(
+    'createRelayer',
+    example('createRelayer', {
+      id: `${name}-relayer`,
+      network: name,
+      signer_id: signer,
+      notification_id: notification,
+      policies: { allow_authorizations: true },
+    }),
+  )
+  await read(network, notification, signer, ask)
+  await ask('updateNetwork', [network], { rpc_urls })
+  await ask('updateNotification', [notification], example('updateNotification', {}))
+  await ask('updateRelayer', [relayer], { paused: false })
+  await sign(relayer, ask)
+  await callNode(relayer, ask)
+
+  // Without blocks transactions stay unfinished.
+  await chain.rpc('evm_setIntervalMining', [0])
+  await sendAndCancel(relayer, ask)
+  await chain.rpc('evm_setIntervalMining', [1])
+
+  await notify(notification, ask)
+}
+
+/** Resources that nothing else uses. */
+async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask: Ask): Promise<void> {
+  const spare = `${name}-spare`
+  const { id: network } = (await ask('createNetwork', [], {
+    ...example('createNetwork', { name: spare, chain_id: chain.chain_id, rpc_urls: [chain.url] }),
+  })) as Named
+  await ask('createSigner', [], { id: spare, type: 'generated', config: {} })
+  await ask('createRelayer', [], example('createRelayer', { id: spare, network: spare, signer_id: spare }))
+  await ask('createNotification', [], example('createNotification', { id: spare, url: `${dead_url}/hook` }))
+  await ask('deleteRelayer', [spare])
+  await ask('deleteSigner', [spare])
+  await ask('deleteNetwork', [network])
+  await ask('deleteNotification', [spare])
+
+  const { api_key } = (await ask('createApiKey', [], { name: spare, scopes: ['sign'] })) as { api_key: Named }
+  const { id: key } = api_key
+  await ask('listApiKeys')
+  await ask('getApiKey', [key])
+  await ask('updateApiKey', [key], example('updateApiKey', {}))
+  await ask('rotateApiKey', [key], example('rotateApiKey', {}))
+  await ask('deleteApiKey', [key])
+}
+
+async function read(network: string, notification: string, signer: string, ask: Ask): Promise<void> {
+  for (const id of ['listNetworks', 'listNotifications', 'listSigners', 'listRelayers', 'listAllTransactions'])
+    await ask(id)
+  for (const id of ['listAudit', 'getHealth', 'getReadiness']) await ask(id)
+  await ask('getNetwork', [network])
+  await ask('getNotification', [notification])
+  await ask('getSigner', [signer])
+}
+
+async function sign(relayer: string, ask: Ask): Promise<void> {
+  for (const id of ['signMessage', 'signBatch', 'signTypedData', 'signTypedDataFull', 'signTransaction'])
+    await ask(id, [relayer], example(id, {}))
+  await ask('signAuthorization', [relayer], example('signAuthorization', {}))
+}
+
+async function callNode(relayer: string, ask: Ask): Promise<void> {
+  for (const id of ['getRelayer', 'getRelayerBalance', 'getRelayerStatus', 'getNonce', 'streamEvents'])
+    await ask(id, [relayer])
+  await ask('callRpc', [relayer], example('callRpc', {}))
+  await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
+  await ask('healNonce', [relayer], {})
+}
+
+async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
+  await ask('dryRunTransaction', [relayer], example('dryRunTransaction', {}))
+  const body = example('sendTransaction', {})
+  const { id, nonce } = (await ask('sendTransaction', [relayer], body)) as Named & { nonce: number }
+  for (const operation of ['getTransaction', 'listAttempts', 'explainTransaction']) await ask(operation, [relayer, id])
+  await ask('getTransactionByNonce', [relayer, String(nonce)])
+  await ask('listTransactions', [relayer])
+  await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
+  await ask('cancelTransaction', [relayer, id])
+  await ask('sendTransactionBatch', [relayer], example('sendTransactionBatch', {}))
+  await ask('cancelPendingTransactions', [relayer])
+}
+
+async function notify(notification: string, ask: Ask): Promise<void> {
+  await ask('testNotification', [notification])
+  await ask('getNotificationHealth', [notification])
+  const [delivery] = (await ask('listDeliveries', [notification])) as Named[]
+  await ask('redeliver', [notification, delivery?.id ?? ''])
+  await ask('redeliverFailed', [notification], example('redeliverFailed', {}))
+}
