@@ -46,8 +46,8 @@ export async function startService(config: Config, world: World = {}): Promise<S
         await observation.close()
         keyServices.stop()
         await Promise.all([sending.stop(), webhooks.stop(), retention.stop()])
-        audit.stop()
-        store.close()
+        await audit.stop()
+        await store.close()
       },
     }
   } catch (error) {
@@ -69,7 +69,7 @@ function startRetention({ config, store, now, elapsed, logger }: Storage) {
   return {
     async stop() {
       await retention.stop()
-      lease.release()
+      await lease.release()
     },
   }
 }

@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 export interface BelievedClockDependencies {
   store: {
     /** The last wall clock time that was trusted, in milliseconds since the Unix epoch; undefined for an empty store. */
-    believedTime(): number | undefined
-    believeTime(ms: number): void
+    believedTime(): Promise<number | undefined>
+    believeTime(ms: number): Promise<void>
   }
   /** The wall clock: milliseconds since the Unix epoch. */
   now(): number
@@ -15,7 +15,7 @@ export interface BelievedClockDependencies {
 
 export interface BelievedClock {
   /** Milliseconds since the Unix epoch; undefined while the wall clock may be ahead. */
-  read(): number | undefined
+  read(): Promise<number | undefined>
 }
 
 const hour_ms = 3_600_000
@@ -37,16 +37,16 @@ export function createBelievedClock({ store, now, elapsed, logger }: BelievedClo
   let doubted_at_ms: number | undefined
 
   /** The expected wall clock time, and the tolerance for a clock that is ahead. */
-  function expected(elapsed_ms: number) {
+  async function expected(elapsed_ms: number) {
     if (last) return { wall_ms: last.wall_ms + elapsed_ms - last.elapsed_ms, tolerance_ms: max_jump_ms }
-    const believed_ms = store.believedTime()
+    const believed_ms = await store.believedTime()
     return believed_ms === undefined ? undefined : { wall_ms: believed_ms, tolerance_ms: max_absence_ms }
   }
 
   return {
-    read() {
+    async read() {
       const [wall_ms, elapsed_ms] = [now(), elapsed()]
-      const due = expected(elapsed_ms)
+      const due = await expected(elapsed_ms)
       last = { wall_ms, elapsed_ms }
       if (due && wall_ms - due.wall_ms > due.tolerance_ms) {
         doubted_at_ms = elapsed_ms
@@ -55,7 +55,7 @@ export function createBelievedClock({ store, now, elapsed, logger }: BelievedClo
       }
       if (doubted_at_ms !== undefined && elapsed_ms - doubted_at_ms < doubt_ms) return undefined
       doubted_at_ms = undefined
-      store.believeTime(wall_ms)
+      await store.believeTime(wall_ms)
       return wall_ms
     },
   }

@@ -8,8 +8,8 @@ import type { Store } from '../store/store.ts'
  */
 export interface Lease {
   /** Whether this process holds the lease; takes or renews it when necessary. */
-  claim(): boolean
-  release(): void
+  claim(): Promise<boolean>
+  release(): Promise<void>
 }
 
 const duration_ms = 6_000
@@ -22,18 +22,29 @@ export function createLease(store: Store, name: string): Lease {
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`
   alive.add(owner)
   let claimedAt = Number.NEGATIVE_INFINITY
+  /** One call of the store for all who ask meanwhile. */
+  let claiming: Promise<boolean> | undefined
+
+  async function take(): Promise<boolean> {
+    // The lease lasts from before the call.
+    const time = performance.now()
+    if (!(await store.takeLease(name, owner, duration_ms, isAlive))) return false
+    claimedAt = time
+    return true
+  }
 
   return {
-    claim() {
-      const time = performance.now()
-      if (time - claimedAt < renew_ms) return true
-      if (!store.takeLease(name, owner, duration_ms, isAlive)) return false
-      claimedAt = time
-      return true
+    async claim() {
+      if (performance.now() - claimedAt < renew_ms) return true
+      claiming ??= take().finally(() => {
+        claiming = undefined
+      })
+      return claiming
     },
-    release() {
+    async release() {
       alive.delete(owner)
-      store.dropLease(name, owner)
+      await claiming?.catch(() => undefined)
+      await store.dropLease(name, owner)
     },
   }
 }

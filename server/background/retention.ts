@@ -5,11 +5,11 @@ import type { Prunable, Store } from '../store/store.ts'
 export interface RetentionDependencies {
   store: Pick<Store, 'prune'>
   /** Milliseconds since the Unix epoch; undefined while the clock may be ahead: then nothing is removed. */
-  readClock(): number | undefined
+  readClock(): Promise<number | undefined>
   /** How many days rows of each kind are kept; 0: forever. */
   days: Record<Prunable, number>
   /** Whether this process holds the lease of this work. */
-  claim(): boolean
+  claim(): Promise<boolean>
   logger: Logger
 }
 
@@ -31,14 +31,14 @@ export function createRetention({ store, days, claim, readClock, logger }: Reten
 
   async function sweep(): Promise<Record<Prunable, number>> {
     const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
-    const time = claim() ? readClock() : undefined
+    const time = (await claim()) ? await readClock() : undefined
     if (time === undefined) return removed
     // Deliveries go first, because an event is kept while a delivery refers to it.
     for (const kind of Object.keys(removed) as Prunable[]) {
       if (days[kind] === 0) continue
       const before = new Date(time - days[kind] * day_ms).toISOString()
       let after: number | undefined = 0
-      while (after !== undefined && !stopping.signal.aborted && claim()) {
+      while (after !== undefined && !stopping.signal.aborted && (await claim())) {
         const pruned = await store.prune(kind, before, after)
         removed[kind] += pruned.removed
         after = pruned.next

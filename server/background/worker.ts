@@ -21,7 +21,7 @@ export interface WorkerDependencies {
   /** The keys that have work in the store. */
   find(): Promise<number[]>
   /** Whether this process holds the lease of this work. */
-  claim(): boolean
+  claim(): Promise<boolean>
   /** Changes when another process has changed the store. */
   version(): number
   logger: Logger
@@ -40,7 +40,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   let foundAt = Number.NEGATIVE_INFINITY
 
   const wake = (key: number) => {
-    if (stopping.signal.aborted || !mayWork()) return
+    if (stopping.signal.aborted) return
     const lane = lanes.get(key)
     if (lane) return lane.wake()
     const created = createLane()
@@ -49,9 +49,9 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */
-  function mayWork(): boolean {
+  async function mayWork(): Promise<boolean> {
     try {
-      return claim()
+      return (await claim()) && !stopping.signal.aborted
     } catch (error) {
       logger.error({ err: error }, 'claiming background work failed')
       return false
@@ -59,7 +59,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   }
 
   async function follow(key: number, lane: Lane): Promise<void> {
-    while (!stopping.signal.aborted && mayWork()) {
+    while (await mayWork()) {
       lane.begin()
       const wait_ms = await attempt(key)
       lane.end()
@@ -122,7 +122,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
 type Lane = ReturnType<typeof createLane>
 
 function createLane() {
-  let wanted = false
+  let wanted = true
   let working = false
   let rouse: (() => void) | undefined
   let waiters: { rounds: number; resolve(): void }[] = []

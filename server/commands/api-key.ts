@@ -60,7 +60,7 @@ async function run(): Promise<void> {
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
   const store = openSqliteStore(config.database_file, world)
-  openVault(store, secrets, ({ table, id, reason }) => {
+  await openVault(store, secrets, ({ table, id, reason }) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   })
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
@@ -93,7 +93,7 @@ async function run(): Promise<void> {
       const { data } = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
       show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
     } else if (command === 'list') {
-      for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of store.apiKeys()) {
+      for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of await store.apiKeys()) {
         const told = [id, name, scopes.join(','), relayer_ids?.join(',') ?? 'all relayers']
         process.stdout.write(
           `${[...told, `expires ${expires_at ?? 'never'}, last used ${last_used_at ?? 'never'}`].join('  ')}\n`,
@@ -117,7 +117,7 @@ async function run(): Promise<void> {
       throw new UsageError('')
     }
   } finally {
-    store.close()
+    await store.close()
   }
 }
 

@@ -14,7 +14,7 @@ export interface Audit {
    */
   flushOverdue(): void
   /** Writes the remaining entries. */
-  stop(): void
+  stop(): Promise<void>
 }
 
 interface Recorder {
@@ -41,38 +41,56 @@ type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
  * would cost more than the signature.
  * `now`: milliseconds since the epoch. `elapsed`: monotonic milliseconds.
  */
-export function createAudit(store: AuditStore, now: () => number, elapsed: () => number, logger: Logger): Audit {
-  let waiting: AuditEntry[] = []
+export async function createAudit(
+  store: AuditStore,
+  now: () => number,
+  elapsed: () => number,
+  logger: Logger,
+): Promise<Audit> {
+  const waiting: AuditEntry[] = []
   /** When the oldest of them was added, by `elapsed`. */
   let waitingSince = 0
   let timer: NodeJS.Timeout | undefined
   let isBroken = false
-  let told = store.auditHead().up_to
+  let told = (await store.auditHead()).up_to
 
-  const flush = () => {
+  /** One lot at a time, so that the entries stay in their order. */
+  let writing: Promise<void> | undefined
+  const flush = (): Promise<void> => {
+    writing ??= write().finally(() => {
+      writing = undefined
+    })
+    return writing
+  }
+
+  async function write(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (waiting.length === 0) return
+    const lot = waiting.slice()
+    if (lot.length === 0) return
     try {
-      store.appendAudit(waiting)
-      waiting = []
+      await store.appendAudit(lot)
+      waiting.splice(0, lot.length)
       isBroken = false
+      // Entries that came during the write.
+      if (waiting.length > 0) timer ??= setTimeout(flush, flush_ms)
     } catch (error) {
       isBroken = true
       logger.error({ err: error }, 'audit trail not writable')
+      clearTimeout(timer)
       timer = setTimeout(flush, retry_ms)
     }
   }
 
   // After a failure only the timer retries.
   const flushOverdue = () => {
-    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) flush()
+    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) void flush()
   }
 
   /** The heads in the log let an auditor detect later that the end of the trail is missing. */
-  const tellHead = () => {
+  const tellHead = async () => {
     try {
-      const { up_to, hash } = store.auditHead()
+      const { up_to, hash } = await store.auditHead()
       if (up_to === told) return
       told = up_to
       logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
@@ -111,11 +129,12 @@ export function createAudit(store: AuditStore, now: () => number, elapsed: () =>
       }
     },
     flushOverdue,
-    stop() {
+    async stop() {
       clearInterval(heads)
-      flush()
+      await writing
+      await flush()
       clearTimeout(timer)
-      tellHead()
+      await tellHead()
     },
   }
 }

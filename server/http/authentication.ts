@@ -14,7 +14,7 @@ export interface AuthenticationDependencies {
   /** The administrator's key, from `API_KEY`. */
   api_key: string
   /** All other keys. They are read again when `generation` changes. */
-  apiKeys(): ApiKeyRow[]
+  apiKeys(): Promise<ApiKeyRow[]>
   generation(): Promise<number>
   /** Milliseconds since the epoch. */
   now(): number
@@ -26,6 +26,7 @@ export interface AuthenticationDependencies {
 /** RFC 6750 and 9110: the scheme in any case, spaces, a token. */
 const bearer = /^bearer {1,100}([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
+const nothing = { generation: Number.NEGATIVE_INFINITY, done: Promise.resolve() }
 /** A dummy hash for tokens of unknown keys, so that timing does not reveal whether a key exists. */
 const nobody = digest('')
 
@@ -39,13 +40,30 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   const isAdministrator = sameAs(dependencies.api_key)
   const addressOf = addressReader(dependencies.trusted_proxies)
   let holders = new Map<string, Holder>()
-  let readAt: number | undefined
+  /** The generation that `holders` has at least. Generations only grow. */
+  let readAt = Number.NEGATIVE_INFINITY
+  /** A call of the store that has not ended, which all share who need its generation or an older one. */
+  let reading = nothing
+
+  async function read(generation: number): Promise<void> {
+    const api_keys = await dependencies.apiKeys()
+    if (generation <= readAt) return
+    holders = new Map(api_keys.map((api_key) => [api_key.id, holderOf(api_key)]))
+    readAt = generation
+  }
 
   const find = async (id: string): Promise<Holder | undefined> => {
     const generation = await dependencies.generation()
-    if (generation !== readAt) {
-      holders = new Map(dependencies.apiKeys().map((api_key) => [api_key.id, holderOf(api_key)]))
-      readAt = generation
+    if (generation > readAt) {
+      if (generation > reading.generation) {
+        const mine = { generation, done: read(generation) }
+        reading = mine
+        // After a failure, the next request reads again.
+        mine.done.catch(() => {
+          if (reading === mine) reading = nothing
+        })
+      }
+      await reading.done
     }
     return holders.get(id)
   }

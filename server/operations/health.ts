@@ -3,14 +3,14 @@ import { type Handlers, single } from '../operation.ts'
 
 export interface HealthDependencies {
   /** The reasons why the process is not ready; empty when it is. */
-  unready(): Detail[]
+  unready(): Promise<Detail[]>
 }
 
 export function health({ unready }: HealthDependencies): Pick<Handlers, 'getHealth' | 'getReadiness'> {
   return {
     getHealth: async () => single({ status: 'ok' }),
     async getReadiness() {
-      const reasons = unready()
+      const reasons = await unready()
       if (reasons.length > 0) throw new ApiError('unavailable', 'Service Unavailable', reasons)
       return single({ status: 'ok' })
     },

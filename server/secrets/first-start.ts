@@ -74,13 +74,13 @@ const masterKeyMissing = ({ database_file }: Config, { path }: MasterKeyFile) =>
  * Unlocks the database and starts the checks of its rows that grant rights. Completes a rotation of the master key that was
  * interrupted after its commit. `first_sealed`: the number of rows that got their first MAC. Throws ConfigError.
  */
-export function openVault(
+export async function openVault(
   store: Store,
   { master_key, master_key_file }: Pick<Secrets, 'master_key' | 'master_key_file'>,
   report: (fault: RightsFault) => void,
-): { vault: Vault; first_sealed: number } {
+): Promise<{ vault: Vault; first_sealed: number }> {
   let unlocked: Unlocked | undefined
-  const { first_sealed } = store.protect((sealed) => {
+  const { first_sealed } = await store.protect((sealed) => {
     const ours = { vault: createVault(master_key), key: master_key, is_protected: false }
     unlocked = sealed === undefined ? ours : vaultOf([master_key, master_key_file?.next()], sealed)
     if (!unlocked) {

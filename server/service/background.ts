@@ -23,7 +23,7 @@ export function startWorker(
     ...worker,
     async stop() {
       await worker.stop()
-      lease.release()
+      await lease.release()
     },
   }
 }

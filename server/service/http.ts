@@ -105,7 +105,7 @@ export async function serveHttp(
       stopping = true
       parts.sending.stopWaiting()
       await server.close()
-      apiKeyUses.stop()
+      await apiKeyUses.stop()
     },
   }
 }
@@ -201,10 +201,10 @@ function revertIn(error: unknown): string | null | undefined {
   return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
 }
 
-function unready({ store }: Storage, stopping: boolean) {
+async function unready({ store }: Storage, stopping: boolean) {
   const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []
   try {
-    store.ping()
+    await store.ping()
   } catch {
     reasons.push({ path: 'store', message: 'does not answer' })
   }

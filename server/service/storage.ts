@@ -81,7 +81,7 @@ export async function openStorage(config: Config, world: World): Promise<Storage
     process.exit(exit_code_io)
   }
   const checkEvent = schemaCheck(contract.document, 'Event')
-  const store = orConfigError(() =>
+  const store = await orConfigError(async () =>
     openSqliteStore(config.database_file, {
       ...{ now, makeId, checkEvent, showRelayer, observer, broken },
       checkpointsApart: true,
@@ -90,12 +90,12 @@ export async function openStorage(config: Config, world: World): Promise<Storage
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)
   const chains = createChains(store, lookup, elapsed, observer, world.openPost)
   try {
-    const vault = orConfigError(() => unlock(store, secrets, logger, observer))
+    const vault = await orConfigError(() => unlock(store, secrets, logger, observer))
     const checkTarget = createTargetCheck(config.allow_private_targets)
     const keyServices = createKeyServices({ lookup, checkTarget }, elapsed, observer)
     const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
-    const audit = createAudit(store, now, elapsed, logger)
+    const audit = await createAudit(store, now, elapsed, logger)
     const outside = { config, secrets, contract, logger, now, elapsed, lookup }
     return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
   } catch (error) {
@@ -105,7 +105,7 @@ export async function openStorage(config: Config, world: World): Promise<Storage
 }
 
 export async function closeStorage({ store, observation }: Pick<Storage, 'store' | 'observation'>): Promise<void> {
-  store.close()
+  await store.close()
   await observation.close()
 }
 
@@ -119,8 +119,8 @@ async function openContract(logger: Logger): Promise<Contract> {
 }
 
 /** Opens the vault, and logs rows that another program has changed. */
-function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Vault {
-  const { vault, first_sealed } = openVault(store, secrets, (fault) => {
+async function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Promise<Vault> {
+  const { vault, first_sealed } = await openVault(store, secrets, (fault) => {
     logger.error(fault, 'row refused: another program has changed the database')
     observer.rowRefused?.(fault.table)
   })
@@ -130,9 +130,9 @@ function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observ
   return vault
 }
 
-function orConfigError<T>(work: () => T): T {
+async function orConfigError<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     throw error instanceof StoreError ? new ConfigError(error.message) : error
   }

@@ -50,9 +50,9 @@ export interface ConfigurationStore {
   rotateApiKey(id: string, secret_hash: Uint8Array, former_valid_until: string | null): Promise<ApiKeyRow | undefined>
   deleteApiKey(id: string): Promise<boolean>
   /** All of them, for the authentication of requests; there are at most 1,000. */
-  apiKeys(): ApiKeyRow[]
+  apiKeys(): Promise<ApiKeyRow[]>
   /** Stores the time of the last use, by id. */
-  noteApiKeyUses(uses: ReadonlyMap<string, string>): void
+  noteApiKeyUses(uses: ReadonlyMap<string, string>): Promise<void>
 
   /** `max_of_creator`: the most notifications of its creator; absent: no limit. */
   createNotification(

@@ -36,9 +36,9 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
   return {
     generation: oncePerTurn(connection.generation),
     version: connection.version,
-    ping: () => void ping.get(),
-    close: connection.close,
-    protect: (prove, report) => protectRights(connection, prove, report),
+    ping: async () => void ping.get(),
+    close: async () => connection.close(),
+    protect: async (prove, report) => protectRights(connection, prove, report),
     withAudit: connection.withAudit,
     ...audit(connection),
     ...networks(connection),

@@ -31,11 +31,11 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
    * the call, and once for all calls in one turn of the event loop.
    */
   generation(): Promise<number>
-  /** Changes when another process has committed. Reading it is cheap enough for frequent polling. */
+  /** Changes when another process has committed. It is read without waiting, and cheap enough for frequent polling. */
   version(): number
-  /** Throws when the database does not answer. */
-  ping(): void
-  close(): void
+  /** Rejects when the database does not answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
   /**
    * The unfinished work. Counts (and the oldest of those counted) stop at 20,000, relayers at 100, and nonces at 1,000 above the
    * lowest. `now`: milliseconds since the Unix epoch.
@@ -45,22 +45,22 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
   /**
    * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives the
    * sealed proof of the master key; undefined: the database is new. Each fault is reported once. `first_sealed`: how many rows got
-   * their first MAC, in a database without any. Throws the errors of `prove`.
+   * their first MAC, in a database without any. Rejects with the errors of `prove`.
    */
   protect(
     prove: (sealed: Uint8Array | undefined) => RightsProof,
     report: (fault: RightsFault) => void,
-  ): { first_sealed: number }
+  ): Promise<{ first_sealed: number }>
 
   /**
    * Commits the audit entry in the same database transaction as the changes of the method that `work` calls. `work` must call the
    * method synchronously, not after an `await`.
    */
-  withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
+  withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   /** Adds entries of operations that change nothing in the store. */
-  appendAudit(entries: AuditEntry[]): void
+  appendAudit(entries: AuditEntry[]): Promise<void>
   /** The number of the last audit entry, and the hash that covers the whole trail. */
-  auditHead(): { up_to: number; hash: Uint8Array }
+  auditHead(): Promise<{ up_to: number; hash: Uint8Array }>
   /** Newest first. */
   listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<AuditEntry & { sequence: number }>>
 
@@ -74,12 +74,12 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
    * The last trusted wall clock time, in milliseconds since the Unix epoch. Before the first `believeTime`: the time of the newest
    * row; undefined for an empty store.
    */
-  believedTime(): number | undefined
-  believeTime(ms: number): void
+  believedTime(): Promise<number | undefined>
+  believeTime(ms: number): Promise<void>
 
   /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
-  takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): boolean
-  dropLease(name: string, owner: string): void
+  takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): Promise<boolean>
+  dropLease(name: string, owner: string): Promise<void>
 }
 
 export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'

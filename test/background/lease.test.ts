@@ -25,7 +25,7 @@ function leased() {
   const hold = (owner: string) => store.takeLease('work', owner, duration_ms, () => true)
   const lease = () => {
     const made = createLease(store, 'work')
-    onTestFinished(made.release)
+    onTestFinished(() => made.release())
     return made
   }
   return { clock, store, hold, lease }
@@ -39,37 +39,37 @@ async function startProcess() {
 }
 
 describe('a lease', () => {
-  test('is one owner’s, also within a process, until it is released', () => {
+  test('is one owner’s, also within a process, until it is released', async () => {
     const { lease } = leased()
     const [first, second] = [lease(), lease()]
-    expect([first.claim(), second.claim(), first.claim()]).toEqual([true, false, true])
-    second.release()
-    expect([second.claim(), first.claim()]).toEqual([false, true])
-    first.release()
-    expect(second.claim()).toBe(true)
+    expect([await first.claim(), await second.claim(), await first.claim()]).toEqual([true, false, true])
+    await second.release()
+    expect([await second.claim(), await first.claim()]).toEqual([false, true])
+    await first.release()
+    expect(await second.claim()).toBe(true)
   })
 
-  test('is of one work: another has a lease of its own', () => {
+  test('is of one work: another has a lease of its own', async () => {
     const { store, lease } = leased()
-    expect(lease().claim()).toBe(true)
-    expect(createLease(store, 'other').claim()).toBe(true)
+    expect(await lease().claim()).toBe(true)
+    expect(await createLease(store, 'other').claim()).toBe(true)
   })
 
   test('the lease of a running process is respected, and taken over as soon as it has ended', async () => {
     const { hold, lease } = leased()
     const child = await startProcess()
-    hold(`${hostname()} ${child.pid} its-own`)
+    await hold(`${hostname()} ${child.pid} its-own`)
     const mine = lease()
-    expect(mine.claim()).toBe(false)
+    expect(await mine.claim()).toBe(false)
     child.kill('SIGKILL')
     await once(child, 'exit')
-    expect(mine.claim()).toBe(true)
+    expect(await mine.claim()).toBe(true)
   })
 
-  test('of a process with our number, from before we were started, is taken over', () => {
+  test('of a process with our number, from before we were started, is taken over', async () => {
     const { hold, lease } = leased()
-    hold(`${hostname()} ${process.pid} of-the-one-before`)
-    expect(lease().claim()).toBe(true)
+    await hold(`${hostname()} ${process.pid} of-the-one-before`)
+    expect(await lease().claim()).toBe(true)
   })
 
   test('the lease of another host ends when it expires, whatever its process id is here', async () => {
@@ -77,29 +77,29 @@ describe('a lease', () => {
     const gone = await startProcess()
     gone.kill('SIGKILL')
     await once(gone, 'exit')
-    hold(`elsewhere ${gone.pid} its-own`)
+    await hold(`elsewhere ${gone.pid} its-own`)
     const mine = lease()
-    expect(mine.claim()).toBe(false)
+    expect(await mine.claim()).toBe(false)
     clock.ms += duration_ms - 1
-    expect(mine.claim()).toBe(false)
+    expect(await mine.claim()).toBe(false)
     clock.ms += 1
-    expect(mine.claim()).toBe(true)
+    expect(await mine.claim()).toBe(true)
   })
 
-  test('that is renewed lasts from then on', () => {
+  test('that is renewed lasts from then on', async () => {
     const { clock, hold, lease } = leased()
-    hold('elsewhere 1 its-own')
+    await hold('elsewhere 1 its-own')
     clock.ms += duration_ms - 1
-    hold('elsewhere 1 its-own')
+    await hold('elsewhere 1 its-own')
     clock.ms += duration_ms - 1
-    expect(lease().claim()).toBe(false)
+    expect(await lease().claim()).toBe(false)
   })
 
-  test('from before the clock was set back by a day says nothing', () => {
+  test('from before the clock was set back by a day says nothing', async () => {
     const { clock, hold, lease } = leased()
-    hold('elsewhere 1 its-own')
+    await hold('elsewhere 1 its-own')
     clock.ms -= day_ms
-    expect(lease().claim()).toBe(true)
+    expect(await lease().claim()).toBe(true)
   })
 })
 

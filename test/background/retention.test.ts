@@ -119,8 +119,8 @@ test('returns pages whose items and total are of one moment while it deletes', a
       },
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
-    claim: () => true,
-    readClock: () => start + 31 * day_ms,
+    claim: async () => true,
+    readClock: async () => start + 31 * day_ms,
     logger: pino({ level: 'silent' }),
   })
   await until('all that is old is gone', () => totals.at(-1) === 300)
@@ -236,8 +236,8 @@ test('deletes in small steps, only in the process with the lease, and stops with
       },
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
-    claim: () => lease.is_ours,
-    readClock: () => start + 60 * day_ms,
+    claim: async () => lease.is_ours,
+    readClock: async () => start + 60 * day_ms,
     logger: pino({ level: 'silent' }),
   }
   const idle = createRetention(dependencies)

@@ -10,7 +10,7 @@ function testWorker(dependencies: Partial<WorkerDependencies>) {
   const logged: string[] = []
   const worker = createWorker({
     find: async () => [],
-    claim: () => true,
+    claim: async () => true,
     version: () => 0,
     logger: pino({}, { write: (line) => void logged.push(line) }),
     ...dependencies,
@@ -43,12 +43,16 @@ function gate() {
   }
 }
 
+/** All that can happen in this turn of the event loop has happened. */
+const turnEnds = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
 /** All that can happen without a timer has happened. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a wake begins the work in the same turn, and once', async () => {
   const worker = testWorker({})
   worker.wake(1)
+  await turnEnds()
   expect(worker.begun).toEqual([1])
   await worker.run(2)
   await settled()
@@ -59,6 +63,7 @@ test('a wake during the work is not lost, however many there are, and is one mor
   const { enter, letOneOut, inside } = gate()
   const worker = testWorker({ work: enter })
   worker.wake(1)
+  await turnEnds()
   for (let wake = 0; wake < 3; wake += 1) worker.wake(1)
   expect(worker.begun).toEqual([1])
   letOneOut()
@@ -97,7 +102,7 @@ test('an error is logged with its key and does not end the lane', async () => {
 
 test('a store that cannot be asked for a moment is logged, and the work goes on', async () => {
   let locked = false
-  const claim = () => {
+  const claim = async () => {
     if (locked) throw new Error('database is locked')
     return true
   }
@@ -126,6 +131,7 @@ test('run waits for a round that began after it was called', async () => {
   const { enter, letOneOut, inside } = gate()
   const worker = testWorker({ work: enter })
   worker.wake(1)
+  await turnEnds()
   let done = false
   const run = worker.run(1).then(() => {
     done = true
@@ -153,7 +159,7 @@ test('a process without the lease does not work, and finds the work when it gets
     looks += 1
     return [1]
   }
-  const worker = testWorker({ claim: () => mine, find, version: () => looks })
+  const worker = testWorker({ claim: async () => mine, find, version: () => looks })
   worker.wake(1)
   await worker.run(1)
   await vi.waitFor(() => expect(looks).toBeGreaterThan(2), patience_ms)
@@ -168,7 +174,7 @@ test('a lane stops when the lease is lost', async () => {
     looks += 1
     return []
   }
-  const worker = testWorker({ claim: () => mine, find, version: () => looks, work: async () => 1 })
+  const worker = testWorker({ claim: async () => mine, find, version: () => looks, work: async () => 1 })
   worker.wake(1)
   await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patience_ms)
   mine = false
@@ -189,6 +195,7 @@ test('stop tells the work, waits for its end, and nothing begins afterwards', as
     },
   })
   worker.wake(1)
+  await turnEnds()
   worker.wake(1)
   let stopped = false
   const stop = worker.stop().then(() => {

@@ -13,7 +13,7 @@ export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<S
   const dropLease = db.prepare<[string, string]>('DELETE FROM leases WHERE name = ? AND owner = ?')
 
   return {
-    takeLease: (name, owner, duration_ms, isAlive) => {
+    takeLease: async (name, owner, duration_ms, isAlive) => {
       const time = now()
       const mayTake = (lease: { owner: string; until: number } | undefined) =>
         // A lease that expires far ahead was written before the clock was set back, and is ignored.
@@ -30,6 +30,6 @@ export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<S
         return true
       })
     },
-    dropLease: (name, owner) => write(() => void dropLease.run(name, owner)),
+    dropLease: async (name, owner) => write(() => void dropLease.run(name, owner)),
   }
 }

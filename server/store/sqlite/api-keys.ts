@@ -107,12 +107,12 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
       }),
     deleteApiKey: async (id) => writeCached(() => remove.run(id).changes === 1),
     // API keys that another program changed grant no rights, and do not affect the others.
-    apiKeys: () =>
+    apiKeys: async () =>
       selectAll
         .all()
         .filter((row) => rights.isTrusted('api_keys', row))
         .map(read),
-    noteApiKeyUses: (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
+    noteApiKeyUses: async (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
   }
 }
 

@@ -22,8 +22,8 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
   }
 
   return {
-    auditHead,
-    appendAudit: (entries) => write(() => entries.forEach(record)),
+    auditHead: async () => auditHead(),
+    appendAudit: async (entries) => write(() => entries.forEach(record)),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
       if (Object.keys(filter).length === 0) {

@@ -127,10 +127,10 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'bel
 
   return {
     prune: async (kind, before, after) => write(() => prunes[kind](before, after)),
-    believedTime() {
+    async believedTime() {
       const at = newest.get()
       return believed.get() ?? (at == null ? undefined : Date.parse(at))
     },
-    believeTime: (ms) => write(() => void believe.run(ms)),
+    believeTime: async (ms) => write(() => void believe.run(ms)),
   }
 }

@@ -60,15 +60,15 @@ const app = createApp({
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authenticate: createAuthentication({
     api_key,
-    apiKeys: () => [],
+    apiKeys: async () => [],
     generation: async () => 1,
     now: Date.now,
     noteUse() {},
     trusted_proxies: [],
   }),
   rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
-  audit: createAudit(
-    { appendAudit() {}, auditHead: () => ({ up_to: 0, hash: new Uint8Array(32) }) },
+  audit: await createAudit(
+    { async appendAudit() {}, auditHead: async () => ({ up_to: 0, hash: new Uint8Array(32) }) },
     Date.now,
     () => performance.now(),
     pino(),
