@@ -58,7 +58,7 @@ function cleanEvidence() {
       hashes: ['0x0', '0x1'],
       prices: new Map([0, 1].map((nonce) => [`0x${nonce}`, `${nonce}`])),
       answers: new Map([0, 1].map((index) => [keyOf(index), at(index, 'pending')])),
-      events: payloads.map((payload, index) => ({ relayer_key: 1, sequence: index + 1, payload })),
+      events: payloads.map((payload, index) => ({ relayer_row_id: 1, sequence: index + 1, payload })),
     },
     broadcast: ['0x0', '0x1'],
   } satisfies Evidence
@@ -136,7 +136,7 @@ test.each<[string, string[], (evidence: Known) => unknown]>([
     ['events'],
     ({ store }) => {
       store.events[0] = {
-        relayer_key: 1,
+        relayer_row_id: 1,
         sequence: 1,
         payload: { ...(store.events[0]?.payload as Transaction), data: '0x' },
       }

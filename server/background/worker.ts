@@ -1,24 +1,24 @@
 import type { Logger } from 'pino'
 
 /**
- * The loop of background work. A key names the object of the work (a relayer, a webhook target). Each key has a lane: work of one
- * lane runs in sequence, and lanes run concurrently, so a slow key delays no other.
+ * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
+ * lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
  */
 export interface Worker {
-  /** Runs the key's work as soon as its lane is free. */
-  wake(key: number): void
+  /** Runs the work of a row as soon as its lane is free. */
+  wake(row_id: number): void
   /** Searches the store for work in this turn of the event loop, after a change by this process. */
   look(): void
-  /** Runs the key's work once, after any run in progress, and resolves when it has ended. */
-  run(key: number): Promise<void>
+  /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
+  run(row_id: number): Promise<void>
   /** Starts no more work, and resolves when the work in progress has ended. */
   stop(): Promise<void>
 }
 
 export interface WorkerDependencies {
   /** Does all that is possible now. Resolves to the milliseconds until the next run; undefined: no work is left. */
-  work(key: number, signal: AbortSignal): Promise<number | undefined>
-  /** The keys that have work in the store. */
+  work(row_id: number, signal: AbortSignal): Promise<number | undefined>
+  /** The row ids that have work in the store. */
   find(): Promise<number[]>
   /** Whether this process holds the lease of this work. */
   claim(): Promise<boolean>
@@ -39,13 +39,13 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   let seen = version()
   let foundAt = Number.NEGATIVE_INFINITY
 
-  const wake = (key: number) => {
+  const wake = (row_id: number) => {
     if (stopping.signal.aborted) return
-    const lane = lanes.get(key)
+    const lane = lanes.get(row_id)
     if (lane) return lane.wake()
     const created = createLane()
-    lanes.set(key, created)
-    void follow(key, created)
+    lanes.set(row_id, created)
+    void follow(row_id, created)
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */
@@ -58,23 +58,23 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
     }
   }
 
-  async function follow(key: number, lane: Lane): Promise<void> {
+  async function follow(row_id: number, lane: Lane): Promise<void> {
     while (await mayWork()) {
       lane.begin()
-      const wait_ms = await attempt(key)
+      const wait_ms = await attempt(row_id)
       lane.end()
       if (wait_ms === undefined && !lane.isWanted()) break
       await lane.sleep(wait_ms ?? 0, stopping.signal)
     }
-    lanes.delete(key)
+    lanes.delete(row_id)
     lane.end()
   }
 
-  async function attempt(key: number): Promise<number | undefined> {
+  async function attempt(row_id: number): Promise<number | undefined> {
     try {
-      return await work(key, stopping.signal)
+      return await work(row_id, stopping.signal)
     } catch (error) {
-      logger.error({ err: error, key }, 'background work failed')
+      logger.error({ err: error, row_id }, 'background work failed')
       return failure_ms
     }
   }
@@ -87,7 +87,7 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
     if (!force && current === seen && time - foundAt < find_ms) return
     seen = current
     foundAt = time
-    for (const key of await find()) wake(key)
+    for (const row_id of await find()) wake(row_id)
   }
   let looking = Promise.resolve()
   const lookNow = (force: boolean) => {
@@ -106,9 +106,9 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
         lookNow(true)
       })
     },
-    async run(key) {
-      wake(key)
-      await lanes.get(key)?.round()
+    async run(row_id) {
+      wake(row_id)
+      await lanes.get(row_id)?.round()
     },
     async stop() {
       clearInterval(watch)

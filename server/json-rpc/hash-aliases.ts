@@ -55,12 +55,12 @@ export function hashMethods({ store }: HashDependencies, askNode: AskNode): Reco
   async function find({ relayer, params }: Context) {
     const [wanted] = params
     if (typeof wanted !== 'string' || !hash.test(wanted)) return undefined
-    const row = await store.getTransactionByHash(relayer.key, wanted.toLowerCase())
+    const row = await store.getTransactionByHash(relayer.row_id, wanted.toLowerCase())
     if (!row) return undefined
-    const attempts = (await store.attempts(row.key)).filter(({ purpose }) => purpose === 'send')
+    const attempts = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const signed = await Promise.all(
       attempts.map(async (attempt): Promise<Signed> => {
-        const raw = await store.rawOf(row.key, attempt.number)
+        const raw = await store.rawOf(row.row_id, attempt.number)
         return { attempt, transaction: Transaction.from(toHex(raw)) }
       }),
     )

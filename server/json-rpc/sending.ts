@@ -18,7 +18,7 @@ export interface SendingDependencies {
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
       nonce?: number,
-    ): Promise<{ transaction: { id: string }; key: number }>
+    ): Promise<{ transaction: { id: string }; row_id: number }>
     replace(
       relayer_id: string,
       transaction_id: string,
@@ -38,7 +38,7 @@ export interface SendingDependencies {
     wait_ms: number,
   ): Promise<void>
   /** Wakes the relayer's sender at once. */
-  hurry(relayer_key: number): void
+  hurry(relayer_row_id: number): void
   repeats: Repeats
   /** Whether callers see the error; other errors are logged. */
   isTold(error: unknown): error is ApiError | JsonRpcError
@@ -65,7 +65,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     // In the order of the batch: the nonces follow it.
     const accepted = context.inOrder(() => {
       if (key !== undefined) return accept(context, wanted, { caller: request.caller.id, key })
-      const content = [request.caller.id, relayer.key, wanted]
+      const content = [request.caller.id, relayer.row_id, wanted]
       const { id, onClose } = context
       const call = { content, id, request, onClose }
       return repeats.once(call, () => accept(context, wanted, undefined))
@@ -115,7 +115,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     const { relayer } = context
     const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
     if (nonce > next) throw wrongNonce('nonce too high', nonce, next)
-    if (!row || row.relayer_key !== relayer.key || !unfinished.has(row.status))
+    if (!row || row.relayer_row_id !== relayer.row_id || !unfinished.has(row.status))
       throw wrongNonce('nonce too low', nonce, next)
     const reason = dependencies.underpriced(row, body)
     if (reason !== undefined) {
@@ -125,7 +125,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     return context.as('replaceTransaction', 200, async (auditEntry) => {
       auditEntry.subject = row.id
       const replaced = await submit.replace(relayer.id, row.id, body, auditEntry)
-      dependencies.hurry(replaced.relayer_key)
+      dependencies.hurry(replaced.relayer_row_id)
       return { id: row.id, isReplacement: true }
     })
   }
@@ -133,7 +133,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
   /** The hash of the bytes that were stored first; a repetition gets the same. */
   async function hashOf(relayer: RelayerRow, { id, isReplacement }: Accepted): Promise<string> {
     const read = async () => {
-      const row = await store.getTransaction(relayer.key, id)
+      const row = await store.getTransaction(relayer.row_id, id)
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
       return row
     }
@@ -148,7 +148,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     const data = { transaction_id: id, status: row.status, status_reason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
     if (isReplacement && !isWaiting && row.hash !== null) return row.hash
-    const first = (await store.attempts(row.key)).find(({ purpose }) => purpose === 'send')
+    const first = (await store.attempts(row.row_id)).find(({ purpose }) => purpose === 'send')
     if (first && !isReplacement) return first.hash
     const why = status_reason === null ? '' : `: ${status_reason}`
     if (!unfinished.has(row.status) && !isWaiting)

@@ -76,7 +76,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       orNull(chain.pendingNonce(relayer.address)),
     ])
     const state = await dependencies.nonceState(relayer, latest ?? undefined)
-    return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.key)) })
+    return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.row_id)) })
   }
 
   return {
@@ -95,8 +95,8 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       return single({
         network_type: relayer.network_type,
         nonce: next_nonce.toString(),
-        pending_transactions_count: await store.countUnfinished(relayer.key),
-        last_confirmed_transaction_timestamp: await store.lastConfirmedAt(relayer.key),
+        pending_transactions_count: await store.countUnfinished(relayer.row_id),
+        last_confirmed_transaction_timestamp: await store.lastConfirmedAt(relayer.row_id),
         balance: balance === null ? null : balance.toString(),
         paused: relayer.paused,
         system_disabled: relayer.system_disabled,

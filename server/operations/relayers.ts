@@ -103,6 +103,6 @@ function refusal(obstacle: RelayerObstacle) {
 }
 
 /** The row as the contract shows it. */
-export function show({ key: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
+export function show({ row_id: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
   return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

@@ -35,7 +35,7 @@ export interface TransactionDependencies {
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
-    ): Promise<{ transaction: AcceptedTransaction; key: number }>
+    ): Promise<{ transaction: AcceptedTransaction; row_id: number }>
     sendBatch(
       relayer_id: string,
       bodies: SendTransactionRequest[],
@@ -64,7 +64,7 @@ export interface TransactionDependencies {
     wait_ms: number,
   ): Promise<void>
   /** Wakes the relayer's sender at once. */
-  hurry(relayer_key: number): void
+  hurry(relayer_row_id: number): void
 }
 
 const max_canceled_at_once = 10_000
@@ -90,8 +90,8 @@ type Transactions = Pick<
 export function transactions(dependencies: TransactionDependencies): Transactions {
   const { store, findRelayer, submit, hurry, stateOf } = dependencies
 
-  async function get(relayer_key: number, id: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayer_key, id)
+  async function get(relayer_row_id: number, id: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayer_row_id, id)
     if (!row) throw transactionNotFound(id)
     return row
   }
@@ -114,8 +114,8 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
       if (query.wait === 'none') return single(accepted.transaction)
-      const { key: relayer_key } = await findRelayer(path.relayer_id)
-      const read = async () => show(await get(relayer_key, accepted.transaction.id))
+      const { row_id: relayer_row_id } = await findRelayer(path.relayer_id)
+      const read = async () => show(await get(relayer_row_id, accepted.transaction.id))
       await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return single({ ...(await read()), warnings: accepted.transaction.warnings })
     },
@@ -137,14 +137,14 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
 
     async listTransactions({ path, query, caller, onClose }) {
-      const { key } = await findRelayer(path.relayer_id)
+      const { row_id } = await findRelayer(path.relayer_id)
       const filter = readFilter(query)
       if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
       if (query.nonce_to !== undefined) filter.nonce_to = query.nonce_to
-      const first = await store.firstInLine(key)
+      const first = await store.firstInLine(row_id)
       return page(
         query,
-        (slice) => store.listTransactions(key, slice, filter, admission(caller, onClose)),
+        (slice) => store.listTransactions(row_id, slice, filter, admission(caller, onClose)),
         (transaction) => behind(transaction, first),
       )
     },
@@ -158,7 +158,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         for (const { relayer_id } of listing.items) {
           if (firsts.has(relayer_id)) continue
           const relayer = await store.getRelayer(relayer_id)
-          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.key)))
+          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
         }
         return listing
       }
@@ -166,53 +166,53 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     },
 
     async getTransaction({ path }) {
-      const { key } = await findRelayer(path.relayer_id)
-      return single(behind(show(await get(key, path.transaction_id)), await store.firstInLine(key)))
+      const { row_id } = await findRelayer(path.relayer_id)
+      return single(behind(show(await get(row_id, path.transaction_id)), await store.firstInLine(row_id)))
     },
 
     async getTransactionByNonce({ path }) {
-      const { key, chain_id, address } = await findRelayer(path.relayer_id)
+      const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
-      if (row?.relayer_key !== key) throw notFound(`Transaction with nonce ${path.nonce} not found`)
-      return single(behind(show(row), await store.firstInLine(key)))
+      if (row?.relayer_row_id !== row_id) throw notFound(`Transaction with nonce ${path.nonce} not found`)
+      return single(behind(show(row), await store.firstInLine(row_id)))
     },
 
     async listAttempts({ path, query }) {
-      const { key } = await findRelayer(path.relayer_id)
-      const row = await get(key, path.transaction_id)
-      return page(query, (slice) => store.listAttempts(row.key, slice), showAttempt(row))
+      const { row_id } = await findRelayer(path.relayer_id)
+      const row = await get(row_id, path.transaction_id)
+      return page(query, (slice) => store.listAttempts(row.row_id, slice), showAttempt(row))
     },
 
     async explainTransaction({ path }) {
       const relayer = await findRelayer(path.relayer_id)
-      return single(await dependencies.explain(relayer, await get(relayer.key, path.transaction_id)))
+      return single(await dependencies.explain(relayer, await get(relayer.row_id, path.transaction_id)))
     },
 
     async replaceTransaction({ path, body, auditEntry }) {
       const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry)
-      hurry(row.relayer_key)
+      hurry(row.relayer_row_id)
       return single(show(row))
     },
 
     async cancelTransaction({ path, auditEntry }) {
-      const { key } = await findRelayer(path.relayer_id)
+      const { row_id } = await findRelayer(path.relayer_id)
       const withdrawn = await store.withAudit(auditEntry, () =>
-        store.withdraw(key, path.transaction_id, 'cancel', 'Canceled by request'),
+        store.withdraw(row_id, path.transaction_id, 'cancel', 'Canceled by request'),
       )
       if (withdrawn === 'missing') throw transactionNotFound(path.transaction_id)
       if ('refused' in withdrawn) {
         throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
       }
-      hurry(key)
+      hurry(row_id)
       return single(show(withdrawn))
     },
 
     async cancelPendingTransactions({ path, auditEntry }) {
-      const { key } = await findRelayer(path.relayer_id)
+      const { row_id } = await findRelayer(path.relayer_id)
       const queued: string[] = []
       const failed: string[] = []
       const lot = {
-        relayer_key: key,
+        relayer_row_id: row_id,
         limit: canceled_per_lot,
         intent: 'cancel',
         reason: 'Canceled by request',
@@ -226,7 +226,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         // Other requests run between two batches.
         await turn()
       }
-      hurry(key)
+      hurry(row_id)
       return single({
         queued_for_cancellation_transaction_ids: queued,
         failed_to_queue_transaction_ids: failed,

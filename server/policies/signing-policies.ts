@@ -96,7 +96,7 @@ const max_warnings = 20
  * relayer that apply to others. At most 20 sentences.
  */
 export function addressWarnings({ relayer, on_address }: OnAddress, caller: Caller): string[] {
-  const others = on_address.filter(({ key }) => key !== relayer.key)
+  const others = on_address.filter(({ row_id }) => row_id !== relayer.row_id)
   const warnings = others.flatMap((other) => {
     const name = nameOf(other, caller)
     return [

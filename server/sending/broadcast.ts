@@ -154,14 +154,14 @@ function laterWait(kind: string | undefined, told: string): Wait {
 const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
 
 function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
-  const { key, revision } = row
+  const { row_id, revision } = row
   const isNew = row.status === 'sent'
   const sent_at = row.sent_at ?? new Date(now()).toISOString()
   const set: Move['set'] = {
     ...(isNew && { status: 'submitted', sent_at }),
     ...((isNew || endsWhenTaken.has(row.waiting_for)) && waitColumns(row, null)),
   }
-  return taken.length > 0 || Object.keys(set).length > 0 ? [{ key, revision, set, taken }] : []
+  return taken.length > 0 || Object.keys(set).length > 0 ? [{ row_id, revision, set, taken }] : []
 }
 
 /**
@@ -177,7 +177,7 @@ async function contestedMoves(
   told: string,
 ): Promise<Move[]> {
   const { store, fees } = dependencies
-  const own = (await store.attempts(row.key)).filter(({ nonce }) => nonce === row.nonce)
+  const own = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
   const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
@@ -196,9 +196,9 @@ async function contestedMoves(
   const isEnough = least !== undefined && signed !== undefined && fees.isEnough(signed, least)
   const [move] = takenMoves(dependencies, row, taken)
   const wait = isEnough ? waitColumns(row, refusal(told)) : {}
-  const { key, revision } = row
+  const { row_id, revision } = row
   const refused = isEnough ? { refused: { number: attempt.number, refusal: told } } : {}
-  return [{ key, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) }, ...refused }]
+  return [{ row_id, revision, taken, set: { ...move?.set, ...wait, ...(!isEnough && { resign: true }) }, ...refused }]
 }
 
 /**
@@ -213,12 +213,12 @@ function waitMoves(
   next: number,
   set: Move['set'] = {},
 ): Move[] {
-  const { key, revision, nonce } = row
+  const { row_id, revision, nonce } = row
   const columns = waitColumns(row, wait)
   const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || row.status_reason === columns.status_reason)
   const isOutage = wait.waiting_for === 'unreachable'
   const isTold = !isSame && (nonce === next || !isOutage)
-  if (!isTold) return Object.keys(set).length > 0 ? [{ key, revision, set }] : []
+  if (!isTold) return Object.keys(set).length > 0 ? [{ row_id, revision, set }] : []
   const refused = isOutage ? {} : { refused: { number: attempt.number, refusal: told } }
-  return [{ key, revision, set: { ...set, ...columns }, ...refused }]
+  return [{ row_id, revision, set: { ...set, ...columns }, ...refused }]
 }

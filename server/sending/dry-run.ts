@@ -41,7 +41,7 @@ export function createDryRun({
     const fee = quote && feeOf(fees, quote.gas_limit, quote.prices)
     const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
     if (over) refusals.push(overLimit(over))
-    const crowded = await store.crowding(relayer.key, dataBytes(request), roomOf(relayer))
+    const crowded = await store.crowding(relayer.row_id, dataBytes(request), roomOf(relayer))
     if (crowded) refusals.push(tooMany(crowded))
     const { next_nonce } = await store.getAccount(chain_id, address)
 

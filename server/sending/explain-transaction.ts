@@ -15,12 +15,12 @@ type ExplainDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'network
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
 export function createExplain({ store, fees, networkClient }: ExplainDependencies) {
   return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
-    const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.key)])
+    const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
     const seen = client && (await within(patience_ms, ask(client, relayer)))
     const facts: Facts = {
       relayer,
       first,
-      attempts: (await store.listAttempts(row.key, { offset: 0, limit: 0 })).total_items,
+      attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
       market: seen?.market,
       head: seen?.head,
       balance: seen?.balance,
@@ -30,7 +30,9 @@ export function createExplain({ store, fees, networkClient }: ExplainDependencie
     const explained = explain(fees, row, facts)
     // The steps that help the blocking transaction also help the transactions behind it.
     const blocker =
-      explained.waiting_for === 'earlier_nonce' && first ? await store.getTransaction(relayer.key, first.id) : undefined
+      explained.waiting_for === 'earlier_nonce' && first
+        ? await store.getTransaction(relayer.row_id, first.id)
+        : undefined
     const waiting_for = blocker ? explain(fees, blocker, facts).waiting_for : explained.waiting_for
     return { ...explained, suggestions: suggestionsOf(fees, blocker ?? row, waiting_for, facts) }
   }

@@ -94,7 +94,7 @@ function endOf({ status, status_reason, block_number, error }: WholeTransactionR
 
 /** Why a transaction that is in no block makes no progress, or which step comes next. */
 function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, { base_fee, price, cap }: Figures): Cause {
-  if (first && first.key !== row.key && row.nonce !== null && (first.nonce as number) < row.nonce) {
+  if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
     const why = first.waiting_for === null ? '' : `, which waits: ${reasonOf(first)}`
     return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
   }

@@ -35,9 +35,9 @@ export function createFollow(dependencies: FollowDependencies) {
     const head = laneState.head?.number ?? 0
     const deep = head - networkClient.network.required_confirmations + 1
     const market = await marketOf(networkClient)
-    const inFlight = await store.inFlight(relayer.key, max_rows)
-    const unsigned = await store.pending(relayer.key, 0, laneState.latest, max_rows)
-    const mined = await store.mined(relayer.key, isReorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
+    const inFlight = await store.inFlight(relayer.row_id, max_rows)
+    const unsigned = await store.pending(relayer.row_id, 0, laneState.latest, max_rows)
+    const mined = await store.mined(relayer.row_id, isReorganized ? Number.MAX_SAFE_INTEGER : deep, max_rows)
     const { paused } = relayer
     const priced = inFlight.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
     if (isNewBlock) countLeftOut(laneState, priced)
@@ -45,7 +45,7 @@ export function createFollow(dependencies: FollowDependencies) {
     const known = { reorganized: isReorganized, paused }
     const others = [...mined, ...unsigned].map((row) => ({ row, payable: true }))
     const decided = [...others, ...priced].map(({ row, payable }): Decided => {
-      const blocks = laneState.left_out.get(row.key)?.blocks ?? 0
+      const blocks = laneState.left_out.get(row.row_id)?.blocks ?? 0
       return { row, step: decide(trackedOf(row), sightOf(lane, now(), { ...known, payable, blocks })) }
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
@@ -83,13 +83,13 @@ export function createFollow(dependencies: FollowDependencies) {
       nonce !== null && nonce >= laneState.latest && nonce < laneState.latest + laneState.window
     // Read again, because transactions that just lost their block are in flight now.
     const lost = everything
-      ? (await store.inFlight(relayer.key, max_rows)).filter(isInWindow)
+      ? (await store.inFlight(relayer.row_id, max_rows)).filter(isInWindow)
       : elapsed() >= laneState.retry_at
         ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
         : []
     await handOverAgain(
       lane,
-      lost.filter(({ key }) => !laneState.handed.has(key)),
+      lost.filter(({ row_id }) => !laneState.handed.has(row_id)),
       everything,
     )
   }
@@ -118,8 +118,8 @@ export function createFollow(dependencies: FollowDependencies) {
   }
 
   /** A reason that the row has already says more. */
-  function disagreed({ key, revision, status_reason }: TransactionRow): Move[] {
-    return status_reason === null ? [{ key, revision, set: { status_reason: disputed } }] : []
+  function disagreed({ row_id, revision, status_reason }: TransactionRow): Move[] {
+    return status_reason === null ? [{ row_id, revision, set: { status_reason: disputed } }] : []
   }
 
   /** The steps that neither sign nor ask the chain. */
@@ -127,11 +127,11 @@ export function createFollow(dependencies: FollowDependencies) {
     if (step.do === 'return') {
       const status_reason = 'A reorganization removed its block: it is sent again'
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
-      await commit([{ key: row.key, revision: row.revision, set }])
+      await commit([{ row_id: row.row_id, revision: row.revision, set }])
       laneState.resend = true
       lookSoon(laneState, elapsed())
     } else if (step.do === 'withdraw') {
-      await store.withdraw(row.relayer_key, row.id, 'expire', 'valid_until has passed')
+      await store.withdraw(row.relayer_row_id, row.id, 'expire', 'valid_until has passed')
       lookSoon(laneState, elapsed())
       changed()
     } else if (step.do === 'trace') {

@@ -20,7 +20,7 @@ export interface GivenUp {
   /** Looks up the rows that are due, and corrects them. Resolves to whether a row has changed. */
   correct(lane: Lane): Promise<boolean>
   /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
-  dueIn(relayer_key: number): Promise<number | undefined>
+  dueIn(relayer_row_id: number): Promise<number | undefined>
 }
 
 interface Case {
@@ -44,25 +44,25 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
   /** By relayer: when its rows are read again. */
   const readAt = new Map<number, number>()
 
-  async function open(relayer_key: number): Promise<{ row: TransactionRow; known: Case }[]> {
-    const rows = await store.failedUnmined(relayer_key, max_rows)
+  async function open(relayer_row_id: number): Promise<{ row: TransactionRow; known: Case }[]> {
+    const rows = await store.failedUnmined(relayer_row_id, max_rows)
     return rows
-      .map((row) => ({ row, known: caseOf(row.key) }))
+      .map((row) => ({ row, known: caseOf(row.row_id) }))
       .filter(({ known }) => elapsed() - known.since < watched_ms)
   }
 
-  function caseOf(key: number): Case {
-    const known = cases.get(key)
+  function caseOf(row_id: number): Case {
+    const known = cases.get(row_id)
     if (known) return known
     if (cases.size >= max_remembered) cases.clear()
     const made = { since: elapsed(), look_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }
-    cases.set(key, made)
+    cases.set(row_id, made)
     return made
   }
 
   async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
     const { networkClient } = lane
-    for (const { hash, purpose, nonce } of (await store.attempts(row.key)).toReversed()) {
+    for (const { hash, purpose, nonce } of (await store.attempts(row.row_id)).toReversed()) {
       if (nonce !== row.nonce) continue
       const receipts = await deepReceipts(networkClient, hash)
       const [receipt] = receipts
@@ -82,12 +82,12 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
 
   return {
     async correct(lane) {
-      const { key } = lane.held.relayer
-      if (elapsed() < (readAt.get(key) ?? 0)) return false
+      const { row_id } = lane.held.relayer
+      if (elapsed() < (readAt.get(row_id) ?? 0)) return false
       if (readAt.size >= max_remembered) readAt.clear()
-      readAt.set(key, elapsed() + read_again_ms)
+      readAt.set(row_id, elapsed() + read_again_ms)
       let isChanged = false
-      for (const { row, known } of await open(key)) {
+      for (const { row, known } of await open(row_id)) {
         if (elapsed() < known.look_at) continue
         known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
         known.look_at = elapsed() + known.wait_ms
@@ -95,8 +95,8 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
       }
       return isChanged
     },
-    async dueIn(relayer_key) {
-      const looks = (await open(relayer_key)).map(({ known }) => known.look_at)
+    async dueIn(relayer_row_id) {
+      const looks = (await open(relayer_row_id)).map(({ known }) => known.look_at)
       return looks.length === 0 ? undefined : Math.max(0, Math.min(...looks) - elapsed())
     },
   }

@@ -99,7 +99,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     if (row.status === 'submitted' && !row.resign) return
     const columns = waitColumns(row, { waiting_for: 'key_service', text: `the key service does not sign: ${fault}` })
     if (row.waiting_for === columns.waiting_for && row.status_reason === columns.status_reason) return
-    await commit([{ key: row.key, revision: row.revision, set: columns }])
+    await commit([{ row_id: row.row_id, revision: row.revision, set: columns }])
   }
 
   /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
@@ -118,8 +118,8 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     for (const lot of lotsOf(rows, ({ data_bytes }) => data_bytes)) {
       const wanted: Broadcast[] = []
       for (const row of lot) {
-        const attempt = (await store.attempts(row.key)).at(-1)
-        if (attempt) wanted.push({ row, attempt: { ...attempt, raw: await store.rawOf(row.key, attempt.number) } })
+        const attempt = (await store.attempts(row.row_id)).at(-1)
+        if (attempt) wanted.push({ row, attempt: { ...attempt, raw: await store.rawOf(row.row_id, attempt.number) } })
       }
       await handOver(lane, wanted, everywhere)
     }
@@ -131,7 +131,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     everywhere: boolean,
   ): Promise<void> {
     if (wanted.length === 0) return
-    for (const { row } of wanted) laneState.handed.add(row.key)
+    for (const { row } of wanted) laneState.handed.add(row.row_id)
     const state = { next: laneState.latest, cap: capOf(held.relayer), everywhere }
     const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
@@ -152,13 +152,13 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     let ended = 0
     for (const { row, reason, error } of hopeless) {
       if (nonces.takeFill(relayer)) {
-        await store.withdraw(relayer.key, row.id, 'fail', reason, error)
+        await store.withdraw(relayer.row_id, row.id, 'fail', reason, error)
         ended += 1
       } else {
         const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
         const columns = waitColumns(row, { waiting_for: 'node', text })
         const isSaid = row.status_reason === columns.status_reason
-        if (!isSaid) await commit([{ key: row.key, revision: row.revision, set: columns }])
+        if (!isSaid) await commit([{ row_id: row.row_id, revision: row.revision, set: columns }])
       }
     }
     return ended

@@ -38,7 +38,7 @@ export function createLook({ store, nonces, elapsed, changed, waits, reorganized
   /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
   async function isWatched({ held, networkClient, laneState }: Lane): Promise<boolean> {
     if (elapsed() - (laneState.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
-    const newest = await store.newestEnded(held.relayer.key)
+    const newest = await store.newestEnded(held.relayer.row_id)
     if (!newest) return false
     const until = newest.number + networkClient.network.required_confirmations + watched_blocks
     return laneState.head === undefined || laneState.head.number < until

@@ -155,15 +155,15 @@ function widen(laneState: LaneState): void {
  */
 export function countLeftOut(
   laneState: LaneState,
-  rows: { row: { key: number; hash: string | null }; nonce: number; payable: boolean }[],
+  rows: { row: { row_id: number; hash: string | null }; nonce: number; payable: boolean }[],
 ) {
   const counted = new Map<number, LeftOut>()
   for (const { row, nonce, payable } of rows) {
-    const { key, hash } = row
+    const { row_id, hash } = row
     if (payable && nonce !== laneState.latest) continue
-    const before = laneState.left_out.get(key)
+    const before = laneState.left_out.get(row_id)
     const isSame = before?.hash === hash && before.payable === payable
-    counted.set(key, { hash, payable, blocks: isSame ? before.blocks + 1 : 0 })
+    counted.set(row_id, { hash, payable, blocks: isSame ? before.blocks + 1 : 0 })
   }
   laneState.left_out = counted
 }

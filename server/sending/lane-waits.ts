@@ -15,9 +15,9 @@ export function createLaneWaits(
 ): LaneWaits {
   return {
     async note({ held }, known) {
-      const row = await store.firstInLine(held.relayer.key)
+      const row = await store.firstInLine(held.relayer.row_id)
       if (!row) return
-      const relayer = (await store.getRelayerByKey(held.relayer.key)) ?? held.relayer
+      const relayer = (await store.getRelayerByRowId(held.relayer.row_id)) ?? held.relayer
       const prices = row.hash === null ? undefined : pricesOf(row)
       const wait = laneWait(row, {
         paused: relayer.paused,
@@ -26,12 +26,12 @@ export function createLaneWaits(
         price: prices && fees.most(prices),
         ...known,
       })
-      const { key, revision, waiting_for, waits_told } = row
+      const { row_id, revision, waiting_for, waits_told } = row
       if (wait !== undefined && wait?.waiting_for !== waiting_for) {
-        await commit([{ key, revision, set: waitColumns(row, wait) }])
+        await commit([{ row_id, revision, set: waitColumns(row, wait) }])
       } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
         // It has become the first in line: this move makes the store write the event.
-        await commit([{ key, revision, set: {} }])
+        await commit([{ row_id, revision, set: {} }])
       }
     },
   }

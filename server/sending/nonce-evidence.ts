@@ -37,7 +37,7 @@ export interface Evidence {
   /** The transaction that used a nonce, proven by its signed bytes, from the first endpoint that shows it. */
   findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
   /** Whether a majority reports a count without evidence. */
-  isInDoubt(relayer_key: number): boolean
+  isInDoubt(relayer_row_id: number): boolean
 }
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
@@ -70,13 +70,13 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
   async function believe(relayer: RelayerRow, networkClient: Surveyed, latest: number, request?: HealRequest) {
     const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
     if (latest <= next_nonce) {
-      doubts.delete(relayer.key)
+      doubts.delete(relayer.row_id)
       return latest
     }
     if (request) return survey(relayer, networkClient, latest, request)
-    const asked = asking.get(relayer.key) ?? survey(relayer, networkClient, latest)
-    asking.set(relayer.key, asked)
-    return asked.finally(() => asking.delete(relayer.key))
+    const asked = asking.get(relayer.row_id) ?? survey(relayer, networkClient, latest)
+    asking.set(relayer.row_id, asked)
+    return asked.finally(() => asking.delete(relayer.row_id))
   }
 
   async function survey(relayer: RelayerRow, networkClient: Surveyed, latest: number, request?: HealRequest) {
@@ -88,7 +88,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     if (counted === undefined || head === undefined) return undefined
     noteHead(chain_id, head)
     if (counted <= next_nonce) {
-      doubts.delete(relayer.key)
+      doubts.delete(relayer.row_id)
       noteFalse(relayer, latest, next_nonce)
       return counted
     }
@@ -96,7 +96,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     const raise = async (to: number, evidence: string, isProven: boolean) => {
       observer.nonceNoticed?.('nonce counter raised', { relayer_id: relayer.id, from: next_nonce, to, evidence })
       await store.raiseNonce(chain_id, address, to, isProven)
-      doubts.delete(relayer.key)
+      doubts.delete(relayer.row_id)
       return to
     }
     const doubt = doubtOf(relayer, head)
@@ -120,15 +120,15 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     return undefined
   }
 
-  function noteFalse({ key, id }: RelayerRow, counted: number, next_nonce: number): void {
-    if ((logged.get(key) ?? Number.NEGATIVE_INFINITY) > elapsed() - log_again_ms) return
+  function noteFalse({ row_id, id }: RelayerRow, counted: number, next_nonce: number): void {
+    if ((logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - log_again_ms) return
     if (logged.size >= max_remembered) logged.clear()
-    logged.set(key, elapsed())
+    logged.set(row_id, elapsed())
     observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce })
   }
 
-  function doubtOf({ key }: RelayerRow, head: number): Doubt {
-    const known = doubts.get(key)
+  function doubtOf({ row_id }: RelayerRow, head: number): Doubt {
+    const known = doubts.get(row_id)
     if (known) return known
     if (doubts.size >= max_remembered) doubts.clear()
     const doubt: Doubt = {
@@ -138,7 +138,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
       search: undefined,
       rival: undefined,
     }
-    doubts.set(key, doubt)
+    doubts.set(row_id, doubt)
     return doubt
   }
 
@@ -166,7 +166,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     return undefined
   }
 
-  return { believe, findRival, isInDoubt: (relayer_key) => doubts.has(relayer_key) }
+  return { believe, findRival, isInDoubt: (relayer_row_id) => doubts.has(relayer_row_id) }
 }
 
 async function searchOne(node: OneNode, relayer: RelayerRow, nonce: number): Promise<Rival | undefined> {

@@ -89,8 +89,8 @@ export function createGaps({
     observer.nonceNoticed?.('abandoned nonces filled', { relayer_id: relayer.id, count: chosen.length })
     allowanceOf(relayer).use(chosen.length)
     await store.move(
-      chosen.map(({ key, revision, reason }) => ({
-        key,
+      chosen.map(({ row_id, revision, reason }) => ({
+        row_id,
         revision,
         set: { status: 'submitted', intent: 'fail', resign: true, status_reason: reason, reprice_at: 0 },
       })),
@@ -99,15 +99,15 @@ export function createGaps({
   }
 
   /** How many nonces may be filled now. */
-  function allowanceOf({ key, policies }: RelayerRow) {
+  function allowanceOf({ row_id, policies }: RelayerRow) {
     const allowed = policies.max_gap_fills_per_hour ?? default_fills_per_hour
-    const recent = (fills.get(key) ?? []).filter((at) => at > elapsed() - hour_ms)
+    const recent = (fills.get(row_id) ?? []).filter((at) => at > elapsed() - hour_ms)
     return {
       allowed,
       left: Math.max(0, allowed - recent.length),
       use(count: number) {
         if (fills.size >= max_remembered) fills.clear()
-        fills.set(key, [...recent, ...Array<number>(count).fill(elapsed())])
+        fills.set(row_id, [...recent, ...Array<number>(count).fill(elapsed())])
       },
     }
   }
@@ -119,13 +119,13 @@ export function createGaps({
     const nonces = gaps.slice(0, left)
     const event = nonces.length === 0 ? 'nonce gaps left: the limit per hour is reached' : 'nonce gaps filled'
     const said = `${event} ${gaps}`
-    if (told.get(relayer.key) !== said) {
+    if (told.get(relayer.row_id) !== said) {
       observer.nonceNoticed?.(event, { relayer_id: relayer.id, gaps, nonces, max_gap_fills_per_hour: allowed })
     }
     for (const nonce of nonces) await store.createTransaction(fillerOf(relayer, makeId(), nonce))
     use(nonces.length)
     if (told.size >= max_remembered) told.clear()
-    told.set(relayer.key, said)
+    told.set(relayer.row_id, said)
     return nonces.length
   }
 
@@ -151,9 +151,9 @@ export function createGaps({
   return { of, close, noteHead, takeFill }
 }
 
-const fillerOf = ({ key, id, chain_id, address }: RelayerRow, made_id: string, nonce: number) => ({
+const fillerOf = ({ row_id, id, chain_id, address }: RelayerRow, made_id: string, nonce: number) => ({
   id: made_id,
-  relayer_key: key,
+  relayer_row_id: row_id,
   relayer_id: id,
   chain_id,
   from: address,

@@ -51,12 +51,12 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  */
 export function createTracing({ store, now, elapsed, findRival, noteHead }: TracingDependencies) {
   const cases = new Map<number, Case>()
-  const newestAtStart = store.newestKey()
+  const newestAtStart = store.newestRowId()
   let underWay = 0
 
   /** `changed`: called later, after a row has changed. */
   function trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void {
-    const known = caseOf(row.key)
+    const known = caseOf(row.row_id)
     if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
     known.isOpen = true
     underWay += 1
@@ -72,12 +72,12 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
       })
   }
 
-  function caseOf(key: number): Case {
-    const known = cases.get(key)
+  function caseOf(row_id: number): Case {
+    const known = cases.get(row_id)
     if (known) return known
     if (cases.size >= max_remembered) cases.clear()
     const made = { since: undefined, from_block: 0, look_at: 0, wait_ms: first_wait_ms, isOpen: false }
-    cases.set(key, made)
+    cases.set(row_id, made)
     return made
   }
 
@@ -89,7 +89,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     known: Case,
   ): Promise<boolean> {
     const nonce = row.nonce as number
-    const hashes = (await store.attempts(row.key)).map(({ hash }) => hash)
+    const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
     const answers = await askEach(networkClient.each, async (node) => {
       const [{ head, latest }, receipts] = await Promise.all([lookAt(node, relayer.address), node.receipts(hashes)])
       return { head, latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
@@ -114,7 +114,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
       if (head - known.from_block >= unsigned_blocks) {
         const reason = `Nonce ${nonce} was used outside this service before this was signed; it has a new nonce`
-        return (await store.renumber(row.key, row.revision, reason, [])) !== undefined
+        return (await store.renumber(row.row_id, row.revision, reason, [])) !== undefined
       }
     }
     if (elapsed() - (known.since ?? 0) >= give_up_ms) return giveUp(row)
@@ -129,11 +129,11 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     isSigned: boolean,
     receipts: Receipts,
   ): Promise<boolean> {
-    const { key, revision } = row
+    const { row_id, revision } = row
     const { hash, block_number, block_hash } = rival
     const succeeded = receipts.filter((receipt) => receipt.succeeded).length
-    cases.delete(key)
-    const data = await store.dataOf(key)
+    cases.delete(row_id)
+    const data = await store.dataOf(row_id)
     if (rival.to === row.to && rival.value === BigInt(row.value) && rival.data === (data ?? '0x')) {
       const copy = 'Sent at this nonce by another copy of this service'
       const end =
@@ -142,18 +142,18 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
           : { status: 'failed' as const, status_reason: `Reverted. ${copy}`, error: errorOf('reverted', copy) }
       const receipt = receipts.find((one) => one.block_hash === block_hash)
       const block = { hash, block_number, block_hash, ...(receipt && { receipt: receiptOf(receipt) }) }
-      return isMoved(await store.move([{ key, revision, set: { ...block, ...end } }]))
+      return isMoved(await store.move([{ row_id, revision, set: { ...block, ...end } }]))
     }
     if (row.intent === 'send' && isNew(row, await newestAtStart)) {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service; it has a new nonce`
       return (
-        (await store.renumber(key, revision, reason, isSigned ? spendingOf(relayer, { ...row, data }) : [])) !==
+        (await store.renumber(row_id, revision, reason, isSigned ? spendingOf(relayer, { ...row, data }) : [])) !==
         undefined
       )
     }
     const status_reason = `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
     const error = errorOf('nonce_used', status_reason)
-    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, error } }]))
+    return isMoved(await store.move([{ row_id, revision, set: { status: 'failed', status_reason, error } }]))
   }
 
   async function wait(row: TransactionRow): Promise<boolean> {
@@ -162,28 +162,30 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
       'transaction that used it'
     const set = waitColumns(row, { waiting_for: 'uncertain_nonce', text })
     if (row.status_reason === set.status_reason) return false
-    const { key, revision } = row
-    return isMoved(await store.move([{ key, revision, set }]))
+    const { row_id, revision } = row
+    return isMoved(await store.move([{ row_id, revision, set }]))
   }
 
   async function giveUp(row: TransactionRow): Promise<boolean> {
-    const { key, revision, nonce } = row
-    cases.delete(key)
+    const { row_id, revision, nonce } = row
+    cases.delete(row_id)
     const status_reason =
       `The nodes say that nonce ${nonce} is used, but none of them shows the transaction that used it. ` +
       'Check the chain before you send this transaction again'
     // A transaction that was never signed does not hold its nonce.
     const unsigned = row.hash === null ? { nonce: null } : {}
     const error = errorOf('nonce_uncertain', status_reason)
-    return isMoved(await store.move([{ key, revision, set: { status: 'failed', status_reason, error, ...unsigned } }]))
+    return isMoved(
+      await store.move([{ row_id, revision, set: { status: 'failed', status_reason, error, ...unsigned } }]),
+    )
   }
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
-  async function renumberUnsigned({ key }: RelayerRow, latest: number): Promise<void> {
-    for (const row of await store.pending(key, 0, latest, max_renumbered)) {
+  async function renumberUnsigned({ row_id }: RelayerRow, latest: number): Promise<void> {
+    for (const row of await store.pending(row_id, 0, latest, max_renumbered)) {
       if (row.hash !== null || !isNew(row, await newestAtStart)) continue
       await store.renumber(
-        row.key,
+        row.row_id,
         row.revision,
         `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted; it has a new nonce`,
         [],
@@ -195,6 +197,6 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
 }
 
 /** Whether it was accepted after this process started: then no other copy of the database can have sent it. */
-const isNew = ({ key }: TransactionRow, newestAtStart: number): boolean => key > newestAtStart
+const isNew = ({ row_id }: TransactionRow, newestAtStart: number): boolean => row_id > newestAtStart
 
 const isMoved = ([row]: (TransactionRow | undefined)[]): boolean => row !== undefined

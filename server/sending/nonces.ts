@@ -91,15 +91,15 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
         if (believed === undefined) return !relayer.system_disabled
         return nonces.follow(relayer, networkClient, believed)
       }
-      const before = compared.get(relayer.key)
+      const before = compared.get(relayer.row_id)
       if (before && latest >= before.latest && !relayer.system_disabled) {
         before.latest = latest
         return before.isSame
       }
       if (compared.size >= max_compared) compared.clear()
       const isSame = nonces.follow(relayer, networkClient, latest)
-      compared.set(relayer.key, { latest, isSame })
-      isSame.catch(() => compared.delete(relayer.key))
+      compared.set(relayer.row_id, { latest, isSame })
+      isSame.catch(() => compared.delete(relayer.row_id))
       return isSame
     },
 

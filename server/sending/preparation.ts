@@ -79,7 +79,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
       const { balance, funds, account } = isEnough ? remembered : await readFunds.byChain(relayer, networkClient.chain)
       const reserved = BigInt(account.reserved) - own
       if (balance < BigInt(min_balance)) {
-        await store.noteBalance(relayer.key, balance.toString(), min_balance, true)
+        await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
       }
       return {
         gas_limit,
@@ -99,7 +99,7 @@ export function createPreparation(dependencies: PreparationDependencies): Prepar
     }
   }
 
-  const current = async (relayer: RelayerRow) => (await store.getRelayerByKey(relayer.key)) ?? relayer
+  const current = async (relayer: RelayerRow) => (await store.getRelayerByRowId(relayer.row_id)) ?? relayer
 
   async function estimateGas(
     { address, policies }: RelayerRow,

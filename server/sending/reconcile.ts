@@ -15,7 +15,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
   return {
     /** The receipts by transaction, of any of its attempts, in few requests; null where there is none. */
     async receipts(chain: NetworkClient['chain'], rows: TransactionRow[]): Promise<(Seen | null)[]> {
-      const attempts = await Promise.all(rows.map(({ key }) => store.attempts(key)))
+      const attempts = await Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
       const asked = attempts.flat()
       const receipts = await chain.receipts(asked.map(({ hash }) => hash))
       const found = new Map(receipts.flatMap((receipt) => (receipt ? [[receipt.hash.toLowerCase(), receipt]] : [])))
@@ -37,16 +37,16 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
       // For the mined content, which may differ from the row's; asked once, while the node still has the state.
       const found = isReverted
-        ? await replayed(chain, { ...row, data: await store.dataOf(row.key), ...content }, seen)
+        ? await replayed(chain, { ...row, data: await store.dataOf(row.row_id), ...content }, seen)
         : undefined
       const reason = found ? revertText(found) : row.status_reason
       const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
-      const { key, revision } = row
+      const { row_id, revision } = row
 
       // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
       const noted: Move = {
-        key,
+        row_id,
         revision,
         set: {
           ...shown,
@@ -60,7 +60,7 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
       if (step.do === 'note') return [noted]
       if (seen.fee !== undefined) observer.paid?.(row.chain_id, seen.fee)
       const ended: Move = {
-        key,
+        row_id,
         revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
         set: {
           ...shown,
@@ -79,8 +79,8 @@ export function createReconciliation({ store, readSigned, now, observer }: Recon
   /** The columns of the attempt that is in the block; empty when the row shows this attempt already. */
   async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
     if (row.hash === seen.hash && !row.resign) return {}
-    const attempt = (await store.attempts(row.key)).find(({ hash }) => hash === seen.hash) as AttemptRow
-    const { content, signature } = readSigned(await store.rawOf(row.key, attempt.number))
+    const attempt = (await store.attempts(row.row_id)).find(({ hash }) => hash === seen.hash) as AttemptRow
+    const { content, signature } = readSigned(await store.rawOf(row.row_id, attempt.number))
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
   }
 

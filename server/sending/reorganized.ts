@@ -32,7 +32,7 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
     return Promise.all(
       rows.map(async (row) => {
         if (!replaced.has(row.block_hash ?? '')) return { isReplaced: false, receipt: null }
-        return { isReplaced: true, receipt: await receiptOf(each, await store.attempts(row.key), replaced) }
+        return { isReplaced: true, receipt: await receiptOf(each, await store.attempts(row.row_id), replaced) }
       }),
     )
   }
@@ -42,12 +42,12 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
    * `submitted` again. Costs one call when the relayer's newest block is still in the chain. Resolves to whether any was reopened.
    */
   async function reopen(relayer: RelayerRow, { chain, each, network }: Surveyed, head: number): Promise<boolean> {
-    const newest = await store.newestEnded(relayer.key)
+    const newest = await store.newestEnded(relayer.row_id)
     const from = head - network.required_confirmations - watched_blocks
     if (!newest || newest.number < from) return false
     if ((await chain.blockHash(newest.number)) === newest.hash) return false
 
-    const rows = await store.endedSince(relayer.key, from)
+    const rows = await store.endedSince(relayer.row_id, from)
     const replaced = await replacedOf(each, rows)
     const moves = rows.filter(({ block_hash }) => replaced.has(block_hash ?? '')).map(reopened)
     if (moves.length === 0) return false
@@ -59,8 +59,8 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   return { fatesOf, reopen }
 }
 
-const reopened = ({ key, revision, intent }: TransactionRow): Move => ({
-  key,
+const reopened = ({ row_id, revision, intent }: TransactionRow): Move => ({
+  row_id,
   revision,
   set: {
     status: 'submitted',

@@ -19,9 +19,9 @@ export interface Sender {
   /**
    * Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left.
    */
-  work(relayer_key: number): Promise<number | undefined>
+  work(relayer_row_id: number): Promise<number | undefined>
   /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
-  hurry(relayer_key: number, resend: boolean): void
+  hurry(relayer_row_id: number, resend: boolean): void
 }
 
 /** The background half of sending: moves each accepted transaction to its end, step by step, as `decide` (state.ts) says. */
@@ -44,31 +44,31 @@ export function createSender(dependencies: SenderDependencies): Sender {
     handOver,
   })
 
-  async function work(relayer_key: number): Promise<number | undefined> {
-    const relayer = await store.getRelayerByKey(relayer_key)
+  async function work(relayer_row_id: number): Promise<number | undefined> {
+    const relayer = await store.getRelayerByRowId(relayer_row_id)
     const held = relayer && (await dependencies.findSigner(relayer.id))
     const networkClient = held && (await dependencies.networkClient(held.relayer))
     if (!held || !networkClient) {
-      laneStates.delete(relayer_key)
+      laneStates.delete(relayer_row_id)
       return undefined
     }
-    const isResting = (await store.countUnfinished(relayer_key)) === 0
-    const before = laneStates.get(relayer_key)
+    const isResting = (await store.countUnfinished(relayer_row_id)) === 0
+    const before = laneStates.get(relayer_row_id)
     // After a rest the lane starts with an empty state, so that everything is read again before anything is signed.
     const laneState = before && (isResting || before.rest_since === undefined) ? before : newLaneState()
-    laneStates.set(relayer_key, laneState)
+    laneStates.set(relayer_row_id, laneState)
     if (isResting) laneState.rest_since ??= elapsed()
     try {
       if (!isResting) {
-        if (laneState.head === undefined) await store.watch(relayer_key)
+        if (laneState.head === undefined) await store.watch(relayer_row_id)
         await round({ held, networkClient, laneState })
       } else if (await isWatched({ held, networkClient, laneState })) {
         await watchRound({ held, networkClient, laneState })
       } else {
-        const due_ms = await givenUp.dueIn(relayer_key)
+        const due_ms = await givenUp.dueIn(relayer_row_id)
         if (due_ms === undefined) {
-          laneStates.delete(relayer_key)
-          await store.unwatch(relayer_key)
+          laneStates.delete(relayer_row_id)
+          await store.unwatch(relayer_row_id)
           return undefined
         }
         laneState.look_at = elapsed() + Math.max(due_ms, min_given_up_ms)
@@ -107,22 +107,22 @@ export function createSender(dependencies: SenderDependencies): Sender {
 
   /** Reports low balances after a new block. Only this check sees a recovery, because POST may use a cached balance. */
   async function noteBalance({ held, networkClient }: Lane): Promise<void> {
-    const { key, address, policies } = held.relayer
+    const { row_id, address, policies } = held.relayer
     if (policies.min_balance === undefined) return
     const balance = await networkClient.chain.balance(address)
-    await store.noteBalance(key, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
+    await store.noteBalance(row_id, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
   }
 
   /** Signs `pending` transactions in the order of their nonces, stores the bytes, and broadcasts them. */
   async function sendNew(lane: Lane): Promise<void> {
     const { held, laneState } = lane
-    if (nonces.isInDoubt(held.relayer.key)) return
+    if (nonces.isInDoubt(held.relayer.row_id)) return
     // A new transaction may close an open gap.
     if (laneState.gaps > 0) await mendGaps(nonces, lane)
     const at_once = held.signer.at_once > 1 ? sign_remotely_at_once : sign_at_once
     while (!held.relayer.paused) {
       const below = laneState.latest + laneState.window
-      const rows = await store.pending(held.relayer.key, laneState.latest, below, at_once)
+      const rows = await store.pending(held.relayer.row_id, laneState.latest, below, at_once)
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, now(), {})) }))
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
@@ -134,8 +134,8 @@ export function createSender(dependencies: SenderDependencies): Sender {
 
   return {
     work,
-    hurry(relayer_key, resend) {
-      const laneState = laneStates.get(relayer_key)
+    hurry(relayer_row_id, resend) {
+      const laneState = laneStates.get(relayer_row_id)
       if (!laneState) return
       laneState.look_at = 0
       laneState.resend ||= resend

@@ -47,16 +47,16 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     purpose: 'send' | 'cancel',
     slow: boolean,
   ): Promise<Signed | undefined> {
-    const attempts = row.revision === 0 ? [] : await store.attempts(row.key)
+    const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
     const last = attempts.at(-1)
     const wait_ms = reprice_ms[tierOf(row)]
     const prices = await priceOf(relayer, row, purpose, slow, attempts, market)
     if ('waiting_for' in prices) return waiting(row, prices)
     if (slow && last && isAsGood(last, row, purpose, prices)) {
       // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
-      const move = { key: row.key, revision: row.revision, set: { reprice_at: now() + wait_ms } }
+      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } }
       if (row.status !== 'submitted') return { move, isNew: false }
-      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.key, last.number) } }
+      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
     }
 
     const content =
@@ -64,7 +64,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
         ? {
             to: row.to,
             value: BigInt(row.value),
-            data: await store.dataOf(row.key),
+            data: await store.dataOf(row.row_id),
             gas_limit: row.gas_limit ?? self_transfer_gas,
             access_list: row.access_list,
             authorization_list: row.authorization_list,
@@ -72,7 +72,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
         : { to: row.from, value: 0n, data: null, gas_limit: await selfTransferGas(chain, row.from) }
     const spending = feeSpending(relayer, feeOf(fees, content.gas_limit, prices))
     if (spending.length > 0) {
-      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.key)
+      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
       if (over) return waiting(row, waitForBudget(relayer))
     }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
@@ -85,7 +85,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
       isNew: true,
       bytes: attempt,
       move: {
-        key: row.key,
+        row_id: row.row_id,
         revision: row.revision,
         attempt,
         ...(spending.length > 0 && { spending }),
@@ -140,7 +140,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
     const reprice_at = now() + at_limit_ms
     const isSaid = row.status_reason === columns.status_reason && row.waiting_for === columns.waiting_for
     if (isSaid && row.reprice_at > now() && row.reprice_at <= reprice_at) return undefined
-    return { isNew: false, move: { key: row.key, revision: row.revision, set: { reprice_at, ...columns } } }
+    return { isNew: false, move: { row_id: row.row_id, revision: row.revision, set: { reprice_at, ...columns } } }
   }
 
   /** Whether an attempt that no node has accepted is as good as a new one. */

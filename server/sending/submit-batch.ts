@@ -21,7 +21,7 @@ export interface SubmitParts {
   /** Throws ApiError for a creation that was refused. */
   failed(creation: Creation, relayer_id: string): never
   hashOf(body: SendTransactionRequest): string
-  accepted(relayer_key: number): void
+  accepted(relayer_row_id: number): void
 }
 
 /** Runs the work for a member; a failure names the member. */
@@ -57,7 +57,7 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
     const found = await findRelayer(relayer_id)
     const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
     if (once) {
-      const replayed = await store.replayBatch(once.caller, found.key, once.key, once.body_hash)
+      const replayed = await store.replayBatch(once.caller, found.row_id, once.key, once.body_hash)
       if (replayed?.outcome === 'mismatch') parts.failed(replayed, relayer_id)
       if (replayed) return replayed.transactions
     }
@@ -79,7 +79,7 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
         throw tooLittle((prepared[index] as (typeof prepared)[number]).quote, BigInt(creation.reserved))
       })
     }
-    parts.accepted(found.key)
+    parts.accepted(found.row_id)
     return created.transactions
   }
 }

@@ -21,7 +21,7 @@ export interface SubmitDependencies
   /** Called after every change; wakes requests that wait for a status. */
   changed(): void
   /** Starts the background work of the relayer. */
-  wake(relayer_key: number): void
+  wake(relayer_row_id: number): void
 }
 
 export interface Submit {
@@ -44,7 +44,7 @@ export interface Submit {
 
 export interface Accepted {
   transaction: AcceptedTransaction
-  key: number
+  row_id: number
 }
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
@@ -71,7 +71,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     const tier = request.tier ?? default_tier
     return {
       id: makeId(),
-      relayer_key: relayer.key,
+      relayer_row_id: relayer.row_id,
       relayer_id: relayer.id,
       chain_id: relayer.chain_id,
       from: relayer.address,
@@ -95,7 +95,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   }
 
   async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<TransactionRow> {
-    const row = await store.getTransaction(relayer.key, transaction_id)
+    const row = await store.getTransaction(relayer.row_id, transaction_id)
     if (!row) throw transactionNotFound(transaction_id)
     if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
     return row
@@ -112,8 +112,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       throw new Error('A batch was accepted and reported as refused')
     },
     hashOf: (body) => hashOf(body, undefined),
-    accepted(relayer_key) {
-      wake(relayer_key)
+    accepted(relayer_row_id) {
+      wake(relayer_row_id)
       dependencies.changed()
     },
   })
@@ -125,7 +125,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
       if (once) {
-        const replayed = await store.replay(once.caller, found.key, once.key, once.body_hash)
+        const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
         if (replayed) return accepted(replayed, found.id)
       }
       checkPause(found)
@@ -134,7 +134,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       if (nonce !== undefined && nonce < next_nonce) throw new NonceTaken(next_nonce)
       const request = readTransactionRequest(body)
       // An early check, before the chain is asked. The commit checks again.
-      const crowded = await store.crowding(found.key, dataBytes(request), roomOf(found))
+      const crowded = await store.crowding(found.row_id, dataBytes(request), roomOf(found))
       if (crowded) throw tooMany(crowded)
       const { relayer, quote } = await prepare(found, request)
 
@@ -148,7 +148,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
         }),
       )
       if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
-      wake(relayer.key)
+      wake(relayer.row_id)
       dependencies.changed()
       return accepted(creation, relayer.id)
     },
@@ -165,13 +165,13 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       for (;;) {
         const row = await findOpen(relayer, transaction_id)
         const tier = request.tier ?? row.speed?.tier ?? default_tier
-        const before = highestTaken(await store.attempts(row.key), row.nonce)
+        const before = highestTaken(await store.attempts(row.row_id), row.nonce)
         const replacing = before ? atLeast(fees, before, prices, isPriced(request), relayer, tier, market) : prices
         checkFees(fees, relayer, { gas_limit, prices: replacing, market })
         const spending = spendingOf(relayer, request, feeOf(fees, gas_limit, replacing))
         const { to, value, data, valid_until, access_list, authorization_list } = request
         const move: Move = {
-          key: row.key,
+          row_id: row.row_id,
           revision: row.revision,
           set: {
             to,
@@ -191,7 +191,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
         const moved = await store.withAudit(auditEntry, () => store.replaceTransaction(move, spending, roomOf(relayer)))
         if (!moved) continue
         if ('outcome' in moved) throw moved.outcome === 'crowded' ? tooMany(moved) : overLimit(moved)
-        wake(relayer.key)
+        wake(relayer.row_id)
         return { ...moved, data }
       }
     },

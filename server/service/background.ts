@@ -10,9 +10,9 @@ export function startWorker(
 ): Worker {
   const lease = createLease(store, name)
   const worker = createWorker({
-    work(key, signal) {
+    work(row_id, signal) {
       audit.flushOverdue()
-      return work(key, signal)
+      return work(row_id, signal)
     },
     find,
     claim: lease.claim,

@@ -145,7 +145,8 @@ function createHandlers(parts: Parts): Handlers {
     changed,
     sendTest: webhooks.sendTest,
     wakeDeliverer: webhooks.wake,
-    follow: (relayer_key, last_event_id) => eventStream({ store, nextChange, isStopping }, relayer_key, last_event_id),
+    follow: (relayer_row_id, last_event_id) =>
+      eventStream({ store, nextChange, isStopping }, relayer_row_id, last_event_id),
     submit,
     dryRun,
     explain,

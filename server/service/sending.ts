@@ -55,9 +55,9 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>)
   const worker = startWorker('sender', storage, { work: sender.work, find: store.relayersAtWork })
   const requests = { ...dependencies, preparation: createPreparation(dependencies), readTransactionRequest }
   const restartChain = createChainRestart(dependencies)
-  const hurry = (relayer_key: number, resend = false) => {
-    sender.hurry(relayer_key, resend)
-    worker.wake(relayer_key)
+  const hurry = (relayer_row_id: number, resend = false) => {
+    sender.hurry(relayer_row_id, resend)
+    worker.wake(relayer_row_id)
   }
 
   return {
@@ -86,8 +86,8 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>)
     async heal(relayer: RelayerRow, stated_nonce: number | undefined) {
       const client = await networkClient(relayer)
       if (client) await nonces.heal(relayer, client, stated_nonce)
-      hurry(relayer.key, true)
-      await worker.run(relayer.key)
+      hurry(relayer.row_id, true)
+      await worker.run(relayer.row_id)
     },
     async restart(relayer: RelayerRow, auditEntry: PendingAuditEntry) {
       const client = await networkClient(relayer)

@@ -21,7 +21,7 @@ export function startWebhooks(storage: Storage) {
     open: vault.open,
     send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
     scale: config.webhook_time_scale,
-    wake: (notification_key) => deliveries.wake(notification_key),
+    wake: (notification_row_id) => deliveries.wake(notification_row_id),
   })
   const deliveries = startWorker('deliverer', storage, { work: deliverer.work, find: store.targetsAtWork })
   const bulkChanges = startWorker('bulk changes', storage, {

@@ -35,7 +35,7 @@ export interface AccountStore {
     chain_id: number,
     address: string,
     latest: number,
-  ): Promise<{ key: number; revision: number; reason: string | null }[]>
+  ): Promise<{ row_id: number; revision: number; reason: string | null }[]>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /**
    * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
@@ -45,16 +45,16 @@ export interface AccountStore {
   /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
   restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
   /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
-  watch(relayer_key: number): Promise<void>
-  unwatch(relayer_key: number): Promise<void>
+  watch(relayer_row_id: number): Promise<void>
+  unwatch(relayer_row_id: number): Promise<void>
   /** The highest block of the relayer's newest transactions that ended in a block. */
-  newestEnded(relayer_key: number): Promise<{ number: number; hash: string } | undefined>
+  newestEnded(relayer_row_id: number): Promise<{ number: number; hash: string } | undefined>
   /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
-  endedSince(relayer_key: number, block_number: number): Promise<TransactionRow[]>
+  endedSince(relayer_row_id: number, block_number: number): Promise<TransactionRow[]>
   /** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
-  failedUnmined(relayer_key: number, limit: number): Promise<TransactionRow[]>
-  /** The highest key of a transaction. Later transactions get higher keys. */
-  newestKey(): Promise<number>
+  failedUnmined(relayer_row_id: number, limit: number): Promise<TransactionRow[]>
+  /** The highest row id of a transaction. Later transactions get higher ones. */
+  newestRowId(): Promise<number>
   /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
   holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */

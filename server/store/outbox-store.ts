@@ -4,29 +4,29 @@ import type { DueDelivery, EventRow, Listing, Settlement, Slice, Target } from '
 /** Events and their deliveries to notifications. */
 export interface OutboxStore {
   /** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
-  events(relayer_key: number, after: number, limit: number): Promise<EventRow[]>
-  lastEvent(relayer_key: number): Promise<number>
+  events(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]>
+  lastEvent(relayer_row_id: number): Promise<number>
   /** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
-  noteBalance(relayer_key: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
+  noteBalance(relayer_row_id: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
 
-  /** The keys of the notifications that have pending deliveries. */
+  /** The row ids of the notifications that have pending deliveries. */
   targetsAtWork(): Promise<number[]>
-  getTarget(notification_key: number): Promise<Target | undefined>
-  targetKey(notification_id: string, creator?: string): Promise<number | undefined>
+  getTarget(notification_row_id: number): Promise<Target | undefined>
+  targetRowId(notification_id: string, creator?: string): Promise<number | undefined>
   /** The due deliveries, oldest first; of each subject only the earliest pending one. */
-  dueDeliveries(notification_key: number, now: number, limit: number): Promise<DueDelivery[]>
+  dueDeliveries(notification_row_id: number, now: number, limit: number): Promise<DueDelivery[]>
   /** The body of a delivery; undefined when the delivery was deleted. */
-  bodyOf(delivery_key: number): Promise<string | undefined>
+  bodyOf(delivery_row_id: number): Promise<string | undefined>
   /** The time at which the next delivery is due, in milliseconds since the Unix epoch. */
-  nextDueAt(notification_key: number): Promise<number | undefined>
+  nextDueAt(notification_row_id: number): Promise<number | undefined>
   /** Stores a delivery attempt and its consequences. */
   settleDelivery(settlement: Settlement): Promise<void>
-  listDeliveries(notification_key: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
+  listDeliveries(notification_row_id: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
   /** Makes a delivery pending again, from the start of the retry schedule. */
-  redeliver(notification_key: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
+  redeliver(notification_row_id: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
   /** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
-  redeliverFailed(notification_key: number, since: string): Promise<number | 'disabled'>
-  notificationHealth(notification_key: number): Promise<NotificationHealth>
+  redeliverFailed(notification_row_id: number, since: string): Promise<number | 'disabled'>
+  notificationHealth(notification_row_id: number): Promise<NotificationHealth>
   /**
    * Bulk changes of deliveries (redeliver, give up, remove) do their first lot at once. This does the next lot of the oldest
    * unfinished bulk change; false when there is none.

@@ -72,7 +72,7 @@ export interface SignerRow extends Signer {
 }
 
 export interface RelayerRow extends Relayer {
-  key: number
+  row_id: number
   /** The chain id of its network. */
   chain_id: number
 }
@@ -117,7 +117,7 @@ export interface EventRow {
 
 /** A notification as the deliverer uses it. Its signing keys are sealed. */
 export interface Target {
-  key: number
+  row_id: number
   id: string
   url: string
   signing_key: Uint8Array | null
@@ -128,7 +128,7 @@ export interface Target {
 }
 
 export interface DueDelivery {
-  key: number
+  row_id: number
   event_id: string
   /** All attempts so far, and the failures since the retry schedule started. */
   attempts: number
@@ -136,8 +136,8 @@ export interface DueDelivery {
 }
 
 export interface Settlement {
-  delivery_key: number
-  notification_key: number
+  delivery_row_id: number
+  notification_row_id: number
   attempt: DeliveryAttempt
   status: Delivery['status']
   failures: number

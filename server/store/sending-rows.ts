@@ -25,11 +25,11 @@ export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data'> {
-  key: number
-  /** The size of its data, and the key of its stored version. */
+  row_id: number
+  /** The size of its data, and the row id of its stored version. */
   data_bytes: number
-  data_key: number | null
-  relayer_key: number
+  data_row_id: number | null
+  relayer_row_id: number
   chain_id: number
   valid_until: string | null
   intent: Intent
@@ -58,7 +58,7 @@ export interface WholeTransactionRow extends TransactionRow {
 export type NewTransaction = Pick<
   WholeTransactionRow,
   | 'id'
-  | 'relayer_key'
+  | 'relayer_row_id'
   | 'relayer_id'
   | 'chain_id'
   | 'from'
@@ -140,7 +140,7 @@ export interface OverLimit {
 export type Replay = Exclude<Creation, { outcome: 'too_little' }>
 
 export type Creation =
-  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; key: number }
+  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; row_id: number }
   /** The idempotency key was used with another body. */
   | { outcome: 'mismatch' }
   /** The requested nonce is already in use. */
@@ -179,21 +179,21 @@ export interface AttemptRow {
 }
 
 export interface Move {
-  key: number
+  row_id: number
   revision: number
   set: Partial<
     Omit<
       WholeTransactionRow,
-      | 'key'
+      | 'row_id'
       | 'id'
-      | 'relayer_key'
+      | 'relayer_row_id'
       | 'relayer_id'
       | 'chain_id'
       | 'from'
       | 'revision'
       | 'waits_told'
       | 'data_bytes'
-      | 'data_key'
+      | 'data_row_id'
     >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'created_at'>
@@ -209,7 +209,7 @@ export interface Move {
 }
 
 export interface WithdrawalLot {
-  relayer_key: number
+  relayer_row_id: number
   below_nonce: number
   limit: number
   intent: Exclude<Intent, 'send'>

@@ -22,7 +22,7 @@ import type { TransactionStore } from './transaction-store.ts'
 
 /**
  * The store. Each method is at most one database transaction unless its comment says otherwise. A row has the contract's members, plus
- * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `key`, which is
+ * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `row_id`, which is
  * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
 export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore {

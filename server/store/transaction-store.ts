@@ -27,7 +27,7 @@ export interface TransactionStore {
    * before it is read; what it throws ends the method.
    */
   listTransactions(
-    relayer_key: number,
+    relayer_row_id: number,
     slice: Slice,
     filter: TransactionFilter,
     admit?: (data_bytes: number) => void,
@@ -42,12 +42,12 @@ export interface TransactionStore {
     filter: TransactionFilter,
     admit?: (data_bytes: number) => void,
   ): Promise<Listing<Transaction> | 'too_deep'>
-  getTransaction(relayer_key: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was ever signed with this hash. */
-  getTransactionByHash(relayer_key: number, hash: string): Promise<WholeTransactionRow | undefined>
+  getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */
-  dataOf(transaction_key: number): Promise<string | null>
+  dataOf(transaction_row_id: number): Promise<string | null>
 
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
   createTransaction(transaction: NewTransaction): Promise<Creation>
@@ -63,12 +63,12 @@ export interface TransactionStore {
   /** The first response to the idempotency key of a batch; undefined for a new key. */
   replayBatch(
     caller: string,
-    relayer_key: number,
+    relayer_row_id: number,
     key: string,
     body_hash: string,
   ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined>
   /** The first response to an idempotency key; undefined for a new key. */
-  replay(caller: string, relayer_key: number, key: string, body_hash: string): Promise<Replay | undefined>
+  replay(caller: string, relayer_row_id: number, key: string, body_hash: string): Promise<Replay | undefined>
   /**
    * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
    * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
@@ -82,18 +82,18 @@ export interface TransactionStore {
     room: Room,
   ): Promise<TransactionRow | OverLimit | Crowded | undefined>
   /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
-  crowding(relayer_key: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
+  crowding(relayer_row_id: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
   /** Counts a signed transaction that is not sent against the daily limits; durable when it resolves. Undefined: within the limits. */
   spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
-  /** The result that `spend` would have, without counting. `transaction_key`: only the spending beyond that transaction's counts. */
-  wouldExceed(account: Account, spending: Spend[], transaction_key?: number): Promise<OverLimit | undefined>
+  /** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
+  wouldExceed(account: Account, spending: Spend[], transaction_row_id?: number): Promise<OverLimit | undefined>
   /**
    * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
    * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `refused`: it is already mined,
    * final or withdrawn.
    */
   withdraw(
-    relayer_key: number,
+    relayer_row_id: number,
     id: string,
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
@@ -110,28 +110,28 @@ export interface TransactionStore {
    * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. Undefined: the revision has changed.
    */
   renumber(
-    key: number,
+    row_id: number,
     revision: number,
     reason: string,
     spending: Spend[],
   ): Promise<TransactionRow | OverLimit | undefined>
   /** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
-  pending(relayer_key: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  pending(relayer_row_id: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
   /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
-  firstInLine(relayer_key: number): Promise<TransactionRow | undefined>
+  firstInLine(relayer_row_id: number): Promise<TransactionRow | undefined>
   /** The signed transactions that are in no block (`sent`, `submitted`), by nonce. */
-  inFlight(relayer_key: number, limit: number): Promise<TransactionRow[]>
+  inFlight(relayer_row_id: number, limit: number): Promise<TransactionRow[]>
   /** The `mined` transactions in blocks up to `up_to_block`. */
-  mined(relayer_key: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
-  countUnfinished(relayer_key: number): Promise<number>
-  lastConfirmedAt(relayer_key: number): Promise<string | null>
+  mined(relayer_row_id: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
+  countUnfinished(relayer_row_id: number): Promise<number>
+  lastConfirmedAt(relayer_row_id: number): Promise<string | null>
   /** The attempts of a transaction, oldest first. */
-  attempts(transaction_key: number): Promise<AttemptRow[]>
+  attempts(transaction_row_id: number): Promise<AttemptRow[]>
   /** A page of them. */
-  listAttempts(transaction_key: number, slice: Slice): Promise<Listing<AttemptRow>>
+  listAttempts(transaction_row_id: number, slice: Slice): Promise<Listing<AttemptRow>>
   /** The signed bytes of an attempt; empty when there is none. */
-  rawOf(transaction_key: number, number: number): Promise<Uint8Array>
-  /** The keys of the relayers that have unfinished transactions or are watched. */
+  rawOf(transaction_row_id: number, number: number): Promise<Uint8Array>
+  /** The row ids of the relayers that have unfinished transactions or are watched. */
   relayersAtWork(): Promise<number[]>
-  getRelayerByKey(key: number): Promise<RelayerRow | undefined>
+  getRelayerByRowId(row_id: number): Promise<RelayerRow | undefined>
 }

@@ -23,15 +23,15 @@ export interface DelivererDependencies {
   /** The multiplier of the schedule: 1, less in tests. */
   scale: number
   /** Wakes the worker of the target. */
-  wake(notification_key: number): void
+  wake(notification_row_id: number): void
   logger: Logger
 }
 
 export interface Deliverer {
   /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
-  work(notification_key: number): Promise<number | undefined>
+  work(notification_row_id: number): Promise<number | undefined>
   /** Sends a test event once, immediately. */
-  test(notification_key: number): Promise<DeliveryAttempt>
+  test(notification_row_id: number): Promise<DeliveryAttempt>
   /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
   stop(): Promise<void>
 }
@@ -42,24 +42,24 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
   const underWay = new Map<number, Map<number, Promise<void>>>()
   let stopping = false
 
-  async function work(key: number): Promise<number | undefined> {
-    const target = await store.getTarget(key)
+  async function work(row_id: number): Promise<number | undefined> {
+    const target = await store.getTarget(row_id)
     if (!target || target.disabled_reason !== null || stopping) return undefined
-    const own = underWay.get(key) ?? new Map<number, Promise<void>>()
-    underWay.set(key, own)
+    const own = underWay.get(row_id) ?? new Map<number, Promise<void>>()
+    underWay.set(row_id, own)
     if (own.size < max_in_flight) {
-      const due = await store.dueDeliveries(key, now(), max_ahead)
-      for (const delivery of due.filter((one) => !own.has(one.key)).slice(0, max_in_flight - own.size)) {
+      const due = await store.dueDeliveries(row_id, now(), max_ahead)
+      for (const delivery of due.filter((one) => !own.has(one.row_id)).slice(0, max_in_flight - own.size)) {
         const delivering = deliver(target, delivery).finally(() => {
-          own.delete(delivery.key)
-          wake(key)
+          own.delete(delivery.row_id)
+          wake(row_id)
         })
-        own.set(delivery.key, delivering)
+        own.set(delivery.row_id, delivering)
       }
     }
-    const next = await store.nextDueAt(key)
+    const next = await store.nextDueAt(row_id)
     if (next === undefined && own.size === 0) {
-      underWay.delete(key)
+      underWay.delete(row_id)
       return undefined
     }
     // A finished delivery wakes this worker, so deliveries that are already due need no timer.
@@ -69,19 +69,24 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
 
   async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
     try {
-      const body = await store.bodyOf(delivery.key)
+      const body = await store.bodyOf(delivery.row_id)
       if (body === undefined) return
       const { attempt, result } = await perform(target, delivery.event_id, body, delivery.attempts + 1)
-      const { failing_since, url } = (await store.getTarget(target.key)) ?? target
+      const { failing_since, url } = (await store.getTarget(target.row_id)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
       const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
       // The URL was changed during the attempt: a 410 of the old URL does not disable the new one, which is tried at once.
       const isOld = verdict.disable !== undefined && url !== target.url
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
-      await store.settleDelivery({ delivery_key: delivery.key, notification_key: target.key, attempt, ...outcome })
+      await store.settleDelivery({
+        delivery_row_id: delivery.row_id,
+        notification_row_id: target.row_id,
+        attempt,
+        ...outcome,
+      })
       observer.delivered?.(outcome.status, attempt.duration_ms)
     } catch (error) {
-      logger.error({ err: error, delivery: delivery.key }, 'delivery outcome not stored')
+      logger.error({ err: error, delivery: delivery.row_id }, 'delivery outcome not stored')
     }
   }
 
@@ -112,8 +117,8 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
 
   return {
     work,
-    async test(key) {
-      const target = await store.getTarget(key)
+    async test(row_id) {
+      const target = await store.getTarget(row_id)
       if (!target) throw new Error('The notification was deleted')
       const id = makeId()
       const payload = { payload_type: 'test', notification_id: target.id }

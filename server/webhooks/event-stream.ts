@@ -22,14 +22,14 @@ export interface EventStreamDependencies {
  */
 export async function* eventStream(
   { store, nextChange, isStopping }: EventStreamDependencies,
-  relayer_key: number,
+  relayer_row_id: number,
   last_event_id: number | undefined,
 ): AsyncGenerator<string> {
-  let after = last_event_id ?? (await store.lastEvent(relayer_key))
+  let after = last_event_id ?? (await store.lastEvent(relayer_row_id))
   let quiet_ms = 0
   yield ': connected\n\n'
   while (!isStopping()) {
-    const events = await store.events(relayer_key, after, max_batch)
+    const events = await store.events(relayer_row_id, after, max_batch)
     let characters = 0
     for (const event of events) {
       yield encode(event)

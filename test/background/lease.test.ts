@@ -172,6 +172,6 @@ test('two services with one database: what both accept is signed once and mined 
   })
   onTestFinished(store.close)
   const holders = await store.holders(31_337, relayer.address, 0, 100, 100)
-  const attempts = await Promise.all(holders.map(({ key }) => store.attempts(key)))
+  const attempts = await Promise.all(holders.map(({ row_id: key }) => store.attempts(key)))
   expect(attempts.map((own) => own.map(({ hash }) => hash))).toEqual(all.map(({ hash }) => [hash]))
 })

@@ -62,10 +62,10 @@ async function withTransactions(young: number) {
   db.prepare('UPDATE transactions SET created_at = ? WHERE sequence >= ?').run(late, young)
   db.exec(`
     INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers;
-    INSERT INTO attempts (transaction_key, number, purpose, hash, raw, created_at)
-      SELECT key, 1, 'send', '0x', x'00', created_at FROM transactions;
-    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
-      SELECT 'c', relayer_key, 'k' || sequence, '', key, '{}' FROM transactions`)
+    INSERT INTO attempts (transaction_row_id, number, purpose, hash, raw, created_at)
+      SELECT row_id, 1, 'send', '0x', x'00', created_at FROM transactions;
+    INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
+      SELECT 'c', relayer_row_id, 'k' || sequence, '', row_id, '{}' FROM transactions`)
   db.close()
   await service.close()
   return service

@@ -21,7 +21,7 @@ export interface StoreEvidence {
   /** By idempotency key: what is answered to it. */
   answers: Map<string, Transaction>
   /** In their order. */
-  events: { relayer_key: number; sequence: number; payload: Transaction }[]
+  events: { relayer_row_id: number; sequence: number; payload: Transaction }[]
 }
 
 const at_once = 25
@@ -73,8 +73,8 @@ export function readStore(file: string, address: string): StoreEvidence {
       .prepare<[], { key: string; answer: string }>('SELECT idempotency_key AS key, answer FROM idempotency')
       .all()
     const events = db
-      .prepare<[], { relayer_key: number; sequence: number; body: string }>(
-        'SELECT relayer_key, sequence, body FROM events ORDER BY relayer_key, sequence',
+      .prepare<[], { relayer_row_id: number; sequence: number; body: string }>(
+        'SELECT relayer_row_id, sequence, body FROM events ORDER BY relayer_row_id, sequence',
       )
       .all()
     return {

@@ -106,7 +106,7 @@ function withoutWarnings(answer: Transaction & { warnings?: unknown }): Transact
 }
 
 function wrongSequences({ events }: StoreEvidence): number {
-  return [...Map.groupBy(events, ({ relayer_key }) => relayer_key).values()]
+  return [...Map.groupBy(events, ({ relayer_row_id }) => relayer_row_id).values()]
     .map((own) => own.filter(({ sequence }, index) => sequence !== index + 1).length)
     .reduce((sum, wrong) => sum + wrong, 0)
 }

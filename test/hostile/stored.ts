@@ -49,10 +49,10 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
     fill()
     db.exec(`DELETE FROM transaction_blocks; ${recountTransactions}; DELETE FROM delivery_blocks;
       INSERT INTO delivery_blocks
-      SELECT notification_key, level, key / size, min(created_at), max(created_at),
+      SELECT notification_row_id, level, row_id / size, min(created_at), max(created_at),
         sum(status = 'pending'), sum(status = 'delivered'), sum(status = 'failed')
       FROM deliveries, (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000)
-      GROUP BY notification_key, level, key / size`)
+      GROUP BY notification_row_id, level, row_id / size`)
     for (const { sql } of triggers) db.exec(sql)
   }).immediate()
 }
@@ -60,26 +60,26 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
 /** Ended in several ways, one in a thousand otherwise than its neighbours; all to one address and under one reference. */
 const fillTransactions = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, reference,
       block_number, block_hash)
-    SELECT 'full-' || n, key, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
+    SELECT 'full-' || n, row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
       '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}, 'order-7',
       n, '0x' || hex(zeroblob(32))
     FROM relayers, numbers WHERE id = 'full'`)
 
 function fillDeliveries(db: Database.Database, rows: number): void {
   db.exec(`${numbers(rows)}
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
-    SELECT 'event-' || n, key, n, 'transaction_update', 'full-' || n, '{"n":' || n || '}', ${time}
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, created_at)
+    SELECT 'event-' || n, row_id, n, 'transaction_update', 'full-' || n, '{"n":' || n || '}', ${time}
     FROM relayers, numbers WHERE id = 'full'`)
-  db.exec(`INSERT INTO deliveries (id, notification_key, event_key, subject, status, failures, next_at, created_at)
-    SELECT 'delivery-' || sequence, notifications.key, events.key, subject, 'failed', 10, 0, created_at
+  db.exec(`INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, failures, next_at, created_at)
+    SELECT 'delivery-' || sequence, notifications.row_id, events.row_id, subject, 'failed', 10, 0, created_at
     FROM events, notifications WHERE notifications.id = 'full' AND events.id GLOB 'event-*'`)
   db.exec(`${numbers(attempts_each)}
-    INSERT INTO delivery_attempts (delivery_key, number, at, duration_ms, status, error, answer)
-    SELECT key, n, '2026-01-01T00:00:00.000Z', 1, 500, 'HTTP 500', '${'x'.repeat(1_000)}'
-    FROM (SELECT key FROM deliveries ORDER BY key DESC LIMIT ${with_attempts}), numbers`)
+    INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, status, error, answer)
+    SELECT row_id, n, '2026-01-01T00:00:00.000Z', 1, 500, 'HTTP 500', '${'x'.repeat(1_000)}'
+    FROM (SELECT row_id FROM deliveries ORDER BY row_id DESC LIMIT ${with_attempts}), numbers`)
 }
 
 const fillNotifications = (db: Database.Database, rows: number) =>

@@ -17,8 +17,8 @@ async function startFull() {
   const file = join(service.data_dir, 'relayer.sqlite')
   insertTransactions(file, 'demo', count)
   const db = new Database(file)
-  db.exec(`INSERT INTO transaction_data SELECT key, zeroblob(${data_bytes}) FROM transactions;
-    UPDATE transactions SET data_key = key, data_bytes = ${data_bytes}`)
+  db.exec(`INSERT INTO transaction_data SELECT row_id, zeroblob(${data_bytes}) FROM transactions;
+    UPDATE transactions SET data_row_id = row_id, data_bytes = ${data_bytes}`)
   db.close()
   const body = { name: 'reader', scopes: ['read' as const] }
   return { ...service, token: (await service.client.post('/api/v1/api-keys', { body })).data.token }

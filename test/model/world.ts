@@ -253,7 +253,7 @@ const allAttempts = (db: Database.Database): Attempt[] =>
   db
     .prepare<[], { raw: Buffer; transaction_id: string; number: number; taken_at: string | null }>(`
       SELECT raw, id AS transaction_id, number, taken_at FROM attempts
-      JOIN transactions ON key = transaction_key ORDER BY transaction_key, number`)
+      JOIN transactions ON row_id = transaction_row_id ORDER BY transaction_row_id, number`)
     .all()
     .map(({ raw, taken_at, ...attempt }) => ({
       ...attempt,

@@ -81,7 +81,7 @@ describe('a row that another program has changed', () => {
     ['no limit', 'UPDATE api_keys SET is_limited = 0'],
     [
       'another relayer',
-      `INSERT INTO api_key_relayers SELECT api_keys.key, relayers.key FROM api_keys, relayers WHERE relayers.id = 'other'`,
+      `INSERT INTO api_key_relayers SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE relayers.id = 'other'`,
     ],
     ['no expiry', `UPDATE api_keys SET expires_at = '2999-01-01T00:00:00.000Z'`],
   ])('an API key with %s is refused', async (_, statement) => {

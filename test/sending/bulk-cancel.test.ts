@@ -12,15 +12,15 @@ function plant(file: string, address: string) {
   const db = new Database(file)
   const insert = db.prepare(`
     WITH RECURSIVE counted (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM counted WHERE value < 2 * $each - 1)
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, hash, "from", "to", value, data_bytes, nonce, status, created_at)
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, data_bytes, nonce, status, created_at)
     SELECT 'planted-' || value, 1, 'demo', value + 1, 31337, iif(value < $each, '0x' || printf('%064x', value), NULL), $address,
       $address, '0', 2048, value, iif(value < $each, 'submitted', 'pending'),
       '2026-01-01T00:00:00.000Z'
     FROM counted`)
   db.transaction(() => {
     insert.run({ each, address })
-    db.exec('INSERT INTO transaction_data SELECT key, zeroblob(2048) FROM transactions')
-    db.exec('UPDATE transactions SET data_key = key')
+    db.exec('INSERT INTO transaction_data SELECT row_id, zeroblob(2048) FROM transactions')
+    db.exec('UPDATE transactions SET data_row_id = row_id')
     db.prepare('INSERT INTO accounts (chain_id, address, next_nonce) VALUES (31337, ?, ?)').run(address, 2 * each)
   })()
   db.close()

@@ -24,8 +24,12 @@ test('the window shrinks to what a node holds, stays for a block, and then grows
 
 test("a block counts as leaving out the account's next transaction, and one whose price is below the base fee", () => {
   const laneState = { ...newLaneState(), latest: 5 }
-  const row = (key: number, nonce: number, payable: boolean, hash = '0xa') => ({ row: { key, hash }, nonce, payable })
-  const blocks = () => [1, 2, 3].map((key) => laneState.left_out.get(key)?.blocks)
+  const row = (row_id: number, nonce: number, payable: boolean, hash = '0xa') => ({
+    row: { row_id, hash },
+    nonce,
+    payable,
+  })
+  const blocks = () => [1, 2, 3].map((row_id) => laneState.left_out.get(row_id)?.blocks)
   countLeftOut(laneState, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
   expect(blocks()).toEqual([0, undefined, 0])
   countLeftOut(laneState, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])

@@ -55,7 +55,7 @@ async function openWithRelayer() {
   const wanted = (id: string): NewTransaction => ({
     ...{
       id,
-      relayer_key: relayer.key,
+      relayer_row_id: relayer.row_id,
       relayer_id: 'r',
       chain_id: 31_337,
       from: address,
@@ -78,12 +78,12 @@ async function openWithRelayer() {
 test('transactions with much data are read without it, and written in lots between which others have their turn', async () => {
   const { store, relayer, commits, wanted } = await openWithRelayer()
   await Promise.all(Array.from({ length: count }, (_, index) => store.createTransaction(wanted(`t${index}`))))
-  const rows = await store.pending(relayer.key, 0, count, 1_000)
+  const rows = await store.pending(relayer.row_id, 0, count, 1_000)
   expect(rows.map(({ id, data_bytes }) => [id, data_bytes])).toEqual(
     Array.from({ length: count }, (_, index) => [`t${index}`, 128_000]),
   )
   expect(JSON.stringify(rows).length, 'all of them').toBeLessThan(count * 2_000)
-  expect(await store.dataOf(rows[0]?.key as number)).toBe(data)
+  expect(await store.dataOf(rows[0]?.row_id as number)).toBe(data)
 
   commits.count = 0
   const attempt = (number: number) => ({
@@ -91,8 +91,8 @@ test('transactions with much data are read without it, and written in lots betwe
     ...{ gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
   })
   const moved = await store.move(
-    rows.map(({ key, revision }, index) => ({
-      ...{ key, revision, set: { status: 'sent' as const } },
+    rows.map(({ row_id, revision }, index) => ({
+      ...{ row_id, revision, set: { status: 'sent' as const } },
       attempt: attempt(index),
     })),
   )
@@ -103,7 +103,7 @@ test('transactions with much data are read without it, and written in lots betwe
   let after = 0
   const told: number[] = []
   while (told.length < 2 * count) {
-    const events = await store.events(relayer.key, after, 100)
+    const events = await store.events(relayer.row_id, after, 100)
     expect(events.length).toBeLessThanOrEqual(2)
     told.push(...events.map(({ sequence }) => sequence))
     after = told.at(-1) as number

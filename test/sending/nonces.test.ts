@@ -137,11 +137,11 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   await rig.restart(() => {
     copyFileSync(backup, rig.database_file)
     // As if the backup were from between acceptance and signature.
-    const unsigned = `SELECT key FROM transactions WHERE id = '${inFlight.at(-1)?.id}'`
+    const unsigned = `SELECT row_id FROM transactions WHERE id = '${inFlight.at(-1)?.id}'`
     edit(
       rig.database_file,
-      `DELETE FROM attempts WHERE transaction_key = (${unsigned})`,
-      `UPDATE transactions SET status = 'pending', hash = NULL, signature = NULL, sent_at = NULL WHERE key = (${unsigned})`,
+      `DELETE FROM attempts WHERE transaction_row_id = (${unsigned})`,
+      `UPDATE transactions SET status = 'pending', hash = NULL, signature = NULL, sent_at = NULL WHERE row_id = (${unsigned})`,
     )
   })
   const sent = await account.send(2)

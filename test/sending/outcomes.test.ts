@@ -72,7 +72,7 @@ test('events carry the receipt of their moment', async () => {
   await account.finished(chain.mine)
   const db = new Database(database_file, { readonly: true })
   onTestFinished(() => void db.close())
-  const bodies = db.prepare<[], string>('SELECT body FROM events ORDER BY key').pluck().all()
+  const bodies = db.prepare<[], string>('SELECT body FROM events ORDER BY row_id').pluck().all()
   const [{ receipt }] = (await account.transactions()) as [Transaction]
   const seen = bodies
     .map((body) => JSON.parse(body))

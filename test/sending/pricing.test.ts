@@ -54,7 +54,7 @@ async function start(policies = {}) {
 function signedPrices({ database_file }: Rig): bigint[] {
   const db = new Database(database_file, { readonly: true })
   const select = db.prepare<[], string>(`
-    SELECT coalesce(max_fee_per_gas, gas_price) FROM attempts WHERE transaction_key = 1 ORDER BY number`)
+    SELECT coalesce(max_fee_per_gas, gas_price) FROM attempts WHERE transaction_row_id = 1 ORDER BY number`)
   const prices = select.pluck().all().map(BigInt)
   db.close()
   return prices

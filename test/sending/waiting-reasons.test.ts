@@ -42,7 +42,9 @@ async function start() {
     /** The reasons that events told of, and those that the log told of. */
     told() {
       const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
-      const bodies = db.prepare<[], string>(`SELECT body FROM events WHERE event = 'transaction_waiting' ORDER BY key`)
+      const bodies = db.prepare<[], string>(
+        `SELECT body FROM events WHERE event = 'transaction_waiting' ORDER BY row_id`,
+      )
       const events = bodies.pluck().all()
       db.close()
       const codes = events.map((body) => {

@@ -14,15 +14,15 @@ function plant(file: string): void {
   const db = new Database(file)
   db.exec(`
     INSERT INTO notifications (id, type, url) VALUES ('mine', 'webhook', 'http://127.0.0.1:1/'), ('other', 'webhook', 'http://127.0.0.1:1/');
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at) VALUES ('e', 1, 1, 'a', 's', '{}', '')`)
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, created_at) VALUES ('e', 1, 1, 'a', 's', '{}', '')`)
   const insert = db.prepare(`
-    INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
-    SELECT 'd' || $n, key, 1, 's' || $n, 'failed', 0, $at FROM notifications WHERE id = $of`)
+    INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
+    SELECT 'd' || $n, row_id, 1, 's' || $n, 'failed', 0, $at FROM notifications WHERE id = $of`)
   db.transaction(() => {
     for (let n = 0; n < count; n += 1) insert.run({ n, at: secondsOf(n), of: 'mine' })
     insert.run({ n: count, at: secondsOf(0), of: 'other' })
     db.exec(`
-      INSERT INTO delivery_attempts (delivery_key, number, at, duration_ms, answer) SELECT key, 1, '', 1, 'no' FROM deliveries`)
+      INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, answer) SELECT row_id, 1, '', 1, 'no' FROM deliveries`)
   })()
   db.close()
 }
@@ -34,10 +34,10 @@ function open(file: string) {
     checkEvent: () => undefined,
     showRelayer: (relayer) => relayer,
   })
-  const keyOf = async (id: string) => (await store.targetKey(id)) as number
+  const rowIdOf = async (id: string) => (await store.targetRowId(id)) as number
   const total = async (id: string, states: ('pending' | 'delivered' | 'failed')[]) =>
-    (await store.listDeliveries(await keyOf(id), { offset: 0, limit: 0 }, states)).total_items
-  return { store, keyOf, total }
+    (await store.listDeliveries(await rowIdOf(id), { offset: 0, limit: 0 }, states)).total_items
+  return { store, rowIdOf, total }
 }
 
 function planted() {
@@ -51,8 +51,8 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
   const file = planted()
   const first = open(file)
   const since = 700
-  const key = await first.keyOf('mine')
-  expect(await first.store.redeliverFailed(key, secondsOf(since))).toBe(count - since)
+  const row_id = await first.rowIdOf('mine')
+  expect(await first.store.redeliverFailed(row_id, secondsOf(since))).toBe(count - since)
   expect(await first.total('mine', ['pending']), 'the first 500 are too old').toBe(0)
   expect(await first.store.continueBulkChange()).toBe(true)
   expect(await first.total('mine', ['pending'])).toBe(2 * lot - since)
@@ -69,21 +69,26 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
     count - since,
     since,
   ])
-  expect(await second.store.notificationHealth(key)).toMatchObject({ pending: count - since, failed: since })
+  expect(await second.store.notificationHealth(row_id)).toMatchObject({ pending: count - since, failed: since })
   expect(await second.total('other', ['failed']), 'of somebody else').toBe(1)
   second.store.close()
 })
 
 test('gives up the deliveries of a disabled notification in batches, and keeps the rest when it is enabled meanwhile', async () => {
   const file = planted()
-  const { store, keyOf, total } = open(file)
-  const key = await keyOf('mine')
-  await store.redeliverFailed(key, secondsOf(0))
+  const { store, rowIdOf, total } = open(file)
+  const row_id = await rowIdOf('mine')
+  await store.redeliverFailed(row_id, secondsOf(0))
   while (await store.continueBulkChange());
   const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, status: 410, error: null, answer: null }
-  const [due] = await store.dueDeliveries(key, 1, 1)
+  const [due] = await store.dueDeliveries(row_id, 1, 1)
   const verdict = { status: 'failed' as const, failures: 1, next_at: 0, disable: 'gone' }
-  await store.settleDelivery({ delivery_key: due?.key as number, notification_key: key, attempt, ...verdict })
+  await store.settleDelivery({
+    delivery_row_id: due?.row_id as number,
+    notification_row_id: row_id,
+    attempt,
+    ...verdict,
+  })
   expect(await total('mine', ['failed'])).toBe(lot + 1)
   await store.continueBulkChange()
   expect(await total('mine', ['failed'])).toBe(2 * lot + 1)
@@ -104,7 +109,7 @@ test('resumes an interrupted removal', async () => {
   const db = new Database(file, { readonly: true })
   const left = db
     .prepare<[string], number>(
-      'SELECT COUNT(*) FROM deliveries WHERE NOT EXISTS (SELECT 1 FROM notifications WHERE key = notification_key AND id = ?)',
+      'SELECT COUNT(*) FROM deliveries WHERE NOT EXISTS (SELECT 1 FROM notifications WHERE row_id = notification_row_id AND id = ?)',
     )
     .pluck()
   expect(left.get('other')).toBe(count - 100)

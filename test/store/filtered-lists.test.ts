@@ -32,19 +32,19 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
 }
 
 const insert = `
-  INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
+  INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
     reference)
-  VALUES ('t' || $relayer_key || '-' || $sequence, $relayer_key, 'r', $sequence, 1, $relayer_key, '1', $status, $created_at,
+  VALUES ('t' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
     $nonce, $to, $reference)`
 
 /** The relayers 7 and 8, without what they refer to. */
 function insertRelayers(db: Database.Database): void {
   db.pragma('foreign_keys = OFF')
-  for (const key of [7, 8]) {
+  for (const row_id of [7, 8]) {
     db.prepare(`
-      INSERT INTO relayers (key, id, name, network, network_type, chain_id, paused, address, signer_id, policies,
+      INSERT INTO relayers (row_id, id, name, network, network_type, chain_id, paused, address, signer_id, policies,
         custom_rpc_urls, system_disabled)
-      VALUES ($key, 'r' || $key, 'r', 'n', 'evm', 1, 0, $key, 's', '{}', '[]', 0)`).run({ key })
+      VALUES ($row_id, 'r' || $row_id, 'r', 'n', 'evm', 1, 0, $row_id, 's', '{}', '[]', 0)`).run({ row_id })
   }
 }
 
@@ -65,18 +65,25 @@ test('pages and totals of any filter are those of the rows, whatever changed and
       const others = { to: pick(receivers), reference: pick(references) }
       // Now and then a transaction has got a nonce after later ones, or has given it back.
       const nonce = sequence % 50 === 0 ? sequence + 7_000 : sequence % 70 === 0 ? null : sequence
-      put.run({ relayer_key: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })
+      put.run({ relayer_row_id: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })
       if (sequence % 9 === 0)
-        put.run({ relayer_key: 8, sequence: sequence / 9, status: 'failed', created_at: timeOf(0), nonce, ...others })
+        put.run({
+          relayer_row_id: 8,
+          sequence: sequence / 9,
+          status: 'failed',
+          created_at: timeOf(0),
+          nonce,
+          ...others,
+        })
     }
     // What retention removes, what is reopened, and what ends.
-    db.prepare('DELETE FROM transactions WHERE relayer_key = 7 AND sequence <= 1234').run()
-    const move = db.prepare('UPDATE transactions SET status = ? WHERE relayer_key = 7 AND sequence = ?')
+    db.prepare('DELETE FROM transactions WHERE relayer_row_id = 7 AND sequence <= 1234').run()
+    const move = db.prepare('UPDATE transactions SET status = ? WHERE relayer_row_id = 7 AND sequence = ?')
     for (let count = 0; count < 500; count += 1) move.run(pick(states), 1_235 + below(4_000))
   })()
 
   const all = db.prepare<[], Listed>(
-    'SELECT id, status, created_at, "to", reference, nonce FROM transactions WHERE relayer_key = 7 ORDER BY sequence DESC',
+    'SELECT id, status, created_at, "to", reference, nonce FROM transactions WHERE relayer_row_id = 7 ORDER BY sequence DESC',
   )
   const rows = all.all()
   for (let trial = 0; trial < 600; trial += 1) {
@@ -132,14 +139,14 @@ test('each search walks one index, and no table', () => {
     nonce:
       /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(chain_id=\? AND from=\? AND nonce>\? AND nonce<\?\)/,
     reference:
-      /SEARCH transactions USING INDEX transactions_by_reference \(relayer_key=\? AND reference=\? AND sequence<\?\)/,
+      /SEARCH transactions USING INDEX transactions_by_reference \(relayer_row_id=\? AND reference=\? AND sequence<\?\)/,
     reference_alone: /SEARCH transactions USING COVERING INDEX transactions_by_reference /,
     to_alone: /SEARCH transactions USING COVERING INDEX transactions_by_receiver /,
-    to: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_key=\? AND to=\? AND sequence<\?\)/,
+    to: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_row_id=\? AND to=\? AND sequence<\?\)/,
   }
   for (const [name, statement] of Object.entries(searches)) {
     const values = {
-      relayer_key: 7,
+      relayer_row_id: 7,
       states: null,
       created_after: null,
       created_before: null,
@@ -170,7 +177,7 @@ test.runIf(process.platform === 'linux')('a filtered page reads a bounded part o
   const count = 100_000
   db.prepare(`
     WITH RECURSIVE numbers (sequence) AS (SELECT 1 UNION ALL SELECT sequence + 1 FROM numbers WHERE sequence < ${count})
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", value, status, created_at)
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at)
     SELECT 't' || sequence, 7, 'r', sequence, 1, '0x', '1', 'confirmed', strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + sequence, 'unixepoch')
     FROM numbers`).run()
   db.pragma('wal_checkpoint(TRUNCATE)')

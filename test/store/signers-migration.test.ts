@@ -21,7 +21,7 @@ test('the migration that allows other types of signers keeps signers, their keys
     INSERT INTO relayers (id, name, network, network_type, chain_id, address, paused, signer_id, policies, custom_rpc_urls,
       system_disabled) VALUES ('r', 'R', 'n', 'evm', 1, '${address}', 0, 'a', '{}', '[]', 0);`)
   const before = db.prepare('SELECT * FROM signers').all()
-  for (const name of migrations.slice(at)) run(name)
+  run(migrations[at] as string)
   expect(db.prepare('SELECT * FROM signers').all()).toEqual(before)
   expect(db.pragma('foreign_key_check')).toEqual([])
   expect(() => db.exec(`DELETE FROM signers`)).toThrow(/FOREIGN KEY/)

@@ -45,7 +45,7 @@ function open(file: string) {
 const versionsIn = (file: string): number[] => {
   const db = new Database(file, { readonly: true })
   try {
-    return db.prepare<[], number>('SELECT key FROM transaction_data').pluck().all()
+    return db.prepare<[], number>('SELECT row_id FROM transaction_data').pluck().all()
   } finally {
     db.close()
   }
@@ -67,10 +67,10 @@ test('a version of data is deleted with the last row that names it, and not befo
   const store = open(file)
   const [row] = await store.endedSince(1, 0)
   expect(row).toBeUndefined()
-  const key = 1
+  const row_id = 1
   const revision = (await store.getTransaction(1, 't1'))?.revision as number
   const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
-    store.move([{ key, revision: at, set: { data, status } }])
+    store.move([{ row_id, revision: at, set: { data, status } }])
   // Two events with the second version, and none with the first one, which goes with the replacement.
   await move('0xef', 'failed', revision)
   expect(versionsIn(file)).toHaveLength(1)

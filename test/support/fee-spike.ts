@@ -10,7 +10,7 @@ export function hashesOf({ database_file }: Pick<Rig, 'database_file'>, nonce: n
   const db = new Database(database_file, { readonly: true })
   try {
     return db
-      .prepare<[number], string>('SELECT hash FROM attempts WHERE nonce = ? ORDER BY transaction_key, number')
+      .prepare<[number], string>('SELECT hash FROM attempts WHERE nonce = ? ORDER BY transaction_row_id, number')
       .pluck()
       .all(nonce)
   } finally {

@@ -105,10 +105,10 @@ export function readLedger(database_file: string) {
   const all = <T>(sql: string) => db.prepare<[], T>(sql).all()
   const events = all<{ id: string; status: string }>(`
     SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events
-    WHERE event = 'transaction_update' ORDER BY key`)
+    WHERE event = 'transaction_update' ORDER BY row_id`)
   const attempts = all<Attempt>(`
     SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas, taken_at IS NOT NULL AS taken
-    FROM attempts JOIN transactions ON transactions.key = transaction_key ORDER BY transaction_key, number`)
+    FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id ORDER BY transaction_row_id, number`)
   db.close()
   return {
     /** By transaction: the states that were told, in order. */

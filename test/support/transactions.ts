@@ -43,8 +43,12 @@ export function changeTransaction(database_file: string, id: string, changes: Pa
 
 function setData(db: Database.Database, id: string, data: string | null): void {
   const bytes = data === null ? null : Buffer.from(data.slice(2), 'hex')
-  const data_key = bytes && db.prepare('INSERT INTO transaction_data (data) VALUES (?)').run(bytes).lastInsertRowid
-  db.prepare('UPDATE transactions SET data_bytes = ?, data_key = ? WHERE id = ?').run(bytes?.length ?? 0, data_key, id)
+  const data_row_id = bytes && db.prepare('INSERT INTO transaction_data (data) VALUES (?)').run(bytes).lastInsertRowid
+  db.prepare('UPDATE transactions SET data_bytes = ?, data_row_id = ? WHERE id = ?').run(
+    bytes?.length ?? 0,
+    data_row_id,
+    id,
+  )
 }
 
 /** The id that the row of that sequence has. */
@@ -54,18 +58,18 @@ export const transactionId = (relayer_id: string, sequence: number): string =>
 /** As in migration 0009. */
 export const recountTransactions = `
   INSERT INTO transaction_blocks
-  SELECT relayer_key, level, sequence / size, min(created_at), max(created_at),
+  SELECT relayer_row_id, level, sequence / size, min(created_at), max(created_at),
     sum(status IN ('pending', 'sent', 'submitted', 'mined')), sum(status = 'confirmed'), sum(status = 'failed'),
     sum(status = 'canceled'), sum(status = 'expired'),
     sum(iif(status IN ('pending', 'sent', 'submitted', 'mined'), data_bytes, 0))
   FROM transactions, (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000)
-  GROUP BY relayer_key, level, sequence / size`
+  GROUP BY relayer_row_id, level, sequence / size`
 
 const insert = `
   WITH RECURSIVE counted (sequence) AS (
     SELECT $first UNION ALL SELECT sequence + 1 FROM counted WHERE sequence < $last
   )
-  INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
-  SELECT format('%s-%08d', relayers.id, sequence), relayers.key, relayers.id, sequence, chain_id, address, address, '1',
+  INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+  SELECT format('%s-%08d', relayers.id, sequence), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
     sequence - 1, 'confirmed', '2026-01-01T00:00:00.000Z'
   FROM counted, relayers WHERE relayers.id = $relayer_id`

@@ -110,8 +110,8 @@ test('counts nonces that no transaction holds as gaps', async () => {
   const service = await metered()
   const db = new Database(join(service.data_dir, 'relayer.sqlite'))
   const insert = db.prepare(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
-    SELECT 't' || $nonce, key, id, $nonce, chain_id, address, address, '1', $nonce, 'pending', '2026-01-01T00:00:00.000Z'
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+    SELECT 't' || $nonce, row_id, id, $nonce, chain_id, address, address, '1', $nonce, 'pending', '2026-01-01T00:00:00.000Z'
     FROM relayers`)
   // The relayer is paused, or the service would begin to send.
   await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })

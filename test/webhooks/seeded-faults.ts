@@ -20,16 +20,16 @@ export const seededFaults = {
   /** What comes later does not wait for what failed before it. */
   overtaken: {
     file: 'server/store/sqlite/deliveries.ts',
-    text: 'AND earlier.subject = deliveries.subject AND earlier.key < deliveries.key)',
-    instead: 'AND earlier.subject = deliveries.subject AND earlier.key < 0)',
+    text: 'AND earlier.subject = deliveries.subject AND earlier.row_id < deliveries.row_id)',
+    instead: 'AND earlier.subject = deliveries.subject AND earlier.row_id < 0)',
     caught_by: ['disorder'],
   },
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
-    text: "const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>\n    write(key,",
+    text: "const writeState = ({ row_id, id }: RelayerRow, payload: Event['payload']) =>\n    write(row_id,",
     instead:
-      "const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>\n    void setTimeout(write, 200, key,",
+      "const writeState = ({ row_id, id }: RelayerRow, payload: Event['payload']) =>\n    void setTimeout(write, 200, row_id,",
     caught_by: ['undelivered', 'stories'],
   },
   /** What was delivered is settled in a while. */

@@ -22,8 +22,8 @@ interface Row {
 
 const columns = `id, name, secret_hash, former_hash, former_valid_until, scopes,
   iif(is_limited, (
-    SELECT json_group_array(relayers.id ORDER BY relayers.key) FROM api_key_relayers JOIN relayers ON relayers.key = relayer_key
-    WHERE api_key_key = api_keys.key
+    SELECT json_group_array(relayers.id ORDER BY relayers.row_id) FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id
+    WHERE api_key_row_id = api_keys.row_id
   ), NULL) AS relayer_ids,
   allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
 
@@ -45,7 +45,7 @@ type ApiKeys = Pick<
 export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM api_keys WHERE id = ?`)
   const selectAll = db.prepare<[], Row & SealedRow>(
-    `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys ORDER BY key`,
+    `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys ORDER BY row_id`,
   )
   const count = db.prepare<[], number>('SELECT COUNT(*) FROM api_keys').pluck()
   const insert = db.prepare<[object]>(`
@@ -60,22 +60,22 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
     WHERE id = ?`)
   const remove = db.prepare<[string]>('DELETE FROM api_keys WHERE id = ?')
   const use = db.prepare<[string, string]>('UPDATE api_keys SET last_used_at = ? WHERE id = ?')
-  const relayerKey = db.prepare<[string], number>('SELECT key FROM relayers WHERE id = ?').pluck()
+  const relayerRowId = db.prepare<[string], number>('SELECT row_id FROM relayers WHERE id = ?').pluck()
   const forget = db.prepare<[string]>(
-    'DELETE FROM api_key_relayers WHERE api_key_key = (SELECT key FROM api_keys WHERE id = ?)',
+    'DELETE FROM api_key_relayers WHERE api_key_row_id = (SELECT row_id FROM api_keys WHERE id = ?)',
   )
   const limit = db.prepare<[number, string]>(`
-    INSERT INTO api_key_relayers (api_key_key, relayer_key) SELECT key, ? FROM api_keys WHERE id = ?`)
+    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) SELECT row_id, ? FROM api_keys WHERE id = ?`)
 
   const get = (id: string) => {
     const row = select.get(id)
     return row && read(row)
   }
   const unknownRelayer = ({ relayer_ids }: Pick<ApiKey, 'relayer_ids'>): number =>
-    (relayer_ids ?? []).findIndex((id) => relayerKey.get(id) === undefined)
+    (relayer_ids ?? []).findIndex((id) => relayerRowId.get(id) === undefined)
   const limitTo = ({ id, relayer_ids }: Pick<ApiKey, 'id' | 'relayer_ids'>) => {
     forget.run(id)
-    for (const relayer_id of relayer_ids ?? []) limit.run(relayerKey.get(relayer_id) as number, id)
+    for (const relayer_id of relayer_ids ?? []) limit.run(relayerRowId.get(relayer_id) as number, id)
   }
 
   return {

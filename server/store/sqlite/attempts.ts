@@ -6,53 +6,53 @@ import type { Connection } from './connection.ts'
 /** Reads attempts. Their bytes, which may be large, are read one at a time. */
 export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
   const rawOf = db
-    .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_key = ? AND number = ?')
+    .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_row_id = ? AND number = ?')
     .pluck()
   const columns =
     'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, created_at, refusal'
   const selectAttempts = db.prepare<[number], AttemptRow>(
-    `SELECT ${columns} FROM attempts WHERE transaction_key = +? ORDER BY number`,
+    `SELECT ${columns} FROM attempts WHERE transaction_row_id = +? ORDER BY number`,
   )
   // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
   const last = db
-    .prepare<[number], number>('SELECT coalesce(max(number), 0) FROM attempts WHERE transaction_key = +?')
+    .prepare<[number], number>('SELECT coalesce(max(number), 0) FROM attempts WHERE transaction_row_id = +?')
     .pluck()
   const slice = db.prepare<[number, number, number], AttemptRow>(
-    `SELECT ${columns} FROM attempts WHERE transaction_key = +? AND number > +? ORDER BY number LIMIT +?`,
+    `SELECT ${columns} FROM attempts WHERE transaction_row_id = +? AND number > +? ORDER BY number LIMIT +?`,
   )
 
   return {
-    attempts: async (key) => selectAttempts.all(key),
-    listAttempts: async (key, { offset, limit }) => ({
-      items: slice.all(key, offset, limit),
-      total_items: last.get(key) as number,
+    attempts: async (row_id) => selectAttempts.all(row_id),
+    listAttempts: async (row_id, { offset, limit }) => ({
+      items: slice.all(row_id, offset, limit),
+      total_items: last.get(row_id) as number,
     }),
-    rawOf: async (key, number) => rawOf.get(key, number) ?? new Uint8Array(),
+    rawOf: async (row_id, number) => rawOf.get(row_id, number) ?? new Uint8Array(),
   }
 }
 
 /** Writes a move's changes of attempts: a new attempt with its audit entry, and the nodes' answers to earlier ones. */
 export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>, now: () => number) {
   const insertAttempt = db.prepare<[object]>(`
-    INSERT INTO attempts (transaction_key, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
+    INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
       max_priority_fee_per_gas, created_at)
-    VALUES ($transaction_key, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
+    VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
       $created_at)`)
   const setTaken = db.prepare<[string, number, number]>(
-    'UPDATE attempts SET taken_at = ?, refusal = NULL WHERE transaction_key = ? AND number = ? AND taken_at IS NULL',
+    'UPDATE attempts SET taken_at = ?, refusal = NULL WHERE transaction_row_id = ? AND number = ? AND taken_at IS NULL',
   )
   const setRefusal = db.prepare<[string, number, number]>(
-    'UPDATE attempts SET refusal = ? WHERE transaction_key = ? AND number = ?',
+    'UPDATE attempts SET refusal = ? WHERE transaction_row_id = ? AND number = ?',
   )
 
   return (row: TransactionRow, { attempt, taken, refused }: Pick<Move, 'attempt' | 'taken' | 'refused'>): void => {
     const timestamp = new Date(now()).toISOString()
     if (attempt) {
-      insertAttempt.run({ ...attempt, transaction_key: row.key, created_at: timestamp })
+      insertAttempt.run({ ...attempt, transaction_row_id: row.row_id, created_at: timestamp })
       record(signatureEntry(row, attempt, now()))
     }
-    for (const number of taken ?? []) setTaken.run(timestamp, row.key, number)
-    if (refused) setRefusal.run(refused.refusal, row.key, refused.number)
+    for (const number of taken ?? []) setTaken.run(timestamp, row.row_id, number)
+    if (refused) setRefusal.run(refused.refusal, row.row_id, refused.number)
   }
 }
 

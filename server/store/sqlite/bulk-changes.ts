@@ -9,12 +9,12 @@ const max_removed = 100
 type Kind = 'redeliver' | 'give_up' | 'remove'
 
 interface Change {
-  key: number
+  row_id: number
   kind: Kind
-  notification_key: number
+  notification_row_id: number
   /** As the store writes times. */
   since: string
-  /** Deliveries up to this key are done; those up to `up_to` remain. */
+  /** Deliveries up to this row id are done; those up to `up_to` remain. */
   done_to: number
   up_to: number
 }
@@ -25,66 +25,66 @@ export interface BulkChanges {
    * database transaction. An unfinished change of the same kind starts over. Returns how many deliveries the first lot changed, and
    * whether that was all.
    */
-  begin(kind: Kind, notification_key: number, since?: string): { changed: number; isDone: boolean }
+  begin(kind: Kind, notification_row_id: number, since?: string): { changed: number; isDone: boolean }
 }
 
 /** Changes any number of deliveries in lots. After a restart it continues with the first lot that was not committed. */
 export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => number) {
   const insert = db.prepare<[object], Change>(`
-    INSERT INTO bulk_changes (kind, notification_key, since, done_to, up_to)
-    VALUES ($kind, $notification_key, $since, 0, (SELECT coalesce(max(key), 0) FROM deliveries))
+    INSERT INTO bulk_changes (kind, notification_row_id, since, done_to, up_to)
+    VALUES ($kind, $notification_row_id, $since, 0, (SELECT coalesce(max(row_id), 0) FROM deliveries))
     ON CONFLICT DO UPDATE SET since = min(since, excluded.since), done_to = 0, up_to = excluded.up_to
     RETURNING *`)
-  const oldest = db.prepare<[], Change>('SELECT * FROM bulk_changes ORDER BY key LIMIT 1')
-  const advance = db.prepare<[number, number]>('UPDATE bulk_changes SET done_to = ? WHERE key = ?')
-  const end = db.prepare<[number]>('DELETE FROM bulk_changes WHERE key = ?')
+  const oldest = db.prepare<[], Change>('SELECT * FROM bulk_changes ORDER BY row_id LIMIT 1')
+  const advance = db.prepare<[number, number]>('UPDATE bulk_changes SET done_to = ? WHERE row_id = ?')
+  const end = db.prepare<[number]>('DELETE FROM bulk_changes WHERE row_id = ?')
   const state = db.prepare<[number], { disabled_reason: string | null }>(
-    'SELECT disabled_reason FROM notifications WHERE key = ?',
+    'SELECT disabled_reason FROM notifications WHERE row_id = ?',
   )
-  const inState = db.prepare<[object], { key: number; created_at: string }>(`
-    SELECT key, created_at FROM deliveries INDEXED BY deliveries_of
-    WHERE notification_key = +$notification_key AND status = +$status AND key > +$done_to AND key <= +$up_to
-    ORDER BY key LIMIT ${max_lot}`)
+  const inState = db.prepare<[object], { row_id: number; created_at: string }>(`
+    SELECT row_id, created_at FROM deliveries INDEXED BY deliveries_of
+    WHERE notification_row_id = +$notification_row_id AND status = +$status AND row_id > +$done_to AND row_id <= +$up_to
+    ORDER BY row_id LIMIT ${max_lot}`)
   const any = db
-    .prepare<[number], number>(`SELECT key FROM deliveries WHERE notification_key = +? LIMIT ${max_removed}`)
+    .prepare<[number], number>(`SELECT row_id FROM deliveries WHERE notification_row_id = +? LIMIT ${max_removed}`)
     .pluck()
   const listed = 'IN (SELECT value FROM json_each(?))'
   const again = db.prepare<[number, string]>(
-    `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE key ${listed}`,
+    `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE row_id ${listed}`,
   )
-  const fail = db.prepare<[string]>(`UPDATE deliveries SET status = 'failed' WHERE key ${listed}`)
+  const fail = db.prepare<[string]>(`UPDATE deliveries SET status = 'failed' WHERE row_id ${listed}`)
   const removals = [
-    db.prepare<[string]>(`DELETE FROM delivery_attempts WHERE delivery_key ${listed}`),
-    db.prepare<[string]>(`DELETE FROM deliveries WHERE key ${listed}`),
+    db.prepare<[string]>(`DELETE FROM delivery_attempts WHERE delivery_row_id ${listed}`),
+    db.prepare<[string]>(`DELETE FROM deliveries WHERE row_id ${listed}`),
   ]
 
-  function lotOf({ kind, notification_key, since, done_to, up_to }: Change) {
-    const its = state.get(notification_key)
+  function lotOf({ kind, notification_row_id, since, done_to, up_to }: Change) {
+    const its = state.get(notification_row_id)
     if (kind === 'remove') {
-      const keys = any.all(notification_key)
-      for (const removal of removals) removal.run(JSON.stringify(keys))
-      return { changed: keys.length, isDone: keys.length < max_removed, done_to }
+      const row_ids = any.all(notification_row_id)
+      for (const removal of removals) removal.run(JSON.stringify(row_ids))
+      return { changed: row_ids.length, isDone: row_ids.length < max_removed, done_to }
     }
     // The notification was enabled or disabled meanwhile, which replaces this change.
     const isMeant = its !== undefined && (kind === 'redeliver') === (its.disabled_reason === null)
     if (!isMeant) return { changed: 0, isDone: true, done_to }
     const status = kind === 'redeliver' ? 'failed' : 'pending'
-    const rows = inState.all({ notification_key, status, done_to, up_to })
-    const keys = rows.filter(({ created_at }) => created_at >= since).map(({ key }) => key)
-    if (kind === 'redeliver') again.run(now(), JSON.stringify(keys))
-    else fail.run(JSON.stringify(keys))
-    return { changed: keys.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.key ?? up_to }
+    const rows = inState.all({ notification_row_id, status, done_to, up_to })
+    const row_ids = rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
+    if (kind === 'redeliver') again.run(now(), JSON.stringify(row_ids))
+    else fail.run(JSON.stringify(row_ids))
+    return { changed: row_ids.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.row_id ?? up_to }
   }
 
   function step(change: Change): { changed: number; isDone: boolean } {
     const { changed, isDone, done_to } = lotOf(change)
-    if (isDone) end.run(change.key)
-    else advance.run(done_to, change.key)
+    if (isDone) end.run(change.row_id)
+    else advance.run(done_to, change.row_id)
     return { changed, isDone }
   }
 
   return {
-    begin: (kind, notification_key, since = '') => step(insert.get({ kind, notification_key, since }) as Change),
+    begin: (kind, notification_row_id, since = '') => step(insert.get({ kind, notification_row_id, since }) as Change),
     /** The next lot of the oldest change; false when there is none. */
     proceed(): boolean {
       const change = oldest.get()

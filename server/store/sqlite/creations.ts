@@ -27,25 +27,25 @@ export function creations(
     'SELECT 1 FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?',
   )
   const lastSequence = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_key = +?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_row_id = +?')
     .pluck()
   const insert = db.prepare<[object], Row>(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, data_key, nonce,
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, data_row_id, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
       valid_until, intent, spent, reserved, reference, access_list, authorization_list)
-    VALUES ($id, $relayer_key, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $data_key, $nonce,
+    VALUES ($id, $relayer_row_id, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $data_row_id, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
       $valid_until, $intent, $spent, $reserved, $reference, $access_list, $authorization_list)
     RETURNING ${columns}`)
   const versions = createTransactionData(connection)
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
-    SELECT body_hash, answer, transaction_key, ${dataColumn('idempotency')} FROM idempotency
-    WHERE caller = ? AND relayer_key = ? AND idempotency_key = ?`)
+    SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency
+    WHERE caller = ? AND relayer_row_id = ? AND idempotency_key = ?`)
   const insertKnown = db.prepare<[object]>(`
-    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer, data_key)
-    VALUES ($caller, $relayer_key, $key, $body_hash, $transaction_key, $answer, $data_key)`)
+    INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
+    VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
   const unfinished = createUnfinished(connection)
-  const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE key = ?')
+  const relayerExists = db.prepare<[number]>('SELECT 1 FROM relayers WHERE row_id = ?')
 
   const create = ({
     idempotency,
@@ -56,11 +56,11 @@ export function creations(
     expected_nonce,
     ...wanted
   }: NewTransaction): Creation => {
-    const { relayer_key, chain_id, from } = wanted
-    const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
+    const { relayer_row_id, chain_id, from } = wanted
+    const known = idempotency && selectKnown.get(idempotency.caller, relayer_row_id, idempotency.key)
     if (known) return answerAgain(known, idempotency.body_hash)
 
-    if (!relayerExists.get(relayer_key)) return { outcome: 'relayer_gone' }
+    if (!relayerExists.get(relayer_row_id)) return { outcome: 'relayer_gone' }
     const nonce = wanted.nonce ?? nextNonce.get(chain_id, from) ?? 0
     if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
     if (byNonce.get(chain_id, from, nonce)) return { outcome: 'held' }
@@ -70,12 +70,12 @@ export function creations(
     if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(others) > BigInt(funds)) {
       return { outcome: 'too_little', reserved: others }
     }
-    const crowded = room && crowdedBy(unfinished(relayer_key), { count: 1, bytes: bytesOf(wanted.data) }, room)
+    const crowded = room && crowdedBy(unfinished(relayer_row_id), { count: 1, bytes: bytesOf(wanted.data) }, room)
     if (crowded) return crowded
     const taken = spending ? spendings.take(account, spending) : { spent: null }
     if ('outcome' in taken) return taken
     if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
-    const sequence = (lastSequence.get(relayer_key) as number) + 1
+    const sequence = (lastSequence.get(relayer_row_id) as number) + 1
     const created_at = new Date(world.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
     const { data } = wanted
@@ -91,18 +91,18 @@ export function creations(
       authorization_list: wanted.authorization_list ? JSON.stringify(wanted.authorization_list) : null,
       created_at,
       data_bytes: bytesOf(data),
-      data_key: versions.add(data),
+      data_row_id: versions.add(data),
     }
     const row = { ...read(insert.get(values) as Row), data }
     reservations.change(account, null, reserved)
     writeEvent(row)
     const transaction = { ...shownTransaction(row), warnings }
     if (idempotency) {
-      const { key: transaction_key, data_key } = row
+      const { row_id: transaction_row_id, data_row_id } = row
       const answer = JSON.stringify({ ...transaction, data: null })
-      insertKnown.run({ ...idempotency, relayer_key, transaction_key, answer, data_key })
+      insertKnown.run({ ...idempotency, relayer_row_id, transaction_row_id, answer, data_row_id })
     }
-    return { outcome: 'created', transaction, key: row.key }
+    return { outcome: 'created', transaction, row_id: row.row_id }
   }
 
   return {
@@ -110,8 +110,8 @@ export function creations(
     async createTransactions(auditEntry, transactions, idempotency) {
       try {
         return connection.write(() => {
-          const { relayer_key } = transactions[0] as NewTransaction
-          const known = idempotency && selectKnown.get(idempotency.caller, relayer_key, idempotency.key)
+          const { relayer_row_id } = transactions[0] as NewTransaction
+          const known = idempotency && selectKnown.get(idempotency.caller, relayer_row_id, idempotency.key)
           if (known) return answerBatchAgain(known, idempotency.body_hash)
           const created = transactions.map((wanted, index) =>
             connection.attributed({ ...auditEntry, subject: wanted.id }, () => {
@@ -122,9 +122,9 @@ export function creations(
           )
           const accepted = created.map(({ transaction }) => transaction)
           if (idempotency) {
-            const { key: transaction_key } = created.at(-1) as (typeof created)[number]
+            const { row_id: transaction_row_id } = created.at(-1) as (typeof created)[number]
             const answer = JSON.stringify(accepted)
-            insertKnown.run({ ...idempotency, relayer_key, transaction_key, answer, data_key: null })
+            insertKnown.run({ ...idempotency, relayer_row_id, transaction_row_id, answer, data_row_id: null })
           }
           return { outcome: 'created', transactions: accepted }
         })
@@ -133,12 +133,12 @@ export function creations(
         return { outcome: 'refused', index: error.index, creation: error.creation }
       }
     },
-    async replayBatch(caller, relayer_key, key, body_hash) {
-      const known = selectKnown.get(caller, relayer_key, key)
+    async replayBatch(caller, relayer_row_id, key, body_hash) {
+      const known = selectKnown.get(caller, relayer_row_id, key)
       return known && answerBatchAgain(known, body_hash)
     },
-    async replay(caller, relayer_key, key, body_hash) {
-      const known = selectKnown.get(caller, relayer_key, key)
+    async replay(caller, relayer_row_id, key, body_hash) {
+      const known = selectKnown.get(caller, relayer_row_id, key)
       return known && answerAgain(known, body_hash)
     },
   }
@@ -165,10 +165,10 @@ interface KnownAnswer {
   body_hash: string
   answer: string
   data: Uint8Array | null
-  transaction_key: number
+  transaction_row_id: number
 }
 
-function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, wanted_hash: string): Replay {
+function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
   const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
   // Responses that an earlier version stored lack members that were added later.
@@ -179,5 +179,5 @@ function answerAgain({ body_hash, answer, data, transaction_key }: KnownAnswer, 
   transaction.reference ??= null
   transaction.access_list ??= null
   transaction.authorization_list ??= null
-  return { outcome: 'replayed', transaction, key: transaction_key }
+  return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }

@@ -41,60 +41,60 @@ export function createEvents(
   { now, makeId, checkEvent, showRelayer, observer = {} }: StoreWorld,
 ): Events {
   const next = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_key = +?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_row_id = +?')
     .pluck()
   const insert = db.prepare<[object]>(`
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, data_key, created_at)
-    VALUES ($id, $relayer_key, $sequence, $event, $subject, $body, $data_key, $timestamp)`)
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
+    VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $timestamp)`)
   // A disabled notification gets no deliveries. Missed ones can be redelivered after it is enabled.
-  const target = db.prepare<[number], { notification_key: number; status: string }>(`
-    SELECT key AS notification_key, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
-    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE key = ?)`)
+  const target = db.prepare<[number], { notification_row_id: number; status: string }>(`
+    SELECT row_id AS notification_row_id, iif(disabled_reason IS NULL, 'pending', 'failed') AS status
+    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE row_id = ?)`)
   const deliver = db.prepare<[object]>(`
-    INSERT INTO deliveries (id, notification_key, event_key, subject, status, next_at, created_at)
-    VALUES ($id, $notification_key, $event_key, $subject, $status, $now, $timestamp)`)
+    INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
+    VALUES ($id, $notification_row_id, $event_row_id, $subject, $status, $now, $timestamp)`)
 
   const write = (
-    relayer_key: number,
+    relayer_row_id: number,
     event: Event['event'],
     subject: string,
     payload: Event['payload'],
-    data_key: number | null = null,
+    data_row_id: number | null = null,
   ) => {
     const time = now()
     const timestamp = new Date(time).toISOString()
-    const sequence = next.get(relayer_key) as number
+    const sequence = next.get(relayer_row_id) as number
     const whole: Event = { id: makeId(), event, payload, timestamp, sequence }
     const wrong = checkEvent(whole)
     if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
     const body = JSON.stringify(whole)
-    const { lastInsertRowid: event_key } = insert.run({
+    const { lastInsertRowid: event_row_id } = insert.run({
       id: whole.id,
-      relayer_key,
+      relayer_row_id,
       sequence,
       event,
       subject,
       body,
-      data_key,
+      data_row_id,
       timestamp,
     })
-    const its = target.get(relayer_key)
-    if (its) deliver.run({ id: makeId(), ...its, event_key, subject, now: time, timestamp })
+    const its = target.get(relayer_row_id)
+    if (its) deliver.run({ id: makeId(), ...its, event_row_id, subject, now: time, timestamp })
   }
 
-  const writeState = ({ key, id }: RelayerRow, payload: Event['payload']) =>
-    write(key, 'relayer_state_update', `relayer ${id}`, payload)
+  const writeState = ({ row_id, id }: RelayerRow, payload: Event['payload']) =>
+    write(row_id, 'relayer_state_update', `relayer ${id}`, payload)
 
   return {
     ofTransaction(row) {
       const payload: Event['payload'] = { payload_type: 'transaction', ...withoutData(row) }
-      write(row.relayer_key, 'transaction_update', row.id, payload, row.data_key)
+      write(row.relayer_row_id, 'transaction_update', row.id, payload, row.data_row_id)
       observer.moved?.(row.status)
     },
     ofWait(row) {
       const waiting_for = row.waiting_for ?? 'other'
       const payload: Event['payload'] = { payload_type: 'transaction_waiting', waiting_for, ...withoutData(row) }
-      write(row.relayer_key, 'transaction_waiting', row.id, payload, row.data_key)
+      write(row.relayer_row_id, 'transaction_waiting', row.id, payload, row.data_row_id)
       const { relayer_id, id: transaction_id, nonce, status_reason } = row
       observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for, reason: status_reason })
     },
@@ -122,15 +122,15 @@ const max_characters = 500_000
 
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
   const select = db.prepare<[number, number, number], StoredEvent>(`
-    SELECT sequence, event, body, ${dataColumn('events')} FROM events WHERE relayer_key = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
+    SELECT sequence, event, body, ${dataColumn('events')} FROM events WHERE relayer_row_id = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
   const last = db
-    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_key = +?')
+    .prepare<[number], number>('SELECT coalesce(max(sequence), 0) FROM events WHERE relayer_row_id = +?')
     .pluck()
   return {
-    async events(relayer_key, after, limit) {
+    async events(relayer_row_id, after, limit) {
       const events: EventRow[] = []
       let characters = 0
-      for (const { data, ...event } of select.iterate(relayer_key, after, limit)) {
+      for (const { data, ...event } of select.iterate(relayer_row_id, after, limit)) {
         const body = withData(event.body, data)
         events.push({ ...event, body })
         characters += body.length
@@ -138,6 +138,6 @@ export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'
       }
       return events
     },
-    lastEvent: async (relayer_key) => last.get(relayer_key) as number,
+    lastEvent: async (relayer_row_id) => last.get(relayer_row_id) as number,
   }
 }

@@ -3,13 +3,13 @@ import type { Connection } from './connection.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
 /** Finds the unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
-export function firstInLine({ db }: Pick<Connection, 'db'>): (relayer_key: number) => TransactionRow | undefined {
+export function firstInLine({ db }: Pick<Connection, 'db'>): (relayer_row_id: number) => TransactionRow | undefined {
   const unmined = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((status) =>
     db.prepare<[number], Row>(`
-      SELECT ${columns} FROM transactions WHERE relayer_key = +? AND ${status} AND nonce >= 0 ORDER BY nonce LIMIT 1`),
+      SELECT ${columns} FROM transactions WHERE relayer_row_id = +? AND ${status} AND nonce >= 0 ORDER BY nonce LIMIT 1`),
   )
-  return (relayer_key) => {
-    const rows = unmined.map((select) => select.get(relayer_key)).filter((row) => row !== undefined)
+  return (relayer_row_id) => {
+    const rows = unmined.map((select) => select.get(relayer_row_id)).filter((row) => row !== undefined)
     const [row] = rows.sort((a, b) => (a.nonce as number) - (b.nonce as number))
     return row && read(row)
   }

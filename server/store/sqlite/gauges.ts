@@ -10,18 +10,18 @@ const max_nonces = 1_000
 
 /** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
 export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
-  // Keys follow the order of creation, so the lowest is the oldest.
+  // Row ids follow the order of creation, so the lowest is the oldest.
   const groups = [
     ['transactions_pending', `'pending'`, `status = 'pending'`],
     ['transactions_flying', 'status', `status IN ('sent', 'submitted')`],
     ['transactions_mined', `'mined'`, `status = 'mined'`],
   ].map(([index, status, where]) =>
     db.prepare<[], { status: TransactionStatus; count: number; oldest: number }>(`
-      SELECT status, COUNT(*) AS count, min(key) AS oldest FROM (
-        SELECT ${status} AS status, key FROM transactions INDEXED BY ${index} WHERE ${where} LIMIT ${max_counted}
+      SELECT status, COUNT(*) AS count, min(row_id) AS oldest FROM (
+        SELECT ${status} AS status, row_id FROM transactions INDEXED BY ${index} WHERE ${where} LIMIT ${max_counted}
       ) GROUP BY status`),
   )
-  const createdAt = db.prepare<[number], string>('SELECT created_at FROM transactions WHERE key = ?').pluck()
+  const createdAt = db.prepare<[number], string>('SELECT created_at FROM transactions WHERE row_id = ?').pluck()
   const deliveries = db.prepare<[number], { pending: number; due: number | null }>(`
     SELECT COUNT(*) AS pending, sum(next_at <= +?) AS due FROM (
       SELECT next_at FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' LIMIT ${max_counted})`)
@@ -34,10 +34,10 @@ export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {
       ) AS gaps
     FROM (
       SELECT id, chain_id, address, min(
-          coalesce((SELECT min(nonce) FROM transactions WHERE relayer_key = relayers.key AND status = 'pending'), 1e18),
+          coalesce((SELECT min(nonce) FROM transactions WHERE relayer_row_id = relayers.row_id AND status = 'pending'), 1e18),
           coalesce((SELECT min(nonce) FROM transactions
-                    WHERE relayer_key = relayers.key AND status IN ('sent', 'submitted')), 1e18)) AS lowest
-      FROM relayers ORDER BY key LIMIT ${max_relayers}
+                    WHERE relayer_row_id = relayers.row_id AND status IN ('sent', 'submitted')), 1e18)) AS lowest
+      FROM relayers ORDER BY row_id LIMIT ${max_relayers}
     ) JOIN accounts USING (chain_id, address)
     WHERE lowest < next_nonce`)
 

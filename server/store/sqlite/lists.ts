@@ -18,10 +18,10 @@ export function lister<Row, T>(
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {
   const count = db.prepare<[number], { count: number; last: number | null }>(`
-    SELECT COUNT(*) AS count, max(key) AS last
-    FROM (SELECT key FROM ${table} WHERE key > +? ORDER BY key LIMIT ${step_rows})`)
+    SELECT COUNT(*) AS count, max(row_id) AS last
+    FROM (SELECT row_id FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${step_rows})`)
   const select = db.prepare<[number, number, number], Row>(
-    `SELECT ${columns} FROM ${table} WHERE key > +? ORDER BY key LIMIT +? OFFSET +?`,
+    `SELECT ${columns} FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT +? OFFSET +?`,
   )
   /** `skip`: how many rows after `after` are before the page. */
   const step = db.transaction((after: number, limit: number, skip: number) => {

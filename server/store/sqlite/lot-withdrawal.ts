@@ -6,7 +6,7 @@ import { createReservations } from './reservations.ts'
 import { columns, type Row, read } from './transaction-rows.ts'
 
 /** The columns that a withdrawal depends on. */
-type Candidate = Pick<Row, 'key' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved'> & {
+type Candidate = Pick<Row, 'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved'> & {
   nonce: number
   attempts: number
 }
@@ -17,40 +17,40 @@ const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 export function lotWithdrawal(
   { db, write, attributed }: Connection,
   writeEvent: Events['ofTransaction'],
-  giveBack: (row: Pick<Row, 'key' | 'chain_id' | 'from'>) => void,
+  giveBack: (row: Pick<Row, 'row_id' | 'chain_id' | 'from'>) => void,
 ): Pick<Store, 'withdrawLot'> {
   const { nextNonce, setNonce } = nonceCounter(db)
   const reservations = createReservations(db)
   const candidates = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((unfinished) =>
     db.prepare<[number, number, number], Candidate>(`
-      SELECT key, id, chain_id, "from", nonce, status, intent, hash, reserved,
-        (SELECT COUNT(*) FROM attempts WHERE transaction_key = transactions.key) AS attempts
-      FROM transactions WHERE relayer_key = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
+      SELECT row_id, id, chain_id, "from", nonce, status, intent, hash, reserved,
+        (SELECT COUNT(*) FROM attempts WHERE transaction_row_id = transactions.row_id) AS attempts
+      FROM transactions WHERE relayer_row_id = +? AND ${unfinished} AND nonce < +? ORDER BY nonce DESC LIMIT +?`),
   )
   const end = db.prepare<[object], Row>(`
     UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
       waiting_for = NULL, revision = revision + 1
-    WHERE key = $key RETURNING ${columns}`)
+    WHERE row_id = $row_id RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
     UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
       revision = revision + 1
-    WHERE key = $key`)
+    WHERE row_id = $row_id`)
 
-  function nextLot(relayer_key: number, below_nonce: number, limit: number): Candidate[] {
+  function nextLot(relayer_row_id: number, below_nonce: number, limit: number): Candidate[] {
     return candidates
-      .flatMap((select) => select.all(relayer_key, below_nonce, limit))
+      .flatMap((select) => select.all(relayer_row_id, below_nonce, limit))
       .sort((a, b) => b.nonce - a.nonce)
       .slice(0, limit)
   }
 
   return {
-    withdrawLot: async (auditEntry, { relayer_key, below_nonce, limit, intent, reason }) =>
+    withdrawLot: async (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
       write(() => {
-        const lot = nextLot(relayer_key, below_nonce, limit)
+        const lot = nextLot(relayer_row_id, below_nonce, limit)
         const withdrawn: string[] = []
         const refused: string[] = []
         for (const row of lot) {
-          const { key, id, chain_id, from, nonce, attempts } = row
+          const { row_id, id, chain_id, from, nonce, attempts } = row
           if (row.intent !== 'send') {
             refused.push(id)
             continue
@@ -61,8 +61,8 @@ export function lotWithdrawal(
             if (neverSigned && nextNonce.get(chain_id, from) === nonce + 1) {
               setNonce.run(chain_id, from, nonce)
               reservations.change({ chain_id, address: from }, row.reserved, null)
-              writeEvent(read(end.get({ key, intent, reason, status: endOf[intent] }) as Row))
-            } else mark.run({ key, intent, reason })
+              writeEvent(read(end.get({ row_id, intent, reason, status: endOf[intent] }) as Row))
+            } else mark.run({ row_id, intent, reason })
           })
           withdrawn.push(id)
         }

@@ -27,12 +27,12 @@ export function createMove(
   const first = firstInLine(connection)
   const writeAttempts = createAttempts(connection, now)
 
-  const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
-  const setDataKey = db.prepare<[number | null, number]>('UPDATE transactions SET data_key = ? WHERE key = ?')
-  const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE key = ?')
-  const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE key = ?')
+  const byRowId = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE row_id = ?`)
+  const setDataRowId = db.prepare<[number | null, number]>('UPDATE transactions SET data_row_id = ? WHERE row_id = ?')
+  const setWaitsTold = db.prepare<[string, number]>('UPDATE transactions SET waits_told = ? WHERE row_id = ?')
+  const setNonceOf = db.prepare<[number | null, number]>('UPDATE transactions SET nonce = ? WHERE row_id = ?')
   const setReceiver = db.prepare<[string | null, string | null, number]>(
-    'UPDATE transactions SET "to" = ?, reference = ? WHERE key = ?',
+    'UPDATE transactions SET "to" = ?, reference = ? WHERE row_id = ?',
   )
   // Without the nonce, the receiver and the reference: setting a column, even to its present value, rewrites its indexes.
   const update = db.prepare<[object]>(`
@@ -44,22 +44,22 @@ export function createMove(
       block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
       reserved = $reserved, changed_at = $changed_at,
       reprice_at = $reprice_at, revision = $revision
-    WHERE key = $key`)
+    WHERE row_id = $row_id`)
 
   /**
    * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
    * wait for it, and may be thousands.
    */
   const tellWait = (row: TransactionRow): void => {
-    const { key, waiting_for, waits_told } = row
-    if (waiting_for === null || waits_told.includes(waiting_for) || first(row.relayer_key)?.key !== key) return
+    const { row_id, waiting_for, waits_told } = row
+    if (waiting_for === null || waits_told.includes(waiting_for) || first(row.relayer_row_id)?.row_id !== row_id) return
     row.waits_told = [...waits_told, waiting_for]
-    setWaitsTold.run(JSON.stringify(row.waits_told), key)
+    setWaitsTold.run(JSON.stringify(row.waits_told), row_id)
     events.ofWait(row)
   }
 
-  return ({ key, revision, set, spending, ...attempts }: Move): TransactionRow | undefined => {
-    const row = byKey.get(key)
+  return ({ row_id, revision, set, spending, ...attempts }: Move): TransactionRow | undefined => {
+    const row = byRowId.get(row_id)
     if (row?.revision !== revision) return undefined
     if (spending && spendings.takeMore(row, spending)) return undefined
     const before = read(row)
@@ -68,17 +68,17 @@ export function createMove(
     if (finished.has(after.status)) after.waiting_for = null
     const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
     if (isChanged) after.changed_at = new Date(now()).toISOString()
-    if (data !== undefined && data !== versions.read(row.data_key)) {
+    if (data !== undefined && data !== versions.read(row.data_row_id)) {
       after.data_bytes = bytesOf(data)
-      after.data_key = versions.add(data)
-      setDataKey.run(after.data_key, key)
+      after.data_row_id = versions.add(data)
+      setDataRowId.run(after.data_row_id, row_id)
     }
     after.reserved = reservedOf(after)
     update.run(encode(after))
     reservations.change({ chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
-    if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, key)
+    if (after.nonce !== before.nonce) setNonceOf.run(after.nonce, row_id)
     const { to, reference } = after
-    if (to !== before.to || reference !== before.reference) setReceiver.run(to, reference, key)
+    if (to !== before.to || reference !== before.reference) setReceiver.run(to, reference, row_id)
     writeAttempts(before, attempts)
     if (after.status !== before.status) events.ofTransaction(after)
     tellWait(after)

@@ -36,7 +36,7 @@ export function networks({ db, writeCached, rights }: Connection): Networks {
 
   /** Throws ApiError (503) for a row that another program has changed. */
   const trusted = (row: Row & SealedRow, id: string) => {
-    const { key: _, ...network } = rights.require('networks', row, id)
+    const { row_id: _, ...network } = rights.require('networks', row, id)
     return read(network)
   }
 

@@ -11,7 +11,7 @@ const lot_rows = 250
 type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
 
 interface Held {
-  key: number
+  row_id: number
   nonce: number
   revision: number
   reason: string | null
@@ -31,7 +31,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     .pluck()
   const held = (bound: string, order: 'ASC' | 'DESC') =>
     db.prepare<[number, string, number, number], Held>(`
-      SELECT key, nonce, revision, status_reason AS reason, status <> 'pending' OR hash IS NOT NULL AS is_signed,
+      SELECT row_id, nonce, revision, status_reason AS reason, status <> 'pending' OR hash IS NOT NULL AS is_signed,
         block_hash IS NOT NULL AS is_in_block, status IN ('confirmed', 'failed', 'canceled', 'expired') AS is_ended
       FROM transactions WHERE chain_id = +? AND "from" = +? AND nonce ${bound} ORDER BY nonce ${order} LIMIT +?`)
   const heldFrom = held('>= +?', 'ASC')
@@ -40,7 +40,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     .prepare<[number, string, number], 1>('SELECT 1 FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?')
     .pluck()
   const renumber = db.prepare<[number, number]>(
-    'UPDATE transactions SET nonce = ?, revision = revision + 1 WHERE key = ?',
+    'UPDATE transactions SET nonce = ?, revision = revision + 1 WHERE row_id = ?',
   )
 
   /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
@@ -61,7 +61,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     let free = Math.max(place.free, usedBelow.get(chain_id, address) ?? 0)
     let moved = 0
     let passed = 0
-    for (const { key, nonce, is_signed, is_in_block } of rows) {
+    for (const { row_id, nonce, is_signed, is_in_block } of rows) {
       if (is_in_block === 1) free = Math.max(free, nonce + 1)
       if (is_signed === 1 || nonce < free) continue
       // Others may have taken nonces between two lots.
@@ -71,7 +71,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
         if (passed >= lot_rows) return { free, next: nonce, moved, isEnd: false }
       }
       if (free !== nonce) {
-        renumber.run(free, key)
+        renumber.run(free, row_id)
         moved += 1
       }
       free += 1
@@ -113,8 +113,8 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
       const found: Awaited<ReturnType<Store['abandoned']>> = []
       for (let next = await aboveBlocks(chain_id, address, latest); ; await turn()) {
         const rows = heldFrom.all(chain_id, address, next, lot_rows)
-        for (const { key, revision, reason, is_ended, is_in_block } of rows) {
-          if (is_ended === 1 && is_in_block === 0) found.push({ key, revision, reason })
+        for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
+          if (is_ended === 1 && is_in_block === 0) found.push({ row_id, revision, reason })
         }
         const last = rows.at(-1)
         if (last === undefined || rows.length < lot_rows || found.length >= max_found) return found.slice(0, max_found)

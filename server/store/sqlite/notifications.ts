@@ -19,7 +19,9 @@ type Notifications = Pick<
 export function notifications({ db, write, writeCached }: Connection, { now }: StoreWorld): Notifications {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE id = ?`)
   // `createNotification` limits the number of rows of one creator.
-  const selectOf = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE created_by = +? ORDER BY key`)
+  const selectOf = db.prepare<[string], Row>(
+    `SELECT ${columns} FROM notifications WHERE created_by = +? ORDER BY row_id`,
+  )
   const insert = db.prepare<[NotificationRow]>(`
     INSERT INTO notifications (id, type, url, signing_key, created_by)
     VALUES ($id, $type, $url, $signing_key, $created_by)
@@ -35,7 +37,7 @@ export function notifications({ db, write, writeCached }: Connection, { now }: S
       former_until = iif($signing_key IS NULL OR signing_key IS NULL, NULL, $former_until),
       disabled_reason = NULL, failing_since = NULL
     WHERE id = $id`)
-  const keyOf = db.prepare<[string], number>('SELECT key FROM notifications WHERE id = ?').pluck()
+  const rowIdOf = db.prepare<[string], number>('SELECT row_id FROM notifications WHERE id = ?').pluck()
   const creatorOf = db.prepare<[string], string>('SELECT created_by FROM notifications WHERE id = ?').pluck()
   const countOf = db.prepare<[string], number>('SELECT COUNT(*) FROM notifications WHERE created_by = ?').pluck()
   const used = db.prepare('SELECT 1 FROM relayers WHERE notification_id = ?')
@@ -73,11 +75,11 @@ export function notifications({ db, write, writeCached }: Connection, { now }: S
       }),
     deleteNotification: async (id, creator) =>
       writeCached(() => {
-        const key = keyOf.get(id)
+        const row_id = rowIdOf.get(id)
         // Checked before any change, because a change would commit the audit entry as a success.
-        if (key === undefined || isForeign(id, creator)) return 'missing'
+        if (row_id === undefined || isForeign(id, creator)) return 'missing'
         if (used.get(id)) return 'in_use'
-        bulk.begin('remove', key)
+        bulk.begin('remove', row_id)
         return remove.run(id).changes === 1 ? 'deleted' : 'missing'
       }),
   }

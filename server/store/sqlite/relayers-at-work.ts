@@ -13,17 +13,17 @@ export function relayersAtWork({ db }: Connection): Pick<Store, 'relayersAtWork'
   const atWork = unfinished.map((rows) =>
     db
       .prepare<[], number>(`
-        WITH RECURSIVE at_work (relayer_key) AS (
-          SELECT min(relayer_key) FROM ${rows}
+        WITH RECURSIVE at_work (relayer_row_id) AS (
+          SELECT min(relayer_row_id) FROM ${rows}
           UNION ALL
-          SELECT (SELECT min(relayer_key) FROM ${rows} AND relayer_key > at_work.relayer_key)
-          FROM at_work WHERE at_work.relayer_key IS NOT NULL
+          SELECT (SELECT min(relayer_row_id) FROM ${rows} AND relayer_row_id > at_work.relayer_row_id)
+          FROM at_work WHERE at_work.relayer_row_id IS NOT NULL
         )
-        SELECT relayer_key FROM at_work WHERE relayer_key IS NOT NULL`)
+        SELECT relayer_row_id FROM at_work WHERE relayer_row_id IS NOT NULL`)
       .pluck(),
   )
 
-  const watched = db.prepare<[], number>('SELECT relayer_key FROM watches').pluck()
+  const watched = db.prepare<[], number>('SELECT relayer_row_id FROM watches').pluck()
 
   return {
     relayersAtWork: async () => [...new Set([...atWork, watched].flatMap((select) => select.all()))],

@@ -15,14 +15,14 @@ type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_
 
 type Sealed = Row & SealedRow
 
-const columns = `key, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
+const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
   custom_rpc_urls, system_disabled, disabled_reason, chain_id`
 
 type Relayers = Pick<
   Store,
   | 'createRelayer'
   | 'getRelayer'
-  | 'getRelayerByKey'
+  | 'getRelayerByRowId'
   | 'relayersOn'
   | 'listRelayers'
   | 'updateRelayer'
@@ -35,11 +35,11 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const events = createEvents(connection, world)
   const sealed = `${columns}, ${sealedColumns('relayers')}`
   const select = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE id = ?`)
-  const selectByKey = db.prepare<[number], Sealed>(`SELECT ${sealed} FROM relayers WHERE key = ?`)
+  const selectByRowId = db.prepare<[number], Sealed>(`SELECT ${sealed} FROM relayers WHERE row_id = ?`)
   const selectSome = db.prepare<[string], Row>(
-    `SELECT ${columns} FROM relayers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key`,
+    `SELECT ${columns} FROM relayers WHERE id IN (SELECT value FROM json_each(?)) ORDER BY row_id`,
   )
-  const selectOn = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE address = +? ORDER BY key`)
+  const selectOn = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE address = +? ORDER BY row_id`)
   const listAll = lister(db, 'relayers', columns, read)
   const networkOf = db.prepare<[string], SealedRow & Pick<Network, 'id' | 'chain_id'>>(
     `SELECT id, chain_id, ${sealedColumns('networks')} FROM networks WHERE name = ?`,
@@ -49,7 +49,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   )
   const creatorOf = db.prepare<[string], string>('SELECT created_by FROM notifications WHERE id = ?').pluck()
   const sameAddress = db.prepare('SELECT 1 FROM relayers WHERE chain_id = ? AND address = ?')
-  const insert = db.prepare<[Omit<Row, 'key'>], Row>(`
+  const insert = db.prepare<[Omit<Row, 'row_id'>], Row>(`
     INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
       policies, custom_rpc_urls, system_disabled, disabled_reason)
     VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
@@ -58,14 +58,14 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
   const update = db.prepare<[Row]>(`
     UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id, policies = $policies,
       custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
-    WHERE key = $key`)
-  const unfinished = db.prepare<[{ key: number }]>(`
-    SELECT 1 FROM transactions WHERE relayer_key = +$key AND status = 'pending'
-    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = +$key AND status IN ('sent', 'submitted')
-    UNION ALL SELECT 1 FROM transactions WHERE relayer_key = +$key AND status = 'mined' LIMIT 1`)
-  const lowBalance = db.prepare<[number], 0 | 1>('SELECT low_balance FROM relayers WHERE key = ?').pluck()
-  const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE key = ?')
-  const remove = db.prepare('DELETE FROM relayers WHERE key = ?')
+    WHERE row_id = $row_id`)
+  const unfinished = db.prepare<[{ row_id: number }]>(`
+    SELECT 1 FROM transactions WHERE relayer_row_id = +$row_id AND status = 'pending'
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = +$row_id AND status IN ('sent', 'submitted')
+    UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = +$row_id AND status = 'mined' LIMIT 1`)
+  const lowBalance = db.prepare<[number], 0 | 1>('SELECT low_balance FROM relayers WHERE row_id = ?').pluck()
+  const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE row_id = ?')
+  const remove = db.prepare('DELETE FROM relayers WHERE row_id = ?')
 
   /** Throws ApiError (503) for a row that another program has changed. */
   const trusted = (row: Sealed, id?: string) => read(rights.require('relayers', row, id))
@@ -93,8 +93,8 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       const row = select.get(id)
       return row && trusted(row, id)
     },
-    async getRelayerByKey(key) {
-      const row = selectByKey.get(key)
+    async getRelayerByRowId(row_id) {
+      const row = selectByRowId.get(row_id)
       return row && trusted(row)
     },
     relayersOn: async (address) => selectOn.all(address).map((row) => trusted(row)),
@@ -123,12 +123,12 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       }
       return updated
     },
-    noteBalance: async (key, balance, min_balance, isLow) => {
+    noteBalance: async (row_id, balance, min_balance, isLow) => {
       // Read first, because the value rarely changes and a write costs a commit.
-      if ((lowBalance.get(key) === 1) === isLow) return
+      if ((lowBalance.get(row_id) === 1) === isLow) return
       write(() => {
-        setLowBalance.run(isLow ? 1 : 0, key)
-        const row = selectByKey.get(key)
+        setLowBalance.run(isLow ? 1 : 0, row_id)
+        const row = selectByRowId.get(row_id)
         if (row && isLow) events.ofLowBalance(trusted(row), balance, min_balance)
       })
     },
@@ -136,8 +136,8 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       writeCached(() => {
         const row = select.get(id)
         if (!row) return 'missing'
-        if (unfinished.get({ key: row.key })) return 'in_use'
-        remove.run(row.key)
+        if (unfinished.get({ row_id: row.row_id })) return 'in_use'
+        remove.run(row.row_id)
         return 'deleted'
       }),
   }

@@ -9,18 +9,21 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
   const { db, write } = connection
   const writeEvent = createEvents(connection, world).ofTransaction
   const reservations = createReservations(db)
-  const holders = db.prepare<[number, string, number], { key: number; reserved: string | null; isUnfinished: 0 | 1 }>(`
-    SELECT key, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
+  const holders = db.prepare<
+    [number, string, number],
+    { row_id: number; reserved: string | null; isUnfinished: 0 | 1 }
+  >(`
+    SELECT row_id, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS isUnfinished FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= 0 ORDER BY nonce LIMIT +?`)
   // A block of the former chain is unrelated to the block of the same height on the new chain.
   const forget = db.prepare<[number]>(`
-    UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE key = ?`)
+    UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE row_id = ?`)
   // The reason of a withdrawal is kept before the new reason.
   const end = db.prepare<[string, string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
       waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),
       error = ?
-    WHERE key = ? RETURNING ${columns}`)
+    WHERE row_id = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`
     INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET next_nonce = excluded.next_nonce, genesis_hash = excluded.genesis_hash,
@@ -30,8 +33,8 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
     forgetNonces: async ({ chain_id, address }, reason, limit) =>
       write(() => {
         const rows = holders.all(chain_id, address, limit)
-        for (const { key, reserved, isUnfinished } of rows) {
-          forget.run(key)
+        for (const { row_id, reserved, isUnfinished } of rows) {
+          forget.run(row_id)
           reservations.change({ chain_id, address }, reserved, null)
           if (isUnfinished === 1)
             writeEvent(
@@ -39,7 +42,7 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
                 end.get(
                   reason,
                   JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null }),
-                  key,
+                  row_id,
                 ) as Row,
               ),
             )

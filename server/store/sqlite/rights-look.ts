@@ -7,7 +7,7 @@ import type { RightsTable } from './rights-tables.ts'
 /** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
 export interface RightsChange {
   table: RightsTable
-  key: number
+  row_id: number
   version: number
 }
 
@@ -31,10 +31,10 @@ export function createLook(db: Database.Database, file: string, version: () => n
   let reader: Database.Database | undefined
 
   function apply(known: RightsState, done: RightsChange[]): void {
-    for (const { table, key, version } of done) {
+    for (const { table, row_id, version } of done) {
       const { versions } = known.tables[table]
-      if (version > 0) versions.set(key, version)
-      else versions.delete(key)
+      if (version > 0) versions.set(row_id, version)
+      else versions.delete(row_id)
     }
   }
 

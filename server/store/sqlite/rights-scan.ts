@@ -35,18 +35,18 @@ export function* scanRights(
   const tables = {} as RightsState['tables']
   for (const table of rightsTables) {
     const some = db.prepare<[number], SealedRow & { id: string }>(
-      `SELECT id, ${sealedColumns(table)} FROM ${table} WHERE key > +? ORDER BY key LIMIT ${max_step}`,
+      `SELECT id, ${sealedColumns(table)} FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${max_step}`,
     )
     const before = known?.tables[table].versions
     const versions = new Map<number, number>()
-    for (let rows = some.all(0); rows.length > 0; rows = some.all(rows.at(-1)?.key as number)) {
+    for (let rows = some.all(0); rows.length > 0; rows = some.all(rows.at(-1)?.row_id as number)) {
       for (const row of rows) {
         const isGenuine = seal.isGenuine(table, row)
-        const isNewest = row.rights_version >= (before?.get(row.key) ?? 0)
-        const element = seal.element(table, row.key, row.rights_version)
+        const isNewest = row.rights_version >= (before?.get(row.row_id) ?? 0)
+        const element = seal.element(table, row.row_id, row.rights_version)
         toggle(all[table], element)
         if (isGenuine) toggle(genuine[table], element)
-        versions.set(row.key, row.rights_version)
+        versions.set(row.row_id, row.rights_version)
         if (isGenuine && isNewest) continue
         if (faults.length < max_faults)
           faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
@@ -77,12 +77,12 @@ export function sealAll(db: Database.Database, seal: RightsSeal, first_version: 
   let count = 0
   for (const table of rightsTables) {
     const update = db.prepare<[number, Uint8Array, number]>(
-      `UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE key = ?`,
+      `UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE row_id = ?`,
     )
     for (const row of db.prepare<[], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table}`).all()) {
       version += 1
-      update.run(version, seal.macOf(table, { ...row, rights_version: version }), row.key)
-      toggle(sums[table], seal.element(table, row.key, version))
+      update.run(version, seal.macOf(table, { ...row, rights_version: version }), row.row_id)
+      toggle(sums[table], seal.element(table, row.row_id, version))
       count += 1
     }
   }

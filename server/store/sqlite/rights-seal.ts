@@ -25,8 +25,10 @@ export function toggle(sum: Buffer, element: Buffer): void {
 
 /** The cryptography of rows that grant rights, under one master key. */
 export function rightsSeal({ mac, seal, open }: RightsGuard) {
-  const macOf = (table: RightsTable, { key, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>): Buffer =>
-    mac(`row ${table} ${key} ${rights_version} ${rights_content}`)
+  const macOf = (
+    table: RightsTable,
+    { row_id, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>,
+  ): Buffer => mac(`row ${table} ${row_id} ${rights_version} ${rights_content}`)
 
   return {
     macOf,
@@ -34,7 +36,8 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
       return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
     },
     /** A row's element of its table's sum. It depends on the master key, so nobody else can find other rows with the same sum. */
-    element: (table: RightsTable, key: number, version: number): Buffer => mac(`element ${table} ${key} ${version}`),
+    element: (table: RightsTable, row_id: number, version: number): Buffer =>
+      mac(`element ${table} ${row_id} ${version}`),
     sealManifest({ version, sums }: Manifest): Uint8Array {
       const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
       return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)

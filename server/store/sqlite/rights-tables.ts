@@ -22,7 +22,7 @@ const bytes = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'for
 
 /** A row with its MAC and the content that the MAC covers. */
 export interface SealedRow {
-  key: number
+  row_id: number
   rights_version: number
   rights_mac: Uint8Array | null
   rights_content: string
@@ -32,25 +32,25 @@ export interface SealedRow {
 export function contentOf(table: RightsTable, row: string = table): string {
   const values = rightsColumns[table].map((name) => (bytes.has(name) ? `hex(${row}.${name})` : `${row}.${name}`))
   // The empty string makes it text: a JSON value keeps its subtype in some contexts and loses it in others.
-  const relayers = `(SELECT json_group_array(relayer_key ORDER BY relayer_key) || '' FROM api_key_relayers
-    WHERE api_key_key = ${row}.key)`
-  return `json_array(${[`${row}.key`, ...values, ...(table === 'api_keys' ? [relayers] : [])].join(', ')})`
+  const relayers = `(SELECT json_group_array(relayer_row_id ORDER BY relayer_row_id) || '' FROM api_key_relayers
+    WHERE api_key_row_id = ${row}.row_id)`
+  return `json_array(${[`${row}.row_id`, ...values, ...(table === 'api_keys' ? [relayers] : [])].join(', ')})`
 }
 
 /** The columns for `Rights.require`, as a column list. */
 export const sealedColumns = (table: RightsTable): string =>
-  `${table}.key, ${table}.rights_version, ${table}.rights_mac, ${contentOf(table)} AS rights_content`
+  `${table}.row_id, ${table}.rights_version, ${table}.rights_mac, ${contentOf(table)} AS rights_content`
 
 /**
  * Temporary triggers that call `rights_change` for every change of a protected row, by any statement of this connection.
  */
 export function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>
-    `SELECT rights_change('${table}', '${kind}', ${row}.key, ${row}.rights_version, ${row}.rights_mac, ${contentOf(table, row)})`
+    `SELECT rights_change('${table}', '${kind}', ${row}.row_id, ${row}.rights_version, ${row}.rights_mac, ${contentOf(table, row)})`
   const ofTables = rightsTables.flatMap((table) => [
     `CREATE TEMP TRIGGER rights_${table}_insert AFTER INSERT ON main.${table}
-     BEGIN SELECT rights_change('${table}', 'insert', NEW.key, 0, NULL, ''); END`,
-    `CREATE TEMP TRIGGER rights_${table}_update BEFORE UPDATE OF key, ${rightsColumns[table].join(', ')} ON main.${table}
+     BEGIN SELECT rights_change('${table}', 'insert', NEW.row_id, 0, NULL, ''); END`,
+    `CREATE TEMP TRIGGER rights_${table}_update BEFORE UPDATE OF row_id, ${rightsColumns[table].join(', ')} ON main.${table}
      BEGIN ${call(table, 'update', 'OLD')}; END`,
     `CREATE TEMP TRIGGER rights_${table}_delete BEFORE DELETE ON main.${table}
      BEGIN ${call(table, 'delete', 'OLD')}; END`,
@@ -58,7 +58,7 @@ export function rightsTriggers(): string {
   const ofLists = (['INSERT', 'DELETE'] as const).map(
     (verb) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
      BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys
-       WHERE key = ${verb === 'INSERT' ? 'NEW' : 'OLD'}.api_key_key; END`,
+       WHERE row_id = ${verb === 'INSERT' ? 'NEW' : 'OLD'}.api_key_row_id; END`,
   )
   return `${[...ofTables, ...ofLists].join(';\n')};`
 }

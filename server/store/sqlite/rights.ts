@@ -21,7 +21,7 @@ export interface Rights {
   /** Whether the service wrote the row. Always true before `protect`. */
   isTrusted(table: RightsTable, row: Row): boolean
   /** The row without its MAC. Throws ApiError (503) when the row is not trusted, or does not have the requested id. */
-  require<R extends Row>(table: RightsTable, row: R, id?: string): Omit<R, Exclude<keyof SealedRow, 'key'>>
+  require<R extends Row>(table: RightsTable, row: R, id?: string): Omit<R, Exclude<keyof SealedRow, 'row_id'>>
   /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
   seal(): void
   /** Must be called after every database transaction. */
@@ -58,7 +58,7 @@ export function createRights(
       return false
     }
     const isGenuine = seal.isGenuine(table, row)
-    const isNewest = row.rights_version >= (known.versions.get(row.key) ?? 0)
+    const isNewest = row.rights_version >= (known.versions.get(row.row_id) ?? 0)
     if (isGenuine && isNewest) return true
     tell([{ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' }])
     return false
@@ -66,9 +66,9 @@ export function createRights(
 
   /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
   function change(seal: RightsSeal, table: RightsTable, kind: string, row: Row): void {
-    const name = `${table}:${row.key}`
+    const name = `${table}:${row.row_id}`
     if (changes.has(name)) return
-    const known = { table, key: row.key, version: row.rights_version }
+    const known = { table, row_id: row.row_id, version: row.rights_version }
     if (kind === 'insert') changes.set(name, { ...known, version: 0 })
     else if (judge(seal, table, row)) changes.set(name, known)
     else if (kind === 'update') throw distrusted()
@@ -89,13 +89,13 @@ export function createRights(
       const call = (
         table: RightsTable,
         kind: string,
-        key: number,
+        row_id: number,
         version: number,
         mac: Uint8Array,
         content: string,
       ) => {
         const id = content === '' ? '' : JSON.parse(content)[1]
-        change(seal, table, kind, { id, key, rights_version: version, rights_mac: mac, rights_content: content })
+        change(seal, table, kind, { id, row_id, rights_version: version, rights_mac: mac, rights_content: content })
         return null
       }
       db.function('rights_change', call as (...values: unknown[]) => null)
@@ -113,18 +113,18 @@ export function createRights(
       checkSchema()
       const manifest = sealing.openManifest(statements.manifest.get())
       if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
-      for (const { table, key, version } of changes.values()) {
-        if (version > 0) toggle(manifest.sums[table], sealing.element(table, key, version))
-        const row = statements.rows[table].get(key)
+      for (const { table, row_id, version } of changes.values()) {
+        if (version > 0) toggle(manifest.sums[table], sealing.element(table, row_id, version))
+        const row = statements.rows[table].get(row_id)
         if (!row) {
-          sealed.push({ table, key, version: 0 })
+          sealed.push({ table, row_id, version: 0 })
           continue
         }
         manifest.version += 1
         const mac = sealing.macOf(table, { ...row, rights_version: manifest.version })
-        statements.updates[table].run(manifest.version, mac, key)
-        toggle(manifest.sums[table], sealing.element(table, key, manifest.version))
-        sealed.push({ table, key, version: manifest.version })
+        statements.updates[table].run(manifest.version, mac, row_id)
+        toggle(manifest.sums[table], sealing.element(table, row_id, manifest.version))
+        sealed.push({ table, row_id, version: manifest.version })
       }
       statements.setManifest.run(sealing.sealManifest(manifest))
     },
@@ -144,10 +144,10 @@ const prepare = (db: Database.Database) => ({
   manifest: db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck(),
   setManifest: db.prepare<[Uint8Array]>('UPDATE rights_manifest SET sealed = ?'),
   rows: byTable((table) =>
-    db.prepare<[number], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table} WHERE key = ?`),
+    db.prepare<[number], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table} WHERE row_id = ?`),
   ),
   updates: byTable((table) =>
-    db.prepare<[number, Uint8Array, number]>(`UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE key = ?`),
+    db.prepare<[number, Uint8Array, number]>(`UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE row_id = ?`),
   ),
 })
 

@@ -44,10 +44,10 @@ export function secrets({ db, write, record }: Connection) {
   const setProof = db.prepare<[Uint8Array]>('UPDATE vault_check SET sealed = ?')
   const columns = sealedColumns.map(([table, column]) => ({
     table,
-    select: db.prepare<[], { key: number; id: string; sealed: Uint8Array }>(
-      `SELECT key, id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL`,
+    select: db.prepare<[], { row_id: number; id: string; sealed: Uint8Array }>(
+      `SELECT row_id, id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL`,
     ),
-    update: db.prepare<[Uint8Array, number]>(`UPDATE ${table} SET ${column} = ? WHERE key = ?`),
+    update: db.prepare<[Uint8Array, number]>(`UPDATE ${table} SET ${column} = ? WHERE row_id = ?`),
   }))
 
   return {
@@ -75,8 +75,8 @@ export function secrets({ db, write, record }: Connection) {
         const version = from ? checkedVersion(db, from) : 0
         let count = 0
         for (const { table, select, update } of columns) {
-          for (const { key, id, sealed } of select.all()) {
-            update.run(change(sealed, `${table}:${id}`), key)
+          for (const { row_id, id, sealed } of select.all()) {
+            update.run(change(sealed, `${table}:${id}`), row_id)
             count += 1
           }
         }

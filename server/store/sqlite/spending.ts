@@ -100,14 +100,16 @@ const countedOf = (counted: Spent[], asset: string): bigint =>
 /** The spending of transactions that are signed and not sent. */
 export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed } = createSpending(connection, now)
-  const spentOf = connection.db.prepare<[number], string | null>('SELECT spent FROM transactions WHERE key = ?').pluck()
+  const spentOf = connection.db
+    .prepare<[number], string | null>('SELECT spent FROM transactions WHERE row_id = ?')
+    .pluck()
   const spend = groupCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
     const taken = take(account, spending)
     return 'outcome' in taken ? taken : undefined
   })
   return {
     spend: (account, spending) => spend({ account, spending }),
-    wouldExceed: async (account, spending, transaction_key) =>
-      wouldExceed(account, spending, transaction_key === undefined ? null : spentOf.get(transaction_key)),
+    wouldExceed: async (account, spending, transaction_row_id) =>
+      wouldExceed(account, spending, transaction_row_id === undefined ? null : spentOf.get(transaction_row_id)),
   }
 }

@@ -2,23 +2,24 @@ import type { Connection } from './connection.ts'
 
 /**
  * The data of transactions, each version stored once, as bytes. Transactions, events and first responses name their version
- * (`data_key`); triggers delete a version that nothing names any more.
+ * (`data_row_id`); triggers delete a version that nothing names any more.
  */
 export function createTransactionData({ db }: Pick<Connection, 'db'>) {
   const insert = db.prepare<[Uint8Array]>('INSERT INTO transaction_data (data) VALUES (?)')
-  const select = db.prepare<[number], Uint8Array>('SELECT data FROM transaction_data WHERE key = ?').pluck()
+  const select = db.prepare<[number], Uint8Array>('SELECT data FROM transaction_data WHERE row_id = ?').pluck()
 
   return {
-    /** Stores a version, and returns its key. */
+    /** Stores a version, and returns its row id. */
     add: (data: string | null): number | null =>
       data === null ? null : Number(insert.run(Buffer.from(data.slice(2), 'hex')).lastInsertRowid),
-    read: (data_key: number | null): string | null => (data_key === null ? null : hexOf(select.get(data_key) ?? null)),
+    read: (data_row_id: number | null): string | null =>
+      data_row_id === null ? null : hexOf(select.get(data_row_id) ?? null),
   }
 }
 
 /** In a column list: the data that the row of a table names. */
 export const dataColumn = (table: string): string =>
-  `(SELECT data FROM transaction_data WHERE key = ${table}.data_key) AS data`
+  `(SELECT data FROM transaction_data WHERE row_id = ${table}.data_row_id) AS data`
 
 export const hexOf = (data: Uint8Array | null): string | null =>
   data === null ? null : `0x${Buffer.from(data.buffer, data.byteOffset, data.length).toString('hex')}`

@@ -16,21 +16,21 @@ const turn_characters = 1_000_000
 /** The most rows that are read in one turn of the event loop, which takes some milliseconds. */
 const turn_rows = 250
 
-type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_key'>
+type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
 
 type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
 type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
 /** Pages of transactions, newest first. */
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
-  // Two seeks in the index of (relayer_key, sequence). Sequences have no gaps, so both ends give the length of the list.
+  // Two seeks in the index of (relayer_row_id, sequence). Sequences have no gaps, so both ends give the length of the list.
   const ends = db.prepare<[number, number], { first: number | null; last: number | null }>(`
-    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
-           (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
+    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_row_id = +?) AS first,
+           (SELECT max(sequence) FROM transactions WHERE relayer_row_id = +?) AS last`)
   const range = db.prepare<[number, number, number], ListedRow>(`
-    SELECT ${shownColumns}, data_bytes, data_key, iif(data_bytes <= ${short_bytes},
-      (SELECT data FROM transaction_data WHERE key = data_key), NULL) AS data
-    FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+    SELECT ${shownColumns}, data_bytes, data_row_id, iif(data_bytes <= ${short_bytes},
+      (SELECT data FROM transaction_data WHERE row_id = data_row_id), NULL) AS data
+    FROM transactions WHERE relayer_row_id = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const versions = createTransactionData({ db })
 
   /** Reads runs of sequence numbers. Rows and large data are read in steps, between which other work runs. */
@@ -38,24 +38,24 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     runs: RunOf[],
     admit: (data_bytes: number) => void = () => undefined,
   ): Promise<Transaction[]> => {
-    const rows = await inTurns(runs, ({ relayer_key, to, from }) => range.all(relayer_key, from, to))
+    const rows = await inTurns(runs, ({ relayer_row_id, to, from }) => range.all(relayer_row_id, from, to))
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: Transaction[] = []
     let characters = 0
-    for (const [index, { data_bytes, data_key, ...row }] of rows.entries()) {
+    for (const [index, { data_bytes, data_row_id, ...row }] of rows.entries()) {
       if (characters >= turn_characters || index % turn_rows === 0) {
         await turn()
         characters = 0
       }
-      const data = data_bytes > short_bytes ? versions.read(data_key) : hexOf(row.data)
+      const data = data_bytes > short_bytes ? versions.read(data_row_id) : hexOf(row.data)
       items.push(show({ ...row, data }))
       characters += data?.length ?? 0
     }
     return items
   }
 
-  const all = (relayer_key: number, { offset, limit }: Slice): Found => {
-    const { first, last } = ends.get(relayer_key, relayer_key) as { first: number | null; last: number | null }
+  const all = (relayer_row_id: number, { offset, limit }: Slice): Found => {
+    const { first, last } = ends.get(relayer_row_id, relayer_row_id) as { first: number | null; last: number | null }
     if (first === null || last === null) return { runs: [], total_items: 0 }
     const to = last - offset
     const from = Math.max(first, to - limit + 1)
@@ -64,19 +64,19 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
 
   const blocks = db.prepare<[number, number, number, number], BlockRow>(`
     SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
-    WHERE relayer_key = +? AND level = +? AND block BETWEEN ? AND ? ORDER BY block DESC`)
+    WHERE relayer_row_id = +? AND level = +? AND block BETWEEN ? AND ? ORDER BY block DESC`)
   const numbers = db
     .prepare<[object], number>(`
-      SELECT sequence FROM transactions WHERE relayer_key = +$relayer_key AND sequence BETWEEN $from AND $to
+      SELECT sequence FROM transactions WHERE relayer_row_id = +$relayer_row_id AND sequence BETWEEN $from AND $to
         AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
         AND ($after IS NULL OR created_at > +$after) AND ($before IS NULL OR created_at < +$before)
       ORDER BY sequence DESC`)
     .pluck()
 
   /** A transaction that changes its status while the page is read is shown with the new status. */
-  const filtered = async (relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Found> => {
+  const filtered = async (relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Found> => {
     const values = {
-      relayer_key,
+      relayer_row_id,
       states: filter.status.length > 0 ? JSON.stringify(filter.status) : null,
       after: filter.created_after ?? null,
       before: filter.created_before ?? null,
@@ -84,7 +84,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     const { items, total_items } = await findPage(
       {
         blocks: (level, from, to) =>
-          blocks.all(relayer_key, level, from, to).map((row) => ({ block: row.block, count: countIn(row, filter) })),
+          blocks.all(relayer_row_id, level, from, to).map((row) => ({ block: row.block, count: countIn(row, filter) })),
         numbers: (from, to) => numbers.all({ ...values, from, to }),
       },
       slice,
@@ -95,53 +95,53 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const search = createSearch({ db })
 
   /** The sequence numbers of a page, and the length of the list. */
-  async function find(relayer_key: number, slice: Slice, filter: TransactionFilter): Promise<Found> {
+  async function find(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Found> {
     const index = searchFor(filter)
     if (index !== undefined) {
-      const { items, total_items } = await search(index, relayer_key, slice, filter)
+      const { items, total_items } = await search(index, relayer_row_id, slice, filter)
       return { runs: runsOf(items), total_items }
     }
     const { status, created_after, created_before } = filter
     return status.length > 0 || created_after || created_before
-      ? filtered(relayer_key, slice, filter)
-      : all(relayer_key, slice)
+      ? filtered(relayer_row_id, slice, filter)
+      : all(relayer_row_id, slice)
   }
 
-  const relayerKeys = db
+  const relayerRowIds = db
     .prepare<[object], number>(`
-      SELECT key FROM relayers WHERE $ids IS NULL OR id IN (SELECT value FROM json_each($ids)) ORDER BY key`)
+      SELECT row_id FROM relayers WHERE $ids IS NULL OR id IN (SELECT value FROM json_each($ids)) ORDER BY row_id`)
     .pluck()
-  const keysIn = db.prepare<[number, number, number], Place>(`
-    SELECT key, relayer_key, sequence FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ?`)
+  const rowIdsIn = db.prepare<[number, number, number], Place>(`
+    SELECT row_id, relayer_row_id, sequence FROM transactions WHERE relayer_row_id = +? AND sequence BETWEEN ? AND ?`)
 
-  /** Keys follow the order of creation across all relayers. */
-  async function merged(relayer_keys: number[], depth: number, filter: TransactionFilter) {
+  /** Row ids follow the order of creation across all relayers. */
+  async function merged(relayer_row_ids: number[], depth: number, filter: TransactionFilter) {
     let newest: Place[] = []
     let total_items = 0
-    for (const relayer_key of relayer_keys) {
-      const found = await find(relayer_key, { offset: 0, limit: depth }, filter)
+    for (const relayer_row_id of relayer_row_ids) {
+      const found = await find(relayer_row_id, { offset: 0, limit: depth }, filter)
       total_items += found.total_items
-      const runs = found.runs.map(([to, from]) => ({ relayer_key, to, from }))
-      const places = await inTurns(runs, ({ to, from }) => keysIn.all(relayer_key, from, to))
-      if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.key - a.key).slice(0, depth)
+      const runs = found.runs.map(([to, from]) => ({ relayer_row_id, to, from }))
+      const places = await inTurns(runs, ({ to, from }) => rowIdsIn.all(relayer_row_id, from, to))
+      if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
       await turn()
     }
     return { newest, total_items }
   }
 
   return {
-    async listTransactions(relayer_key, slice, filter, admit) {
-      const { runs, total_items } = await find(relayer_key, slice, filter)
-      const ranges = runs.map(([to, from]) => ({ relayer_key, to, from }))
+    async listTransactions(relayer_row_id, slice, filter, admit) {
+      const { runs, total_items } = await find(relayer_row_id, slice, filter)
+      const ranges = runs.map(([to, from]) => ({ relayer_row_id, to, from }))
       return { items: await readRuns(ranges, admit), total_items }
     },
     async listTransactionsOf(ids, { offset, limit }, filter, admit) {
-      const relayer_keys = relayerKeys.all({ ids: ids ? JSON.stringify([...ids]) : null })
+      const relayer_row_ids = relayerRowIds.all({ ids: ids ? JSON.stringify([...ids]) : null })
       const depth = Math.min(offset + limit, max_depth)
-      const { newest, total_items } = await merged(relayer_keys, limit === 0 ? 0 : depth, filter)
+      const { newest, total_items } = await merged(relayer_row_ids, limit === 0 ? 0 : depth, filter)
       if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
       const places = newest.slice(offset, offset + limit)
-      const runs = places.map(({ relayer_key, sequence }) => ({ relayer_key, to: sequence, from: sequence }))
+      const runs = places.map(({ relayer_row_id, sequence }) => ({ relayer_row_id, to: sequence, from: sequence }))
       return { items: await readRuns(runs, admit), total_items }
     },
   }
@@ -153,8 +153,8 @@ interface Found {
 }
 
 interface Place {
-  key: number
-  relayer_key: number
+  row_id: number
+  relayer_row_id: number
   sequence: number
 }
 
@@ -186,7 +186,7 @@ function countIn(row: BlockRow, { status, created_after, created_before }: Trans
 type Run = [to: number, from: number]
 
 interface RunOf {
-  relayer_key: number
+  relayer_row_id: number
   to: number
   from: number
 }
@@ -195,14 +195,14 @@ interface RunOf {
 async function inTurns<T extends object>(runs: RunOf[], read: (run: RunOf) => T[]): Promise<T[]> {
   const rows: T[] = []
   let left = turn_rows
-  for (const { relayer_key, to, from } of runs) {
+  for (const { relayer_row_id, to, from } of runs) {
     for (let highest = to; highest >= from; ) {
       if (left === 0) {
         await turn()
         left = turn_rows
       }
       const lowest = Math.max(from, highest - left + 1)
-      rows.push(...read({ relayer_key, to: highest, from: lowest }))
+      rows.push(...read({ relayer_row_id, to: highest, from: lowest }))
       left -= highest - lowest + 1
       highest = lowest - 1
     }

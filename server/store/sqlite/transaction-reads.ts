@@ -27,27 +27,27 @@ type Reads = Pick<
 export function transactionReads(connection: Connection): Reads {
   const { db } = connection
   const byId = db.prepare<[string, number], WholeRow>(
-    `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_key = ?`,
+    `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_row_id = ?`,
   )
   const byHash = db.prepare<[string, number], WholeRow>(`
     SELECT ${wholeColumns} FROM transactions
-    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = +?) AND relayer_key = +? LIMIT 1`)
+    WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = +?) AND relayer_row_id = +? LIMIT 1`)
   const byNonce = db.prepare<[number, string, number], WholeRow>(
     `SELECT ${wholeColumns} FROM transactions WHERE chain_id = ? AND "from" = ? AND nonce = ?`,
   )
   const dataOf = db
-    .prepare<[number], Uint8Array | null>(`SELECT ${dataColumn('transactions')} FROM transactions WHERE key = ?`)
+    .prepare<[number], Uint8Array | null>(`SELECT ${dataColumn('transactions')} FROM transactions WHERE row_id = ?`)
     .pluck()
   const selectPending = db.prepare<[number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status = 'pending' AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
+    WHERE relayer_row_id = +? AND status = 'pending' AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
   const selectInFlight = db.prepare<[number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status IN ('sent', 'submitted') AND nonce > +? ORDER BY nonce LIMIT +?`)
+    WHERE relayer_row_id = +? AND status IN ('sent', 'submitted') AND nonce > +? ORDER BY nonce LIMIT +?`)
   const selectMined = db.prepare<[number, number, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
-    WHERE relayer_key = +? AND status = 'mined' AND (block_number, key) > (+?, +?) AND block_number <= +?
-    ORDER BY block_number, key LIMIT +?`)
+    WHERE relayer_row_id = +? AND status = 'mined' AND (block_number, row_id) > (+?, +?) AND block_number <= +?
+    ORDER BY block_number, row_id LIMIT +?`)
   const selectHolders = db.prepare<[number, string, number, number, number], Row>(`
     SELECT ${columns} FROM transactions
     WHERE chain_id = +? AND "from" = +? AND nonce >= +? AND nonce < +? ORDER BY nonce LIMIT +?`)
@@ -62,35 +62,37 @@ export function transactionReads(connection: Connection): Reads {
   const first = firstInLine(connection)
   const lastConfirmed = db
     .prepare<[number], string>(`
-      SELECT confirmed_at FROM transactions WHERE relayer_key = +? AND status = 'confirmed'
+      SELECT confirmed_at FROM transactions WHERE relayer_row_id = +? AND status = 'confirmed'
       ORDER BY sequence DESC LIMIT 1`)
     .pluck()
 
   return {
-    async getTransaction(relayer_key, id) {
-      const row = byId.get(id, relayer_key)
+    async getTransaction(relayer_row_id, id) {
+      const row = byId.get(id, relayer_row_id)
       return row && readWhole(row)
     },
-    async getTransactionByHash(relayer_key, hash) {
-      const row = byHash.get(hash, relayer_key)
+    async getTransactionByHash(relayer_row_id, hash) {
+      const row = byHash.get(hash, relayer_row_id)
       return row && readWhole(row)
     },
     async getTransactionByNonce(chain_id, address, nonce) {
       const row = byNonce.get(chain_id, address, nonce)
       return row && readWhole(row)
     },
-    dataOf: async (key) => hexOf(dataOf.get(key) ?? null),
-    pending: (relayer_key, from, below, limit) =>
+    dataOf: async (row_id) => hexOf(dataOf.get(row_id) ?? null),
+    pending: (relayer_row_id, from, below, limit) =>
       inSteps(limit, (after, size) =>
-        selectPending.all(relayer_key, after === undefined ? from : (after.nonce as number) + 1, below, size).map(read),
+        selectPending
+          .all(relayer_row_id, after === undefined ? from : (after.nonce as number) + 1, below, size)
+          .map(read),
       ),
-    firstInLine: async (relayer_key) => first(relayer_key),
-    inFlight: (relayer_key, limit) =>
-      inSteps(limit, (after, size) => selectInFlight.all(relayer_key, after?.nonce ?? -1, size).map(read)),
-    mined: (relayer_key, up_to_block, limit) =>
+    firstInLine: async (relayer_row_id) => first(relayer_row_id),
+    inFlight: (relayer_row_id, limit) =>
+      inSteps(limit, (after, size) => selectInFlight.all(relayer_row_id, after?.nonce ?? -1, size).map(read)),
+    mined: (relayer_row_id, up_to_block, limit) =>
       inSteps(limit, (after, size) => {
-        const { block_number = -1, key = 0 } = after ?? {}
-        return selectMined.all(relayer_key, block_number ?? -1, key, up_to_block, size).map(read)
+        const { block_number = -1, row_id = 0 } = after ?? {}
+        return selectMined.all(relayer_row_id, block_number ?? -1, row_id, up_to_block, size).map(read)
       }),
     holders: (chain_id, address, from, to, limit) =>
       inSteps(limit, (after, size) =>
@@ -99,8 +101,8 @@ export function transactionReads(connection: Connection): Reads {
           .map(read),
       ),
     isSettledFrom: async (chain_id, address, nonce) => settled.get(chain_id, address, nonce) !== undefined,
-    countUnfinished: async (relayer_key) => unfinishedOf(relayer_key).count,
-    crowding: async (relayer_key, bytes, room) => crowdedBy(unfinishedOf(relayer_key), { count: 1, bytes }, room),
-    lastConfirmedAt: async (relayer_key) => lastConfirmed.get(relayer_key) ?? null,
+    countUnfinished: async (relayer_row_id) => unfinishedOf(relayer_row_id).count,
+    crowding: async (relayer_row_id, bytes, room) => crowdedBy(unfinishedOf(relayer_row_id), { count: 1, bytes }, room),
+    lastConfirmedAt: async (relayer_row_id) => lastConfirmed.get(relayer_row_id) ?? null,
   }
 }

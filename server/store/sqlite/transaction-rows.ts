@@ -23,8 +23,8 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   access_list, authorization_list,
   block_number, block_hash`
 
-export const columns = `${shownColumns}, key, relayer_key, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
-  data_key, changed_at`
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
+  data_row_id, changed_at`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 

@@ -17,42 +17,42 @@ interface Step {
 
 /** The whole filter, for the rows of an index that answers a part of it. */
 const matches = `
-  relayer_key = +$relayer_key
+  relayer_row_id = +$relayer_row_id
   AND ($states IS NULL OR status IN (SELECT value FROM json_each($states)))
   AND ($created_after IS NULL OR created_at > +$created_after)
   AND ($created_before IS NULL OR created_at < +$created_before)
   AND ($reference IS NULL OR reference = +$reference)
   AND ($to IS NULL OR "to" = +$to)
-  AND ($hash IS NULL OR EXISTS (SELECT 1 FROM attempts WHERE transaction_key = transactions.key AND hash = +$hash))`
+  AND ($hash IS NULL OR EXISTS (SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = +$hash))`
 
 export const searches = {
   hash: `
     SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
-    WHERE key IN (SELECT transaction_key FROM attempts WHERE hash = +$hash) AND sequence < +$below
+    WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = +$hash) AND sequence < +$below
       AND ($nonce_from IS NULL OR nonce >= +$nonce_from) AND ($nonce_to IS NULL OR nonce <= +$nonce_to)
     ORDER BY sequence DESC LIMIT ${step_rows}`,
   nonce: `
     SELECT sequence, nonce AS at, ${matches} AS isMatch FROM transactions
-    WHERE chain_id = (SELECT chain_id FROM relayers WHERE key = +$relayer_key)
-      AND "from" = (SELECT address FROM relayers WHERE key = +$relayer_key)
+    WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = +$relayer_row_id)
+      AND "from" = (SELECT address FROM relayers WHERE row_id = +$relayer_row_id)
       AND nonce >= coalesce(+$nonce_from, 0) AND nonce <= min(+$nonce_to, +$below - 1)
     ORDER BY nonce DESC LIMIT ${step_rows}`,
   reference: `
     SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
-    WHERE relayer_key = +$relayer_key AND reference = +$reference AND sequence < +$below
+    WHERE relayer_row_id = +$relayer_row_id AND reference = +$reference AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
   to: `
     SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
-    WHERE relayer_key = +$relayer_key AND "to" = +$to AND sequence < +$below
+    WHERE relayer_row_id = +$relayer_row_id AND "to" = +$to AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
   // Where the index answers the whole filter, no row is read.
   reference_alone: `
     SELECT sequence, sequence AS at, 1 AS isMatch FROM transactions
-    WHERE relayer_key = +$relayer_key AND reference = +$reference AND sequence < +$below
+    WHERE relayer_row_id = +$relayer_row_id AND reference = +$reference AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
   to_alone: `
     SELECT sequence, sequence AS at, 1 AS isMatch FROM transactions
-    WHERE relayer_key = +$relayer_key AND "to" = +$to AND sequence < +$below
+    WHERE relayer_row_id = +$relayer_row_id AND "to" = +$to AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
 }
 
@@ -80,12 +80,12 @@ export function createSearch({ db }: Pick<Connection, 'db'>) {
 
   return async (
     search: Search,
-    relayer_key: number,
+    relayer_row_id: number,
     { offset, limit }: Slice,
     filter: TransactionFilter,
   ): Promise<Listing<number>> => {
     const values = {
-      relayer_key,
+      relayer_row_id,
       states: filter.status.length > 0 ? JSON.stringify(filter.status) : null,
       created_after: filter.created_after ?? null,
       created_before: filter.created_before ?? null,

@@ -26,56 +26,56 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
   const unfinishedOf = createUnfinished(connection)
 
   const { nextNonce, setNonce } = nonceCounter(db)
-  const byKey = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE key = ?`)
+  const byRowId = db.prepare<[number], Row>(`SELECT ${columns} FROM transactions WHERE row_id = ?`)
   const byId = db.prepare<[string, number], WholeRow>(
-    `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_key = ?`,
+    `SELECT ${wholeColumns} FROM transactions WHERE id = ? AND relayer_row_id = ?`,
   )
-  const isSigned = db.prepare<[number]>('SELECT 1 FROM attempts WHERE transaction_key = ?')
+  const isSigned = db.prepare<[number]>('SELECT 1 FROM attempts WHERE transaction_row_id = ?')
 
   return {
     ...attempts(connection),
     ...moves(connection, move),
-    renumber: async (key, revision, status_reason, spending) =>
+    renumber: async (row_id, revision, status_reason, spending) =>
       write(() => {
-        const row = byKey.get(key) as Row
+        const row = byRowId.get(row_id) as Row
         if (row.revision !== revision) return undefined
         const { chain_id, from } = row
-        const over = spendings.takeAgain(row, spending, isSigned.get(key) !== undefined)
+        const over = spendings.takeAgain(row, spending, isSigned.get(row_id) !== undefined)
         if (over) {
           const { policy, limit } = over.spend
           const reason = `${status_reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
           const error = { code: 'policy_violation', message: reason, revert_data: null }
-          move({ key, revision, set: { status: 'failed', status_reason: reason, error } })
+          move({ row_id, revision, set: { status: 'failed', status_reason: reason, error } })
           return over
         }
         const nonce = nextNonce.get(chain_id, from) as number
         setNonce.run(chain_id, from, nonce + 1)
-        return move({ key, revision, set: { nonce, status: 'pending', status_reason, hash: null, signature: null } })
+        return move({ row_id, revision, set: { nonce, status: 'pending', status_reason, hash: null, signature: null } })
       }),
     replaceTransaction: async (wanted, spending, room) =>
       write(() => {
-        const row = byKey.get(wanted.key)
+        const row = byRowId.get(wanted.row_id)
         if (row?.revision !== wanted.revision) return undefined
         const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
-        const crowded = crowdedBy(unfinishedOf(row.relayer_key), { count: 0, bytes }, room)
+        const crowded = crowdedBy(unfinishedOf(row.relayer_row_id), { count: 0, bytes }, room)
         return crowded ?? spendings.takeMore(row, spending) ?? move(wanted)
       }),
-    withdraw: async (relayer_key, id, intent, status_reason, failure) =>
+    withdraw: async (relayer_row_id, id, intent, status_reason, failure) =>
       write(() => {
-        const row = byId.get(id, relayer_key)
+        const row = byId.get(id, relayer_row_id)
         if (!row) return 'missing'
-        const { key, revision, chain_id, from, nonce, status, hash } = row
+        const { row_id, revision, chain_id, from, nonce, status, hash } = row
         const data = hexOf(row.data)
         if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
         const neverSigned = status === 'pending' && hash === null
         // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
-        if (neverSigned && !isSigned.get(key)) spendings.giveBack(row)
+        if (neverSigned && !isSigned.get(row_id)) spendings.giveBack(row)
         if (neverSigned && nonce !== null && nextNonce.get(chain_id, from) === nonce + 1) {
           setNonce.run(chain_id, from, nonce)
           return {
             ...done(
               move({
-                key,
+                row_id,
                 revision,
                 set: { nonce: null, status: endOf[intent], intent, status_reason, error: failure ?? null },
               }),
@@ -84,7 +84,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           }
         }
         return {
-          ...done(move({ key, revision, set: { intent, resign: true, status_reason, error: failure ?? null } })),
+          ...done(move({ row_id, revision, set: { intent, resign: true, status_reason, error: failure ?? null } })),
           data,
         }
       }),

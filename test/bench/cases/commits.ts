@@ -45,8 +45,8 @@ async function timed(creates: number, work: () => Promise<void>, step = 1): Prom
   return { cpu_us: (user + system) / creates, creates_per_s: (creates * 1_000) / elapsed_ms }
 }
 
-const of = ({ key, id, chain_id, address }: { key: number; id: string; chain_id: number; address: string }) => ({
-  relayer_key: key,
+const of = ({ row_id, id, chain_id, address }: { row_id: number; id: string; chain_id: number; address: string }) => ({
+  relayer_row_id: row_id,
   relayer_id: id,
   chain_id,
   from: address,

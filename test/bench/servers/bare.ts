@@ -74,25 +74,28 @@ async function signer() {
 function store(file: string): Record<string, [method: string, path: RegExp, Work]> {
   const db = new Database(file)
   db.pragma('synchronous = FULL')
-  const keys = new Map(
-    (db.prepare('SELECT id, key FROM relayers').all() as { id: string; key: number }[]).map(({ id, key }) => [id, key]),
+  const rowIds = new Map(
+    (db.prepare('SELECT id, row_id FROM relayers').all() as { id: string; row_id: number }[]).map(({ id, row_id }) => [
+      id,
+      row_id,
+    ]),
   )
   const ends = db.prepare(`
-    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_key = +?) AS first,
-           (SELECT max(sequence) FROM transactions WHERE relayer_key = +?) AS last`)
+    SELECT (SELECT min(sequence) FROM transactions WHERE relayer_row_id = +?) AS first,
+           (SELECT max(sequence) FROM transactions WHERE relayer_row_id = +?) AS last`)
   const range = db.prepare(`
     SELECT id, relayer_id, hash, "from", "to", value, NULL AS data, nonce, gas_limit, gas_price, max_fee_per_gas,
       max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error,
       reference, access_list, authorization_list
-    FROM transactions WHERE relayer_key = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
+    FROM transactions WHERE relayer_row_id = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const columns = 'id, type, url, signing_key IS NOT NULL AS has_signing_key'
   const count = db.prepare('SELECT COUNT(*) FROM notifications').pluck()
-  const slice = db.prepare(`SELECT ${columns} FROM notifications ORDER BY key LIMIT +? OFFSET +?`)
+  const slice = db.prepare(`SELECT ${columns} FROM notifications ORDER BY row_id LIMIT +? OFFSET +?`)
   const insert = db.prepare('INSERT INTO notifications (id, type, url) VALUES (?, ?, ?)')
   const update = db.prepare('UPDATE notifications SET url = ? WHERE id = ?')
   const byId = db.prepare(`SELECT ${columns} FROM notifications WHERE id = ?`)
   const insertTransaction = db.prepare(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, nonce, gas_limit, status,
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, gas_limit, status,
       created_at) VALUES (?, ?, ?, ?, 31337, ?, ?, ?, ?, ?, 'pending', ?) RETURNING *`)
   let sequence = 0
 
@@ -102,11 +105,11 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
       'GET',
       /\/transactions\/$/,
       (_, url) => {
-        const key = keys.get(url.split('/')[4] ?? '')
+        const row_id = rowIds.get(url.split('/')[4] ?? '')
         const { page, per_page } = pageOf(url)
-        const { first, last } = ends.get(key, key) as { first: number; last: number }
+        const { first, last } = ends.get(row_id, row_id) as { first: number; last: number }
         const to = last - (page - 1) * per_page
-        const rows = range.all(key, Math.max(first, to - per_page + 1), to) as Row[]
+        const rows = range.all(row_id, Math.max(first, to - per_page + 1), to) as Row[]
         // As text in a column they would be text in the answer.
         const data = rows.map((row) => ({ ...row, signature: JSON.parse(row.signature), speed: JSON.parse(row.speed) }))
         return list(data, page, per_page, last - first + 1)
@@ -146,7 +149,7 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
         const { to, value, gas_limit } = JSON.parse(body)
         const relayer_id = url.split('/')[4] ?? ''
         sequence += 1
-        const values = [keys.get(relayer_id), relayer_id, sequence, to, to, value, sequence - 1, gas_limit]
+        const values = [rowIds.get(relayer_id), relayer_id, sequence, to, to, value, sequence - 1, gas_limit]
         return single(insertTransaction.get(uuidv7(), ...values, new Date().toISOString()))
       },
     ],
