@@ -1041,8 +1041,8 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key can also be in a key service (`aws_kms`, `vault`): the service then stores only the address and an
-         *     encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
+         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `vault`): the service then
+         *     stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
          *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
          *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
          *     nothing is stored.
@@ -2326,12 +2326,12 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
+         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
          * @enum {string}
          */
-        SignerType: "local" | "aws_kms" | "vault";
+        SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "vault";
         /** @description Exactly one of the types. */
-        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["VaultSignerRequest"];
+        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2395,6 +2395,104 @@ export interface components {
              */
             endpoint?: components["schemas"]["HttpUrl"];
         };
+        /**
+         * @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which
+         *     requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and
+         *     `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was
+         *     tested with a server that follows Google's API reference. It is not verified against the live service.
+         */
+        GoogleCloudKmsSignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "google_cloud_kms";
+            config: components["schemas"]["GoogleCloudKmsConfig"];
+        };
+        GoogleCloudKmsConfig: {
+            /**
+             * @description The resource name of the key version.
+             * @example projects/example/locations/europe-west3/keyRings/relayers/cryptoKeys/mainnet/cryptoKeyVersions/1
+             */
+            key_version: string;
+            service_account?: components["schemas"]["GoogleServiceAccount"];
+            /**
+             * @description The URL of the key service, for example of a region. If absent, `https://cloudkms.googleapis.com`. The host
+             *     must be in `googleapis.com`, because the service sends its access token there. A loopback address requires
+             *     the setting ALLOW_PRIVATE_TARGETS=true.
+             */
+            endpoint?: components["schemas"]["HttpUrl"];
+        };
+        /**
+         * @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of
+         *     the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload.
+         */
+        GoogleServiceAccount: {
+            client_email: string;
+            /** @description The private key of the service account in PEM. It is stored encrypted and never shown. */
+            private_key: string;
+            /** @constant */
+            type?: "service_account";
+            project_id?: string;
+            private_key_id?: string;
+            client_id?: string;
+            auth_uri?: string;
+            token_uri?: string;
+            auth_provider_x509_cert_url?: string;
+            client_x509_cert_url?: string;
+            universe_domain?: string;
+        };
+        /**
+         * @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and
+         *     `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that
+         *     follows Azure's REST reference. It is not verified against the live service.
+         */
+        AzureKeyVaultSignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "azure_key_vault";
+            config: components["schemas"]["AzureKeyVaultConfig"];
+        };
+        /** @description The location of the key, and either a client secret or the identity of the service. */
+        AzureKeyVaultConfig: components["schemas"]["AzureIdentityConfig"] | components["schemas"]["AzureClientSecretConfig"];
+        /**
+         * @description The service uses the workload identity in its environment (AZURE_TENANT_ID, AZURE_CLIENT_ID,
+         *     AZURE_FEDERATED_TOKEN_FILE) or, without one, the managed identity of the machine.
+         */
+        AzureIdentityConfig: {
+            /**
+             * @description The URL of the vault or the managed HSM. The host must be one of Azure's, because the service sends its
+             *     access token there. A loopback address requires the setting ALLOW_PRIVATE_TARGETS=true.
+             */
+            vault_url: components["schemas"]["HttpUrl"];
+            /** @description The name of the key. */
+            key_name: string;
+            /**
+             * @description The version of the key. If absent, the version that is current when the signer is created. Later
+             *     versions are not used, because they have another address.
+             */
+            key_version?: string;
+            /** @description The client id of a user-assigned managed identity. If absent, the system-assigned one. */
+            client_id?: components["schemas"]["AzureId"];
+        };
+        AzureClientSecretConfig: {
+            /**
+             * @description The URL of the vault or the managed HSM. The host must be one of Azure's, because the service sends its
+             *     access token there. A loopback address requires the setting ALLOW_PRIVATE_TARGETS=true.
+             */
+            vault_url: components["schemas"]["HttpUrl"];
+            /** @description The name of the key. */
+            key_name: string;
+            /**
+             * @description The version of the key. If absent, the version that is current when the signer is created. Later
+             *     versions are not used, because they have another address.
+             */
+            key_version?: string;
+            tenant_id: components["schemas"]["AzureId"];
+            client_id: components["schemas"]["AzureId"];
+            /** @description The secret of the application. It is stored encrypted and never shown. */
+            client_secret: string;
+        };
+        /** @description A tenant or client id, a UUID. */
+        AzureId: string;
         /**
          * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
          *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
@@ -3539,6 +3637,14 @@ export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type AwsKmsSignerRequest = components['schemas']['AwsKmsSignerRequest'];
 export type AwsKmsConfig = components['schemas']['AwsKmsConfig'];
+export type GoogleCloudKmsSignerRequest = components['schemas']['GoogleCloudKmsSignerRequest'];
+export type GoogleCloudKmsConfig = components['schemas']['GoogleCloudKmsConfig'];
+export type GoogleServiceAccount = components['schemas']['GoogleServiceAccount'];
+export type AzureKeyVaultSignerRequest = components['schemas']['AzureKeyVaultSignerRequest'];
+export type AzureKeyVaultConfig = components['schemas']['AzureKeyVaultConfig'];
+export type AzureIdentityConfig = components['schemas']['AzureIdentityConfig'];
+export type AzureClientSecretConfig = components['schemas']['AzureClientSecretConfig'];
+export type AzureId = components['schemas']['AzureId'];
 export type VaultSignerRequest = components['schemas']['VaultSignerRequest'];
 export type VaultConfig = components['schemas']['VaultConfig'];
 export type VaultTokenConfig = components['schemas']['VaultTokenConfig'];
@@ -5193,4 +5299,4 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "vault"];
+export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "vault"];

@@ -51,7 +51,7 @@ export function createAwsKms({ lookup }: Outbound): (config: AwsKmsConfig) => Re
       }
       const point = found.PublicKey && pointOfSpki(found.PublicKey)
       if (!point) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a secp256k1 public key')
-      return point
+      return { point }
     },
     async sign(digest, signal) {
       const { SignCommand } = await load()
@@ -62,10 +62,11 @@ export function createAwsKms({ lookup }: Outbound): (config: AwsKmsConfig) => Re
         MessageType: 'DIGEST',
         SigningAlgorithm: 'ECDSA_SHA_256',
       })
-      const { Signature } = await client.send(command, { abortSignal: signal }).catch(throwFault)
+      const { Signature, $metadata } = await client.send(command, { abortSignal: signal }).catch(throwFault)
       const rs = Signature && fromDer(Signature)
       if (!rs) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a signature in DER')
-      return rs
+      const { requestId: request_id } = $metadata
+      return { rs, ...(request_id !== undefined && { request_id }) }
     },
   })
 }

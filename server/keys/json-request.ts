@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { type Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 
@@ -12,16 +12,20 @@ export interface JsonRequest {
   body?: unknown
   lookup: LookupFunction | undefined
   signal: AbortSignal
+  /** Keeps connections open for later requests. Absent: a connection of its own. */
+  agent?: HttpAgent
 }
 
 export interface JsonAnswer {
   status: number
+  headers: IncomingHttpHeaders
+  text: string
   /** Undefined when the answer is not JSON. */
   body: unknown
 }
 
-/** A request with a JSON body and answer, on a connection of its own. Follows no redirect, and reads at most 64 KiB. */
-export const requestJson = ({ url, method, headers, body, lookup, signal }: JsonRequest): Promise<JsonAnswer> =>
+/** A request with a JSON body. Follows no redirect, and reads at most 64 KiB. */
+export const requestJson = ({ url, method, headers, body, lookup, signal, agent }: JsonRequest): Promise<JsonAnswer> =>
   new Promise((resolve, reject) => {
     const text = body === undefined ? undefined : JSON.stringify(body)
     const send = url.startsWith('https:') ? httpsRequest : httpRequest
@@ -29,9 +33,9 @@ export const requestJson = ({ url, method, headers, body, lookup, signal }: Json
       text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
     const outgoing = send(url, {
       method,
-      headers: { ...headers, ...json, Accept: 'application/json' },
+      headers: { Accept: 'application/json', ...headers, ...json },
       signal,
-      agent: false,
+      agent: agent ?? false,
       ...(lookup && { lookup }),
     })
     outgoing.once('error', reject)
@@ -44,14 +48,34 @@ export const requestJson = ({ url, method, headers, body, lookup, signal }: Json
         else chunks.push(chunk)
       })
       response.once('error', reject)
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) }))
+      response.once('end', () => {
+        const answer = Buffer.concat(chunks).toString('utf8')
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: answer,
+          body: parsed(answer),
+        })
+      })
     })
     outgoing.end(text)
   })
 
-function parsed(bytes: Buffer): unknown {
+/** A member of an answer; undefined when the answer has another form. */
+export const member = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+
+/** A text of an answer; undefined when it is something else. */
+export function textMember(value: unknown, name: string): string | undefined {
+  const found = member(value, name)
+  return typeof found === 'string' ? found : undefined
+}
+
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -10,10 +10,23 @@ export interface Outbound {
 
 /** One key in a key service. Each type of signer implements this. Both calls reject with KeyServiceFault. */
 export interface RemoteKey {
+  publicKey(signal: AbortSignal): Promise<RemotePublicKey>
+  /** Signs 32 bytes as they are. */
+  sign(digest: Uint8Array, signal: AbortSignal): Promise<RemoteSignature>
+}
+
+export interface RemotePublicKey {
   /** The uncompressed public key, 65 bytes. */
-  publicKey(signal: AbortSignal): Promise<Uint8Array>
-  /** Signs 32 bytes as they are. r and s, 32 bytes each; s may be high. */
-  sign(digest: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+  point: Uint8Array
+  /** The version of the key that this is, where the configuration may leave it open. */
+  version?: string
+}
+
+export interface RemoteSignature {
+  /** r and s, 32 bytes each; s may be high. */
+  rs: Uint8Array
+  /** The key service's own id of the request, for its audit log. */
+  request_id?: string
 }
 
 /**

@@ -1,20 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import type { AwsKmsSignerRequest, VaultSignerRequest } from '../../generated/openapi.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, badRequest } from '../errors.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import { createAwsKms } from './aws-kms.ts'
+import { createAzureKeyVault } from './azure-key-vault.ts'
 import { addressOf } from './curve.ts'
+import { createGoogleCloudKms } from './google-cloud-kms.ts'
+import { type KeyReference, urlFault } from './key-reference.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
 
-/** A reference to a key in a key service: the type of the signer and its configuration. */
-export type KeyReference = Pick<AwsKmsSignerRequest, 'type' | 'config'> | Pick<VaultSignerRequest, 'type' | 'config'>
-
 export interface KeyServices {
-  /** The address of the key, after a signature by it was checked. Throws ApiError (422, 503). */
-  admit(reference: KeyReference): Promise<string>
+  /**
+   * The address of the key, after a signature by it was checked, and the reference, with the version of the key. Throws ApiError
+   * (400, 422, 503).
+   */
+  admit(reference: KeyReference): Promise<{ address: string; reference: KeyReference }>
   /** Calls nothing. One signer per key, so that the limits hold for all relayers of the key. */
   signer(reference: KeyReference, address: string): Signer
   /** Ends all calls. */
@@ -33,25 +35,25 @@ export function createKeyServices(
   let isStopped = false
   const signers = new Map<string, Signer>()
   const awsKms = createAwsKms(outbound)
+  const googleCloudKms = createGoogleCloudKms(outbound)
+  const azureKeyVault = createAzureKeyVault(outbound)
   const vaultKv = createVaultKv(outbound)
 
-  function open({ type, config }: KeyReference): RemoteKey {
+  function open(reference: KeyReference): RemoteKey {
+    // The setting ALLOW_PRIVATE_TARGETS may have changed since the signer was created.
+    const fault = urlFault(reference, outbound.checkTarget)
+    if (fault) return refusing(new KeyServiceFault('refused', `the ${fault.field} of the key service ${fault.message}`))
+    const { type, config } = reference
     switch (type) {
       case 'aws_kms':
-        return guarded(config.endpoint, awsKms(config))
+        return awsKms(config)
+      case 'google_cloud_kms':
+        return googleCloudKms(config)
+      case 'azure_key_vault':
+        return azureKeyVault(config)
       case 'vault':
-        return guarded(config.url, vaultKv(config))
+        return vaultKv(config)
     }
-  }
-
-  /** The setting ALLOW_PRIVATE_TARGETS may have changed since the signer was created. */
-  function guarded(url: string | undefined, key: RemoteKey): RemoteKey {
-    const fault = url === undefined ? undefined : outbound.checkTarget(new URL(url))
-    if (fault === undefined) return key
-    const refuse = async () => {
-      throw new KeyServiceFault('refused', `the endpoint of the key service ${fault}`)
-    }
-    return { publicKey: refuse, sign: refuse }
   }
 
   const reportOf = (type: KeyReference['type'], address: string): RemoteReport => ({
@@ -63,28 +65,34 @@ export function createKeyServices(
     },
   })
 
-  async function limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** A vendor's package may ignore the signal, so the promise itself is limited too. */
+  function limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
-    if (isStopped) controller.abort()
     const timer = setTimeout(() => controller.abort(), ms)
     calls.add(controller)
-    try {
-      return await call(controller.signal)
-    } finally {
+    const late = new Promise<never>((_, reject) => {
+      const end = () => reject(new KeyServiceFault('away', 'no answer from the key service in time'))
+      controller.signal.addEventListener('abort', end, { once: true })
+    })
+    if (isStopped) controller.abort()
+    return Promise.race([call(controller.signal), late]).finally(() => {
       clearTimeout(timer)
       calls.delete(controller)
-    }
+    })
   }
 
   return {
     async admit(reference) {
-      const key = open(reference)
+      const fault = urlFault(reference, outbound.checkTarget)
+      if (fault) throw badRequest(`/body/config/${fault.field}`, fault.message)
       try {
         return await limited(admission_ms, async (signal) => {
-          const address = addressOf(await key.publicKey(signal))
+          const { point, version } = await open(reference).publicKey(signal)
+          const address = addressOf(point)
+          const exact = version === undefined ? reference : withVersion(reference, version)
           const probe = randomBytes(32)
-          checked(await key.sign(probe, signal), probe, address)
-          return address
+          checked((await open(exact).sign(probe, signal)).rs, probe, address)
+          return { address, reference: exact }
         })
       } catch (error) {
         throw error instanceof KeyServiceFault ? refusal(error) : error
@@ -105,6 +113,14 @@ export function createKeyServices(
       for (const controller of calls) controller.abort()
     },
   }
+}
+
+const withVersion = (reference: KeyReference, key_version: string): KeyReference =>
+  reference.type === 'azure_key_vault' ? { ...reference, config: { ...reference.config, key_version } } : reference
+
+function refusing(fault: KeyServiceFault): RemoteKey {
+  const refuse = () => Promise.reject(fault)
+  return { publicKey: refuse, sign: refuse }
 }
 
 function refusal({ kind, message, detail }: KeyServiceFault): ApiError {

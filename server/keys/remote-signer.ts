@@ -101,8 +101,8 @@ export function createRemoteSigner(
     job.attempts += 1
     const began = elapsed()
     try {
-      const rs = await limited(Math.min(call_ms, left_ms), (signal) => key.sign(job.digest, signal))
-      const signature = checked(rs, job.digest, address)
+      const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) => key.sign(job.digest, signal))
+      const signature = { ...checked(rs, job.digest, address), ...(request_id !== undefined && { request_id }) }
       report.called?.('signed', elapsed() - began)
       answered()
       job.resolve(signature)

@@ -45,5 +45,6 @@ export function pointOfSpki(der: Uint8Array): Uint8Array | undefined {
   }
 }
 
-const pointOf = (x: string, y: string) =>
+/** The uncompressed point of the coordinates of a JSON Web Key (RFC 7518, section 6.2.1). */
+export const pointOf = (x: string, y: string) =>
   Buffer.concat([Uint8Array.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])

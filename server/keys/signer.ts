@@ -2,6 +2,8 @@
 export interface RawSignature {
   rs: Uint8Array
   recovery: number
+  /** The id that the key service gave the request. Absent for a local key. */
+  request_id?: string
 }
 
 /** A private key that signs: a local one synchronously, one in a key service asynchronously. */

@@ -1,6 +1,6 @@
 import type { VaultConfig } from '../../generated/openapi.ts'
 import { curve, isKey } from './curve.ts'
-import { type JsonAnswer, requestJson } from './json-request.ts'
+import { type JsonAnswer, member, requestJson } from './json-request.ts'
 import { type FaultKind, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 
 /**
@@ -56,8 +56,8 @@ export function createVaultKv({ lookup }: Outbound): (config: VaultConfig) => Re
     }
 
     return {
-      publicKey: async (signal) => curve.publicKey(await keyOf(signal)),
-      sign: async (digest, signal) => curve.sign(digest, await keyOf(signal)).rs,
+      publicKey: async (signal) => ({ point: curve.publicKey(await keyOf(signal)) }),
+      sign: async (digest, signal) => ({ rs: curve.sign(digest, await keyOf(signal)).rs }),
     }
   }
 }
@@ -75,8 +75,3 @@ function kindOf(status: number): FaultKind {
   // A sealed or standby node answers 503, 472 or 473.
   return status >= 472 ? 'away' : 'refused'
 }
-
-const member = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined

@@ -1,4 +1,9 @@
-import type { AwsKmsSignerRequest, CreateSignerRequest, VaultSignerRequest } from '../../generated/openapi.ts'
+import type {
+  CreateSignerRequest,
+  GeneratedSignerRequest,
+  KeystoreSignerRequest,
+  PlainSignerRequest,
+} from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { SignerRow } from '../store/rows.ts'
@@ -11,10 +16,8 @@ export interface SignerDependencies {
   generateKey(): Uint8Array
   enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
   encloseReference(signer_id: string, reference: RemoteRequest, address: string): SignerRow
-  /** The address of a key in a key service, which is asked for a signature. Throws ApiError (422, 503). */
-  admitKey(reference: RemoteRequest): Promise<string>
-  /** The reason why a URL may not be called; undefined: it may be called. */
-  checkTarget(url: URL): string | undefined
+  /** The address of a key in a key service, which is asked for a signature. Throws ApiError (400, 422, 503). */
+  admitKey(reference: RemoteRequest): Promise<{ address: string; reference: RemoteRequest }>
   openKeystore(
     document: Record<string, unknown>,
     passphrase: string,
@@ -26,8 +29,9 @@ export interface SignerDependencies {
 }
 
 /** A request for a key in a key service, without an id. */
-type RemoteRequest = Pick<AwsKmsSignerRequest, 'type' | 'config'> | Pick<VaultSignerRequest, 'type' | 'config'>
-type LocalRequest = Exclude<CreateSignerRequest, RemoteRequest>
+type RemoteRequest = WithoutId<Exclude<CreateSignerRequest, LocalRequest>>
+type WithoutId<Request> = Request extends unknown ? Omit<Request, 'id'> : never
+type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
 
 export function signers(
   dependencies: SignerDependencies,
@@ -39,7 +43,7 @@ export function signers(
       const id = body.id ?? makeId()
       // No key service is called for an id that is taken. The commit checks again.
       if (await store.getSigner(id)) throw taken()
-      const signer = isRemote(body) ? await remoteRow(id, body, dependencies) : await localRow(id, body, dependencies)
+      const signer = isLocal(body) ? await localRow(id, body, dependencies) : await remoteRow(id, body, dependencies)
       auditEntry.subject = id
       const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
       if (!isNew) throw taken()
@@ -80,15 +84,16 @@ const refusals = {
 
 const taken = () => conflict('/body/id', 'a signer with this ID already exists')
 
-const isRemote = (body: CreateSignerRequest): body is Exclude<CreateSignerRequest, LocalRequest> =>
-  body.type === 'aws_kms' || body.type === 'vault'
+const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
+  body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'
 
-async function remoteRow(id: string, body: RemoteRequest, dependencies: SignerDependencies): Promise<SignerRow> {
-  const [name, url] = body.type === 'vault' ? ['url', body.config.url] : ['endpoint', body.config.endpoint]
-  const fault = url === undefined ? undefined : dependencies.checkTarget(new URL(url))
-  if (fault !== undefined) throw badRequest(`/body/config/${name}`, fault)
-  const reference = { type: body.type, config: body.config } as RemoteRequest
-  return dependencies.encloseReference(id, reference, await dependencies.admitKey(reference))
+async function remoteRow(
+  signer_id: string,
+  { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
+  { admitKey, encloseReference }: SignerDependencies,
+): Promise<SignerRow> {
+  const { address, reference } = await admitKey(asked)
+  return encloseReference(signer_id, reference, address)
 }
 
 async function localRow(id: string, body: LocalRequest, dependencies: SignerDependencies): Promise<SignerRow> {

@@ -1,7 +1,8 @@
-import { createHash, createHmac, createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createFaultyKeys, type FaultyKeys, publicKeyOf } from './key-faults.ts'
+import { createFaultyKeys, type FaultyKeys } from './key-faults.ts'
+import { p256, spkiOf, toDer } from './key-forms.ts'
 
 /*
  * AWS KMS as far as this service calls it, by the AWS KMS API Reference (2014-11-01): GetPublicKey and Sign over the JSON protocol
@@ -141,23 +142,3 @@ function checkRequest({ headers, method, url }: IncomingMessage, body: Buffer, r
   for (const step of [date, region, 'kms', 'aws4_request', text]) key = createHmac('sha256', key).update(step).digest()
   if (key.toString('hex') !== signature) throw new Refusal('InvalidSignatureException')
 }
-
-function toDer(rs: Uint8Array): Buffer {
-  const integer = (bytes: Uint8Array) => {
-    let digits = Buffer.from(bytes)
-    while (digits.length > 1 && digits[0] === 0) digits = digits.subarray(1)
-    if ((digits[0] as number) >= 0x80) digits = Buffer.concat([Buffer.alloc(1), digits])
-    return Buffer.concat([Uint8Array.of(0x02, digits.length), digits])
-  }
-  const both = Buffer.concat([integer(rs.subarray(0, 32)), integer(rs.subarray(32))])
-  return Buffer.concat([Uint8Array.of(0x30, both.length), both])
-}
-
-function spkiOf(secret: Uint8Array): Buffer {
-  const point = Buffer.from(publicKeyOf(secret))
-  const coordinate = (from: number) => point.subarray(from, from + 32).toString('base64url')
-  const jwk = { kty: 'EC', crv: 'secp256k1', x: coordinate(1), y: coordinate(33) }
-  return createPublicKey({ key: jwk, format: 'jwk' }).export({ format: 'der', type: 'spki' })
-}
-
-const p256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'der', type: 'spki' })
