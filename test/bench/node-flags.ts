@@ -1,2 +1,8 @@
 /** Those of `npm start`, for a process whose folder is the project's. */
-export const node_flags = ['--require', './server/compile-cache.cjs', '--expose-gc', '--max-semi-space-size=8']
+export const node_flags = [
+  '--require',
+  './server/compile-cache.cjs',
+  '--expose-gc',
+  '--max-semi-space-size=8',
+  '--heap-growing-percent=50',
+]

@@ -16,12 +16,13 @@ export const master_key = '11'.repeat(32)
 /** Servers have one core, what puts load on them the other. */
 export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
-const server_core = '0'
-const load_core = '1'
-const both_cores = '0,1'
+const cores = { servers: '0', load: '1', any: '0,1' }
+
+/** `any`: wherever the system puts it. */
+export type Core = keyof typeof cores
 
 // This process reads what the servers log.
-if (isPinned) spawnSync('taskset', ['-cp', load_core, String(process.pid)])
+if (isPinned) spawnSync('taskset', ['-cp', cores.load, String(process.pid)])
 
 export interface Server {
   url: string
@@ -32,15 +33,14 @@ export interface Server {
 export interface StartOptions {
   arguments?: string[]
   env?: Record<string, string>
-  /** Default: the servers' own. `any`: wherever the system puts it. */
-  core?: 'servers' | 'load' | 'any'
+  /** Default: the servers' own. */
+  core?: Core
 }
 
 /** Starts a file of this project with Node; resolves when it has printed the URL at which it listens. */
 export async function startServer(file: string, options: StartOptions = {}): Promise<Server> {
   const { PATH = '' } = process.env
-  const core = { servers: server_core, load: load_core, any: both_cores }[options.core ?? 'servers']
-  const [command, args] = pinned(core, [...node_flags, file, ...(options.arguments ?? [])])
+  const [command, args] = pinned(options.core ?? 'servers', [...node_flags, file, ...(options.arguments ?? [])])
   const child = spawn(command, args, {
     cwd: root,
     env: { PATH, NODE_ENV: 'production', ...options.env },
@@ -59,8 +59,9 @@ export async function startServer(file: string, options: StartOptions = {}): Pro
   }
 }
 
-function pinned(core: string, args: string[]): [string, string[]] {
-  return isPinned ? ['taskset', ['-c', core, process.execPath, ...args]] : [process.execPath, args]
+/** Node on some cores: the command and its arguments. */
+export function pinned(core: Core, args: string[]): [string, string[]] {
+  return isPinned ? ['taskset', ['-c', cores[core], process.execPath, ...args]] : [process.execPath, args]
 }
 
 function urlOf(child: ChildProcess, file: string): Promise<string> {
@@ -81,7 +82,7 @@ function urlOf(child: ChildProcess, file: string): Promise<string> {
 /** Puts load on a server from a process of its own. Throws when an answer is no success. */
 export async function putLoad(load: Load, core: 'load' | 'any' = 'load'): Promise<Figures> {
   const args = [join(import.meta.dirname, 'load.ts'), JSON.stringify(load)]
-  const [command, all] = pinned(core === 'any' ? both_cores : load_core, args)
+  const [command, all] = pinned(core, args)
   const { stdout } = await promisify(execFile)(command, all, { maxBuffer: 2 ** 20 })
   return JSON.parse(stdout)
 }

@@ -1,12 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { api_key } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { blockFinding, longest, no_block, withService } from './blocking.ts'
+import { blockFinding, longest, no_block, withService, worse } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import type { RandomAttack } from './random-attack.ts'
@@ -14,9 +15,10 @@ import type { RandomAttack } from './random-attack.ts'
 /** At first, with nothing stored. */
 const first_ms = 10_000
 /** Windows without and with the attacker take turns, so that both see the same load of the machine. */
-const rest_ms = 3_000
-const idle_ms = 10_000
-const attacked_ms = 20_000
+const rest_ms = 5_000
+const idle_ms = 15_000
+const longest_window_ms = 120_000
+const least_windows = 4
 const rate = { per_second: 10, burst: 20 }
 /** Between two signatures of another caller. */
 const sign_ms = 25
@@ -26,9 +28,13 @@ const max_factor = 3
 /** Below this the factor of a latency says nothing. */
 const least_ms = 5
 const max_growth_mb = 150
+const memory_ms = 1_000
 const end_ms = 60_000
 
-/** Random requests of a key that is limited to one relayer, and what others notice of them, for so many minutes of attack. */
+/**
+ * Random requests of a key that is limited to one relayer, and what others notice of them, for so many minutes of attack, in at least
+ * four windows.
+ */
 export async function random(minutes: number, processes: number): Promise<Finding[]> {
   const chain = await startAnvil({ blockTime_s: 1 })
   try {
@@ -65,24 +71,29 @@ async function attackFor(
   const order: RandomAttack = { url, token }
   // In a thread of its own, or the latencies would be those of this one.
   const attacker = new Worker(join(import.meta.dirname, 'random-attack.ts'), { workerData: order })
-  const [idle, attacked]: [number[], number[]] = [[], []]
-  let [worst, sent, most_mb] = [no_block, 0, 0]
-  for (let passed_ms = 0; passed_ms < duration_ms; passed_ms += attacked_ms) {
+  const [idle, attacked, factors]: [number[], number[], number[]] = [[], [], []]
+  let [worst, sent, most_mb] = [no_block, 0, first_mb]
+  const memory = setInterval(() => {
+    most_mb = Math.max(most_mb, memoryOf(child.pid as number))
+  }, memory_ms)
+  const window_ms = Math.min(longest_window_ms, duration_ms / least_windows)
+  for (let passed_ms = 0; passed_ms < duration_ms; passed_ms += window_ms) {
     await pause(rest_ms)
     others.taken()
     await pause(idle_ms)
-    idle.push(...others.taken())
+    const quiet = others.taken()
     await longest(child)
-    attacker.postMessage(Math.min(attacked_ms, duration_ms - passed_ms))
+    attacker.postMessage(window_ms)
     sent += (await once(attacker, 'message'))[0]
-    attacked.push(...others.taken())
-    const block = await longest(child)
-    worst = {
-      wall_ms: Math.max(worst.wall_ms, block.wall_ms),
-      cpu_ms: Math.max(worst.cpu_ms, block.cpu_ms),
-    }
-    most_mb = Math.max(most_mb, memoryOf(child.pid as number))
+    const noisy = others.taken()
+    worst = worse(worst, await longest(child))
+    idle.push(...quiet)
+    attacked.push(...noisy)
+    factors.push(p99(noisy) / Math.max(p99(quiet), least_ms))
+    const window = `window ${factors.length}: p99 ${p99(quiet).toFixed(1)} ms idle, ${p99(noisy).toFixed(1)} ms attacked`
+    process.stderr.write(`${window}; +${(most_mb - first_mb).toFixed(0)} MB; load ${loadavg()[0]?.toFixed(1)}\n`)
   }
+  clearInterval(memory)
   await attacker.terminate()
   const growth_mb = most_mb - first_mb
   const { failures, lost, accepted } = await others.end()
@@ -100,6 +111,12 @@ async function attackFor(
       `at most ${limit_ms.toFixed(1)} ms`,
       p99(attacked) <= limit_ms,
     ),
+    line(
+      `the same as a factor, side by side: the median of ${factors.length} windows`,
+      median(factors).toFixed(2),
+      `at most ${max_factor}`,
+      median(factors) <= max_factor,
+    ),
     blockFinding('the longest turn of the event loop', worst),
     line(
       'memory at its most',
@@ -111,6 +128,8 @@ async function attackFor(
     line(`of ${accepted} transactions of others, not confirmed`, `${lost}`, '0', lost === 0 && accepted > 0),
   ]
 }
+
+const median = (factors: number[]): number => factors.sort((a, b) => a - b)[factors.length >> 1] ?? Infinity
 
 const p99 = (durations_ms: number[]): number =>
   durations_ms.sort((a, b) => a - b)[Math.floor(durations_ms.length * 0.99)] ?? Number.POSITIVE_INFINITY
