@@ -81,9 +81,9 @@ async function worstOf(what: string, child: ChildProcess, url: string, requests:
 export type Block = Longest
 
 export const no_block: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0 }
-/** `--shared`: on a machine that others use too, the time in which they had the service's core is left out. */
+/** `--shared`: on a machine whose cores and disk others use too, only CPU time tells what the service costs. */
 const isShared = process.argv.includes('--shared')
-export const judged = ({ wall_ms, own_ms }: Block): number => (isShared ? own_ms : wall_ms)
+export const judged = ({ wall_ms, cpu_ms }: Block): number => (isShared ? cpu_ms : wall_ms)
 export const lesser = (one: Block, other: Block): Block => (judged(one) <= judged(other) ? one : other)
 export const worse = (one: Block, other: Block): Block => ({
   wall_ms: Math.max(one.wall_ms, other.wall_ms),
