@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Transaction } from 'ethers'
 import { expect, test } from 'vitest'
-import { beginning, seal } from '../server/store/sqlite/audit.ts'
+import { beginning, seal } from '../server/store/audit-lots.ts'
 import { checkAudit } from '../server/store/sqlite/audit-check.ts'
 import { startTestService } from './support/service.ts'
 

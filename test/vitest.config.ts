@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
     maxWorkers: 3,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { ConfigError, readConfig } from '../config.ts'
-import type { AuditHead } from '../store/sqlite/audit.ts'
+import type { AuditHead } from '../store/audit-lots.ts'
 import { checkAudit } from '../store/sqlite/audit-check.ts'
 import { CommandError, pickSettings, requireDatabase } from './command.ts'
 

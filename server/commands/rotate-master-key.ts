@@ -4,8 +4,8 @@ import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../secret
 import { createVault, type Vault } from '../secrets/vault.ts'
 import type { RightsFault } from '../store/rows.ts'
 import { type Connection, connect } from '../store/sqlite/connection.ts'
-import { StoreError } from '../store/sqlite/open-database.ts'
 import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
+import { StoreError } from '../store/store-error.ts'
 import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
 
 /** Keys come only from settings and files, because every user of the machine can see command lines. */

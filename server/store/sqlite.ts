@@ -24,8 +24,6 @@ import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
 import type { Store } from './store.ts'
 
-export { StoreError } from './sqlite/open-database.ts'
-
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {
   const connection = connect(file, world)

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditLot, type AuditRow, beginning, seal } from './audit.ts'
+import { type AuditHead, type AuditLot, type AuditRow, beginning, seal } from '../audit-lots.ts'
 
 export interface AuditVerdict {
   /** The number of the last entry that is intact. */

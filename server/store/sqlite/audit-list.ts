@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { type AuditRow, max_lot, readEntry } from '../audit-lots.ts'
 import type { AuditEntry, AuditFilter } from '../rows.ts'
 import type { Store } from '../store.ts'
-import { type AuditRow, max_lot } from './audit.ts'
 import type { Connection } from './connection.ts'
 
 type Entry = AuditEntry & { sequence: number }
@@ -17,7 +17,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
     // The batch that contains the last number may end at most one batch after it.
     return lots
       .all(from, to + max_lot)
-      .flatMap((entries) => (JSON.parse(entries) as AuditRow[]).reverse().map(read))
+      .flatMap((entries) => (JSON.parse(entries) as AuditRow[]).reverse().map(readEntry))
       .filter(({ sequence }) => sequence >= from && sequence <= to)
   }
 
@@ -55,14 +55,3 @@ function matcher({ after, before, ...same }: AuditFilter): (entry: Entry) => boo
     (before === undefined || entry.at < before) &&
     wanted.every(([name, value]) => entry[name] === value)
 }
-
-const read = ([sequence, at, caller, operation, relayer_id, subject, result, request_id]: AuditRow): Entry => ({
-  sequence,
-  at,
-  caller,
-  operation,
-  relayer_id,
-  subject,
-  result,
-  request_id,
-})

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
-import { StoreError } from './open-database.ts'
+import { StoreError } from '../store-error.ts'
 
 const folder = join(import.meta.dirname, '..', 'migrations')
 

@@ -1,9 +1,7 @@
 import Database from 'better-sqlite3'
+import { StoreError } from '../store-error.ts'
 
 const busy_timeout_ms = 5_000
-
-/** The database file cannot be used. The message tells the operator why. */
-export class StoreError extends Error {}
 
 /** Opens the file in WAL mode, with every commit on the disk before it is acknowledged. `alone`: see `connect`. */
 export function openDatabase(file: string, alone: boolean): Database.Database {

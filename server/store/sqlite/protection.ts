@@ -1,6 +1,6 @@
 import type { RightsFault, RightsProof } from '../rows.ts'
+import { StoreError } from '../store-error.ts'
 import type { Connection } from './connection.ts'
-import { StoreError } from './open-database.ts'
 import { sealAll } from './rights-scan.ts'
 import { ForeignSchema } from './rights-schema.ts'
 import { rightsSeal } from './rights-seal.ts'

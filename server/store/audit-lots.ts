@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import type { AuditEntry } from './rows.ts'
+
+/** An entry in a lot. */
+export type AuditRow = [
+  sequence: number,
+  at: number,
+  caller: string,
+  operation: string,
+  relayer_id: string | null,
+  subject: string | null,
+  result: number,
+  request_id: string | null,
+]
+
+/** Entries that are committed together, and the hash that covers them and all earlier ones. */
+export interface AuditLot extends AuditHead {
+  first: number
+  entries: string
+}
+
+/** The end of a trail: the number of the last entry, and the hash that covers the whole trail. */
+export interface AuditHead {
+  up_to: number
+  hash: Uint8Array
+}
+
+/** Reading one lot takes some milliseconds. */
+export const max_lot = 5_000
+
+export const beginning: AuditHead = { up_to: 0, hash: new Uint8Array(32) }
+
+/** The lots of entries that follow a head. */
+export function lotsAfter(head: AuditHead, entries: AuditEntry[]): AuditLot[] {
+  const lots: AuditLot[] = []
+  for (let at = 0; at < entries.length; at += max_lot) {
+    const before = lots.at(-1) ?? head
+    const lot = entries.slice(at, at + max_lot)
+    const text = JSON.stringify(lot.map((entry, index) => rowOf(entry, before.up_to + index + 1)))
+    lots.push({
+      up_to: before.up_to + lot.length,
+      first: before.up_to + 1,
+      entries: text,
+      hash: seal(before.hash, text),
+    })
+  }
+  return lots
+}
+
+/** The hash of a lot. */
+export const seal = (before: Uint8Array, entries: string): Buffer =>
+  hash('sha256', `${Buffer.from(before).toString('hex')}${entries}`, 'buffer')
+
+const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
+  sequence,
+  entry.at,
+  entry.caller,
+  entry.operation,
+  entry.relayer_id,
+  entry.subject,
+  entry.result,
+  entry.request_id,
+]
+
+export const readEntry = ([
+  sequence,
+  at,
+  caller,
+  operation,
+  relayer_id,
+  subject,
+  result,
+  request_id,
+]: AuditRow): AuditEntry & { sequence: number } => ({
+  sequence,
+  at,
+  caller,
+  operation,
+  relayer_id,
+  subject,
+  result,
+  request_id,
+})

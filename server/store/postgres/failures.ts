@@ -1,0 +1,30 @@
+import { ApiError } from '../../errors.ts'
+
+/** The whole database transaction may be repeated: serialization_failure, deadlock_detected. */
+const repeatable = new Set(['40001', '40P01'])
+
+/** The SQLSTATE of an error of PostgreSQL, or the code of an error of the network. */
+const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
+
+export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error))
+
+/**
+ * The database cannot be used at present: no connection, shutting down, starting, read-only (a failover is under way), too many
+ * connections, or a disk that is full.
+ */
+const away =
+  /^(?:08...|25006|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
+/** pg gives these errors no code. */
+const away_messages =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired)/
+
+export const isAway = (error: unknown): boolean =>
+  error instanceof Error && (away.test(codeOf(error)) || away_messages.test(error.message))
+
+export const storeAway = () =>
+  new ApiError(
+    'unavailable',
+    'Service Unavailable',
+    [{ path: 'store', message: 'The database cannot be used at present; try again later' }],
+    { 'Retry-After': '1' },
+  )

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import { StoreError } from '../store-error.ts'
+
+const folder = join(import.meta.dirname, 'migrations')
+/** The advisory lock of the schema: any number that nothing else uses. */
+const schema_lock = 7_243_001
+
+const migrationFiles = () =>
+  readdirSync(folder)
+    .filter((name) => /^\d{4}\.sql$/.test(name))
+    .sort()
+
+/**
+ * Brings the database to the newest schema, in one database transaction. Servers that start at the same time wait for each other.
+ * Throws StoreError when the schema is newer than this server and no longer supports it.
+ */
+export async function migrate(client: Pick<Client, 'query'>): Promise<void> {
+  const files = migrationFiles()
+  const newest = files.length
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [schema_lock])
+    // `oldest_server`: the newest schema that a server must know at least.
+    await client.query(`CREATE TABLE IF NOT EXISTS schema_version (
+      id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, oldest_server INTEGER NOT NULL)`)
+    const { rows } = await client.query<{ version: number; oldest_server: number }>(
+      'SELECT version, oldest_server FROM schema_version',
+    )
+    const { version, oldest_server } = rows[0] ?? { version: 0, oldest_server: 0 }
+    if (version > newest && oldest_server > newest) {
+      throw new StoreError(
+        `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,
+      )
+    }
+    let oldest = oldest_server
+    for (const file of files.slice(version)) {
+      const text = readFileSync(join(folder, file), 'utf8')
+      await client.query(text)
+      oldest = Number(/^-- oldest server: (\d+)$/m.exec(text)?.[1] ?? oldest)
+    }
+    if (version < newest) {
+      await client.query(
+        `INSERT INTO schema_version (id, version, oldest_server) VALUES (1, $1, $2)
+         ON CONFLICT (id) DO UPDATE SET version = excluded.version, oldest_server = excluded.oldest_server`,
+        [newest, oldest],
+      )
+    }
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+
+export type Value = string | number | bigint | null | Uint8Array | readonly (string | number | null)[]
+export type Values = Readonly<Record<string, Value>>
+
+/** A statement with parameters of the form `$name`. It is prepared once on each connection. */
+export interface Statement<Row extends object> {
+  name: string
+  /** With parameters of the form `$1`. */
+  text: string
+  parameters: readonly string[]
+  /** Only its type is used. */
+  readonly row?: Row
+}
+
+/** `Row`: the type of the rows that it returns; absent: none. */
+export function sql<Row extends object = Record<never, never>>(text: string): Statement<Row> {
+  const parameters: string[] = []
+  const numbered = text.replace(/\$([a-z]\w*)/g, (_, name: string) => {
+    if (!parameters.includes(name)) parameters.push(name)
+    return `$${parameters.indexOf(name) + 1}`
+  })
+  const name = createHash('sha256').update(numbered).digest('base64url').slice(0, 32)
+  return { name, text: numbered, parameters }
+}
+
+/** The values in the order of the parameters. */
+export function bind({ text, parameters }: Statement<object>, values: Values): Value[] {
+  return parameters.map((name) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`The parameter ${name} has no value in: ${text.trim().slice(0, 200)}`)
+    return value
+  })
+}

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
+import { isAway, isRepeatable, storeAway } from './failures.ts'
+import { createSession, type Transaction } from './session.ts'
+
+export interface WriteDependencies {
+  pool: Pool
+  /** Begins a database transaction, and asserts that this server may write. One message. */
+  begin: { text: string; check(results: unknown): void }
+  /** Writes the audit entries; the last statement before the commit. */
+  append(transaction: Transaction, entries: AuditEntry[]): Promise<void>
+  /** The duration of each commit. */
+  committed?: ((duration_ms: number) => void) | undefined
+}
+
+const max_attempts = 6
+/** The first pause before a repetition; each further one is twice as long. */
+const first_pause_ms = 2
+
+/**
+ * Runs `work` in one database transaction. It is repeated as a whole after a deadlock or a serialization failure: nothing of it may
+ * leave it before the commit. Throws ApiError (503) when the database cannot be used. After a lost connection during COMMIT, nobody
+ * knows whether it was committed, and it is not repeated.
+ */
+export function createWrite({ pool, begin, append, committed }: WriteDependencies) {
+  async function once<T>(
+    auditEntry: PendingAuditEntry | undefined,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const client = await pool.connect()
+    let changes = 0
+    const entries: (AuditEntry | PendingAuditEntry)[] = []
+    const before: (() => Promise<void>)[] = []
+    const after: (() => void)[] = []
+    const transaction: Transaction = {
+      ...createSession(client, (rows) => {
+        changes += rows
+      }),
+      record: (entry) => void entries.push(entry),
+      async attributed(entry, its) {
+        const before_changes = changes
+        const done = await its()
+        // A refused change has no effect, so it gets no audit entry.
+        if (entry && changes !== before_changes) entries.push(entry)
+        return done
+      },
+      beforeCommit: (its) => void before.push(its),
+      afterCommit: (its) => void after.push(its),
+      changes: () => changes,
+    }
+    let lost: Error | undefined
+    let result: T
+    try {
+      begin.check(await client.query(begin.text))
+      result = await transaction.attributed(auditEntry, () => work(transaction))
+      for (const its of before) await its()
+      if (entries.length > 0) await append(transaction, entries)
+      const { command } = await client.query('COMMIT')
+      // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
+      if (command !== 'COMMIT') throw new Error('The database transaction was rolled back')
+    } catch (error) {
+      await client.query('ROLLBACK').catch((failure: Error) => {
+        lost = failure
+      })
+      throw error
+    } finally {
+      client.release(lost)
+    }
+    for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+    for (const its of after) its()
+    return result
+  }
+
+  return async <T>(
+    auditEntry: PendingAuditEntry | undefined,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> => {
+    const started = performance.now()
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await once(auditEntry, work)
+        } catch (error) {
+          if (isAway(error)) throw storeAway()
+          if (!isRepeatable(error) || attempt >= max_attempts) throw error
+        }
+        await pause(Math.random() * first_pause_ms * 2 ** attempt)
+      }
+    } finally {
+      committed?.(performance.now() - started)
+    }
+  }
+}

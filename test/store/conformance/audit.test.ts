@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { beginning, lotsAfter } from '../../../server/store/audit-lots.ts'
+import type { AuditEntry } from '../../../server/store/rows.ts'
+import { onEveryStore } from './stores.ts'
+
+const entries = (count: number): AuditEntry[] =>
+  Array.from({ length: count }, (_, index) => ({
+    at: index,
+    caller: 'environment',
+    operation: 'signMessage',
+    relayer_id: 'demo',
+    subject: `0x${index}`,
+    result: 200,
+    request_id: null,
+  }))
+
+onEveryStore((opened) => {
+  test('the head of the audit trail covers all entries in their order, also of large lots', async () => {
+    const { store } = opened()
+    expect(await store.auditHead()).toEqual({ up_to: 0, hash: expect.anything() })
+    const lots = [entries(3), entries(12_000)]
+    let head = beginning
+    for (const lot of lots) {
+      await store.appendAudit(lot)
+      head = lotsAfter(head, lot).at(-1) ?? head
+    }
+    const { up_to, hash } = await store.auditHead()
+    expect([up_to, Buffer.from(hash).toString('hex')]).toEqual([12_003, Buffer.from(head.hash).toString('hex')])
+  })
+
+  test('the generation is read and the store answers', async () => {
+    const { store } = opened()
+    await store.ping()
+    expect(await store.generation()).toBe(1)
+  })
+})

@@ -1,0 +1,203 @@
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
+import { sql } from '../../server/store/postgres/statement.ts'
+import type { PendingAuditEntry } from '../../server/store/rows.ts'
+import { newDatabase as createDatabase } from '../support/postgres.ts'
+
+/** The URL of a database that goes with the test. */
+async function newDatabase(): Promise<string> {
+  const { url, drop } = await createDatabase()
+  onTestFinished(drop)
+  return url
+}
+
+const settingsOf = (url: string): ConnectionSettings => ({ url, max_connections: 4, allow_weak: [] })
+
+async function connected(url?: string) {
+  const its = url ?? (await newDatabase())
+  const connection = await connect(settingsOf(its))
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= connection.close()
+    return closed
+  }
+  onTestFinished(close)
+  return { ...connection, close, url: its }
+}
+
+/** A connection of the test's own. */
+async function client(url: string) {
+  const its = new pg.Client({ connectionString: url })
+  // Its database may be dropped before it ends.
+  its.on('error', () => undefined)
+  await its.connect()
+  onTestFinished(() => its.end())
+  return its
+}
+
+const insertNotification = sql(
+  "INSERT INTO notifications (id, type, url) VALUES ($id, 'webhook', 'https://example.com')",
+)
+const countNotifications = sql<{ count: number }>('SELECT count(*) AS count FROM notifications')
+
+const entry = (operation: string): PendingAuditEntry => ({
+  at: 1,
+  caller: 'environment',
+  operation,
+  relayer_id: null,
+  subject: null,
+  result: 200,
+  request_id: null,
+  recorded: false,
+})
+
+describe('the start', () => {
+  test('servers that start at the same time migrate once, and one of them gets the database', async () => {
+    const url = await newDatabase()
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => connect(settingsOf(url))))
+    const ready = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    onTestFinished(async () => {
+      for (const connection of ready) await connection.close()
+    })
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []))
+    expect(ready).toHaveLength(1)
+    expect(new Set(refused)).toEqual(new Set([expect.stringContaining('Another server uses this PostgreSQL database')]))
+  })
+
+  test('a database of a newer version is refused unless it still supports this one', async () => {
+    const { url, close } = await connected()
+    await close()
+    const own = await client(url)
+    await own.query('UPDATE schema_version SET version = 99, oldest_server = 99')
+    await expect(connect(settingsOf(url))).rejects.toThrow(/schema 99.*newer version/)
+    await own.query('UPDATE schema_version SET oldest_server = 1')
+    await expect(connected(url)).resolves.toBeDefined()
+  })
+
+  test('a setting that weakens durability is refused by name, or allowed by name', async () => {
+    const url = await newDatabase()
+    const own = await client(url)
+    await own.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
+    await expect(connect(settingsOf(url))).rejects.toThrow('synchronous_commit = off')
+    const { warnings, close } = await connect({ ...settingsOf(url), allow_weak: ['synchronous_commit'] })
+    await close()
+    expect(warnings).toEqual(['synchronous_commit = off'])
+  })
+
+  test('the URL is in no error', async () => {
+    const failure = connect(settingsOf('postgres://someone:secret@127.0.0.1:1/nothing'))
+    await expect(failure).rejects.toThrow('PostgreSQL cannot be reached (ECONNREFUSED)')
+    await expect(failure).rejects.not.toThrow(/secret/)
+  })
+})
+
+describe('a database transaction', () => {
+  test('an error rolls back, and the generation and the audit trail are unchanged', async () => {
+    const { writeCached, withAudit, generation, read, auditHead } = await connected()
+    const before = await generation()
+    const auditEntry = entry('createNotification')
+    const failing = withAudit(auditEntry, () =>
+      writeCached(async (transaction) => {
+        await transaction.run(insertNotification, { id: 'a' })
+        throw new Error('after the insert')
+      }),
+    )
+    await expect(failing).rejects.toThrow('after the insert')
+    expect(await read.one(countNotifications)).toEqual({ count: 0 })
+    expect([await generation(), (await auditHead()).up_to, auditEntry.recorded]).toEqual([before, 0, false])
+  })
+
+  test('a change moves the generation and has its audit entry; a refused one does neither', async () => {
+    const { writeCached, withAudit, generation, auditHead } = await connected()
+    const before = await generation()
+    const [refused, accepted] = [entry('refused'), entry('accepted')]
+    await withAudit(refused, () => writeCached(async () => 'refused'))
+    expect([await generation(), (await auditHead()).up_to, refused.recorded]).toEqual([before, 0, false])
+    await withAudit(accepted, () => writeCached((transaction) => transaction.run(insertNotification, { id: 'a' })))
+    expect([await generation(), (await auditHead()).up_to, accepted.recorded]).toEqual([before + 1, 1, true])
+  })
+
+  test('a deadlock is repeated as a whole, and what follows the commit is done once', async () => {
+    const { write, read } = await connected()
+    for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
+    const rename = sql('UPDATE notifications SET url = url || $by WHERE id = $id')
+    const both = { first: Promise.withResolvers<void>(), second: Promise.withResolvers<void>() }
+    let committed = 0
+    const cross = (by: string, ids: [string, string], mine: PromiseWithResolvers<void>, theirs: Promise<void>) =>
+      write(async (transaction) => {
+        transaction.afterCommit(() => {
+          committed += 1
+        })
+        await transaction.run(rename, { by, id: ids[0] })
+        mine.resolve()
+        await theirs
+        await transaction.run(rename, { by, id: ids[1] })
+      })
+    await Promise.all([
+      cross('x', ['a', 'b'], both.first, both.second.promise),
+      cross('y', ['b', 'a'], both.second, both.first.promise),
+    ])
+    expect(committed).toBe(2)
+    const urls = await read.all(sql<{ url: string }>('SELECT url FROM notifications'))
+    expect(urls.map(({ url }) => [...url.slice(-2)].sort().join(''))).toEqual(['xy', 'xy'])
+  })
+
+  test('a server that another one has replaced writes nothing and reads no generation', async () => {
+    const { write, generation, read, url } = await connected()
+    const own = await client(url)
+    await own.query('UPDATE server_epoch SET epoch = epoch + 1')
+    await expect(write((transaction) => transaction.run(insertNotification, { id: 'a' }))).rejects.toThrow('taken')
+    await expect(generation()).rejects.toThrow('taken')
+    expect(await read.one(countNotifications)).toEqual({ count: 0 })
+  })
+
+  test('a new server waits for the database transactions of the one that it replaces', async () => {
+    const { write, url, read } = await connected()
+    const own = await client(url)
+    const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const writing = write(async (transaction) => {
+      await transaction.run(insertNotification, { id: 'a' })
+      begun.resolve()
+      await mayEnd.promise
+    })
+    await begun.promise
+    let isReplaced = false
+    const replacing = own.query('UPDATE server_epoch SET epoch = epoch + 1').then(() => {
+      isReplaced = true
+    })
+    const waits = sql<{ waits: boolean }>('SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) AS waits')
+    await expect.poll(() => read.one(waits)).toEqual({ waits: true })
+    expect(isReplaced).toBe(false)
+    mayEnd.resolve()
+    await Promise.all([writing, replacing])
+    expect(await read.one(countNotifications)).toEqual({ count: 1 })
+  })
+
+  test('the loss of the connection is 503 with Retry-After, and the next database transaction has another connection', async () => {
+    const { write, read, url } = await connected()
+    const own = await client(url)
+    const failing = write(async (transaction) => {
+      await transaction.run(insertNotification, { id: 'a' })
+      await own.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'")
+      await transaction.run(insertNotification, { id: 'b' })
+    })
+    await expect(failing).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '1' } })
+    await write((transaction) => transaction.run(insertNotification, { id: 'c' }))
+    expect(await read.one(countNotifications)).toEqual({ count: 1 })
+  })
+
+  test('database transactions at the same time make one audit chain', async () => {
+    const { write, withAudit, read, auditHead } = await connected()
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        withAudit(entry(`operation ${index}`), () =>
+          write((transaction) => transaction.run(insertNotification, { id: `n${index}` })),
+        ),
+      ),
+    )
+    expect((await auditHead()).up_to).toBe(20)
+    const lots = await read.all(sql<{ first: number; up_to: number }>('SELECT first, up_to FROM audit ORDER BY up_to'))
+    expect(lots).toEqual(Array.from({ length: 20 }, (_, index) => ({ first: index + 1, up_to: index + 1 })))
+  })
+})
