@@ -1,3 +1,6 @@
+const { existsSync, readFileSync } = require('node:fs')
+const { posix } = require('node:path')
+
 // The direction of imports: main -> service -> the rooms -> the ground (the store's interface and rows, operation.ts,
 // errors.ts, hex.ts, shown-transaction.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
 // any room may name the types of evm and of the observer.
@@ -26,6 +29,25 @@ const shared = [
   '^server/telemetry/observer\\.ts$',
 ]
 
+// A package that declares no `exports` lets every file of it be imported: only its entry points may be. For the others Node sees to it.
+const { dependencies, devDependencies, optionalDependencies } = require('./package.json')
+const readPackage = (name) => {
+  const file = `${__dirname}/node_modules/${name}/package.json`
+  // A binary of another platform is not installed.
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { exports: {} }
+}
+const entriesOf = (name) => {
+  const { exports, main = 'index.js', module = main, types = main, typings = types } = readPackage(name)
+  return exports
+    ? undefined
+    : [main, module, types, typings].map((file) => posix.normalize(`node_modules/${name}/${file}`))
+}
+const openPackages = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })
+  .map((name) => ({ name, entries: entriesOf(name) }))
+  .filter(({ entries }) => entries)
+// Ajv documents it as the entry for JSON Schema draft 2020-12.
+const documented_entries = ['node_modules/ajv/dist/2020.js']
+
 module.exports = {
   forbidden: [
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
@@ -42,6 +64,15 @@ module.exports = {
       from: { path: '^server/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
+    ...openPackages.map(({ name, entries }) => ({
+      name: `only-the-entry-of-${name}`,
+      severity: 'error',
+      from: { path: '^(server|client)/' },
+      to: {
+        path: `^node_modules/${name}/`,
+        pathNot: [...entries, ...documented_entries].map((file) => `^${file.replaceAll('.', '\\.')}$`),
+      },
+    })),
     ...rooms.map((room) => ({
       name: `${room}-meets-other-rooms-in-service`,
       severity: 'error',

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { readSecretFiles } from './secrets/secret-files.ts'
 
 /** Every setting of the service. See the table in README.md. */
 export interface Config {
@@ -122,12 +122,12 @@ const secretSettings = [
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ]
-const max_secret_file_bytes = 16_384
 
 /** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
 export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const fromFiles = readSecretFiles(given, secretSettings)
+  const { values: fromFiles, faults } = readSecretFiles(given, secretSettings)
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const read = settings.safeParse({ ...given, ...fromFiles })
   if (!read.success) {
     const shown = (name: string) => (name in fromFiles ? `${name}_FILE` : name)
@@ -172,37 +172,6 @@ export function readConfig(environment: Environment): Config {
     trusted_proxies: values.TRUSTED_PROXIES,
     processes: values.RELAYER_PROCESSES,
   }
-}
-
-/**
- * The values of those of the settings that are given as NAME_FILE, without the newline at the end of the file. Throws ConfigError.
- */
-export function readSecretFiles(environment: Environment, names: string[]): Record<string, string> {
-  const values: Record<string, string> = {}
-  const faults: string[] = []
-  for (const name of names) {
-    const file = environment[`${name}_FILE`]
-    if (!file) continue
-    if (environment[name]) {
-      faults.push(`${name} and ${name}_FILE are both set: set one of them`)
-      continue
-    }
-    try {
-      values[name] = readSecretFile(file)
-    } catch (error) {
-      faults.push(`${name}_FILE cannot be read: ${(error as Error).message}`)
-    }
-  }
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  return values
-}
-
-function readSecretFile(file: string): string {
-  const bytes = readFileSync(file)
-  if (bytes.length > max_secret_file_bytes) throw new Error(`${file} has more than ${max_secret_file_bytes} bytes`)
-  const value = bytes.toString('utf8').replace(/[\r\n]+$/, '')
-  if (value === '') throw new Error(`${file} is empty`)
-  return value
 }
 
 function isPercentEncoded(text: string): boolean {

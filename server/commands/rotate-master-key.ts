@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type Config, keyBytes, readConfig, readSecretFiles } from '../config.ts'
+import { type Config, keyBytes, readConfig } from '../config.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../secrets/master-key.ts'
+import { readSecretFiles } from '../secrets/secret-files.ts'
 import { createVault, type Vault } from '../secrets/vault.ts'
 import type { RightsFault } from '../store/rows.ts'
 import { type Connection, connect } from '../store/sqlite/connection.ts'
@@ -110,7 +111,9 @@ if (import.meta.main) {
       throw new CommandError(
         'The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY',
       )
-    const { NEW_MASTER_KEY } = { ...process.env, ...readSecretFiles(process.env, ['NEW_MASTER_KEY']) }
+    const { values, faults } = readSecretFiles(process.env, ['NEW_MASTER_KEY'])
+    if (faults.length > 0) throw new CommandError(faults.join('\n'))
+    const { NEW_MASTER_KEY } = { ...process.env, ...values }
     const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'))
     const production = process.env.NODE_ENV === 'production'
     if (production && config.master_key === undefined)

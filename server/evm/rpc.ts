@@ -1,3 +1,4 @@
+import { batchSize, isSending, sizeOf } from './batch-size.ts'
 import type { Endpoint, RpcAnswer, RpcCall } from './endpoint.ts'
 import { AnswerTooLarge } from './post.ts'
 import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
@@ -194,39 +195,6 @@ const hopeOf = (error: Error): number => {
   if (!(error instanceof RpcError)) return 1
   return isFinal(error) ? 0 : 3 + told.indexOf(error.kind)
 }
-
-/**
- * Keeps transactions that are sent together in one batch. Of two concurrent batches, the one with later nonces may arrive first, and
- * some nodes refuse it.
- */
-function batchSize(queue: Waiting[], isWhole: boolean, max_batch: number, max_bytes: number): number {
-  const end = fittingBytes(queue, Math.min(queue.length, max_batch), max_bytes)
-  const next = queue[end]
-  const mayCut = next ? isSending(next) : !isWhole
-  let start = end
-  while (mayCut && isSending(queue[start - 1])) start -= 1
-  return start > 0 ? start : end
-}
-
-/** The number of calls from the head of the queue that fit in one request; at least one. */
-function fittingBytes(queue: Waiting[], most: number, max_bytes: number): number {
-  let bytes = 0
-  for (let count = 0; count < most; count += 1) {
-    bytes += queue[count]?.bytes ?? 0
-    if (bytes > max_bytes) return Math.max(count, 1)
-  }
-  return most
-}
-
-const envelope_bytes = 100
-
-/** The approximate size of a call in JSON. */
-const sizeOf = (params: unknown[]): number =>
-  params
-    .flatMap((param) => (typeof param === 'object' && param !== null ? Object.values(param) : [param]))
-    .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 20), envelope_bytes)
-
-const isSending = (call: RpcCall | undefined): boolean => call?.method === 'eth_sendRawTransaction'
 
 /** Chooses a healthy endpoint by weight. Endpoints of weight 0, and resting ones, are used only when there is no other. */
 function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, random: () => number): Endpoint | undefined {

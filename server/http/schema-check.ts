@@ -1,3 +1,4 @@
+// Ajv's documented entry for JSON Schema draft 2020-12, which OpenAPI 3.1 uses; its package has no `exports`.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { ContractDocument } from './document.ts'

@@ -9,6 +9,7 @@ import { type NotificationDependencies, notifications } from './notifications.ts
 import { type RelayerDependencies, relayers } from './relayers.ts'
 import { type SignerDependencies, signers } from './signers.ts'
 import { type SigningDependencies, signing } from './signing.ts'
+import { type TransactionListDependencies, transactionLists } from './transaction-lists.ts'
 import { type TransactionDependencies, transactions } from './transactions.ts'
 
 export type OperationDependencies = AccountDependencies &
@@ -21,12 +22,14 @@ export type OperationDependencies = AccountDependencies &
   RelayerDependencies &
   SignerDependencies &
   SigningDependencies &
+  TransactionListDependencies &
   TransactionDependencies
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
 export const createOperations = (dependencies: OperationDependencies): Omit<Handlers, 'callJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
+  ...transactionLists(dependencies),
   ...notifications(dependencies),
   ...deliveries(dependencies),
   ...relayers(dependencies),

@@ -1,11 +1,6 @@
-import type {
-  SignatureResult,
-  SignedTransaction,
-  SignMessageRequest,
-  SignTypedDataRequest,
-  TypedData,
-} from '../../generated/openapi.ts'
+import type { SignatureResult, SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
 import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
+import type { UnsignedTransaction } from '../evm/unsigned-transaction.ts'
 import { toHex } from '../hex.ts'
 import { type Caller, type Handlers, single } from '../operation.ts'
 import {
@@ -58,16 +53,7 @@ export interface SigningDependencies {
   }
   authorizationDigest(authorization: { chain_id: number; address: string; nonce: number }): Uint8Array
   /** Throws when the bytes are not an unsigned transaction. */
-  parseUnsigned(hex: string): {
-    chain_id: bigint
-    to: string | null
-    value: bigint
-    data: string
-    gas_price: bigint
-    gas_limit: bigint
-    digest: Uint8Array
-    finish(signature: Signature): { raw: Uint8Array; hash: string; signature: SignedTransaction['signature'] }
-  }
+  parseUnsigned(hex: string): UnsignedTransaction
   /** Checks a transaction against the relayer's policies. Throws ApiError (403). */
   checkPolicies(relayer: RelayerRow, transaction: Judged): void
   /** Checks the highest possible fee, in wei, against the policies. Throws ApiError (403). */

@@ -6,24 +6,16 @@ import type {
   Explanation,
   SendTransactionRequest,
   Transaction,
-  TransactionStatus,
 } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../errors.ts'
 import { type Caller, type Handlers, list, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
-import type { PendingAuditEntry, RelayerRow, Slice } from '../store/rows.ts'
-import type { AttemptRow, TransactionFilter, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
+import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { ofMember } from './members.ts'
 import { page } from './page.ts'
-import { readAddress, readTime } from './values.ts'
-
-/** Of data as hex, in one page. */
-export const max_page_characters = 32 * 1024 * 1024
-const max_page_kib = max_page_characters / 2 / 1024
-/** Pages with less data need no share. */
-const unnoticed_characters = 512 * 1024
 
 export interface TransactionDependencies {
   store: Store
@@ -50,8 +42,6 @@ export interface TransactionDependencies {
       auditEntry: PendingAuditEntry,
     ): Promise<WholeTransactionRow>
   }
-  /** Holds a share of the memory for pages with much data. Throws ApiError (429, 503). */
-  holdPage(caller: Caller, characters: number): { release(): void }
   /** Counts so many more requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): void
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
@@ -76,8 +66,6 @@ type Transactions = Pick<
   | 'sendTransaction'
   | 'sendTransactionBatch'
   | 'dryRunTransaction'
-  | 'listTransactions'
-  | 'listAllTransactions'
   | 'getTransaction'
   | 'getTransactionByNonce'
   | 'listAttempts'
@@ -94,16 +82,6 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     const row = await store.getTransaction(relayer_row_id, id)
     if (!row) throw transactionNotFound(id)
     return row
-  }
-
-  /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
-  const admission = (caller: Caller, onClose: (callback: () => void) => void) => (data_bytes: number) => {
-    const characters = 2 * data_bytes
-    if (characters > max_page_characters) {
-      const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
-      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
-    }
-    if (characters > unnoticed_characters) onClose(dependencies.holdPage(caller, characters).release)
   }
 
   return {
@@ -135,35 +113,6 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     },
 
     dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
-
-    async listTransactions({ path, query, caller, onClose }) {
-      const { row_id } = await findRelayer(path.relayer_id)
-      const filter = readFilter(query)
-      if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
-      if (query.nonce_to !== undefined) filter.nonce_to = query.nonce_to
-      const first = await store.firstInLine(row_id)
-      return page(
-        query,
-        (slice) => store.listTransactions(row_id, slice, filter, admission(caller, onClose)),
-        (transaction) => behind(transaction, first),
-      )
-    },
-
-    async listAllTransactions({ query, caller, onClose }) {
-      const firsts = new Map<string, TransactionRow | undefined>()
-      const read = async (slice: Slice) => {
-        const admit = admission(caller, onClose)
-        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query), admit)
-        if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
-        for (const { relayer_id } of listing.items) {
-          if (firsts.has(relayer_id)) continue
-          const relayer = await store.getRelayer(relayer_id)
-          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
-        }
-        return listing
-      }
-      return page(query, read, (transaction) => behind(transaction, firsts.get(transaction.relayer_id)))
-    },
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
@@ -233,28 +182,6 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         total_processed: queued.length + failed.length,
       })
     },
-  }
-}
-
-const too_deep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
-
-interface FilterQuery {
-  status: TransactionStatus[]
-  created_after?: string
-  created_before?: string
-  reference?: string
-  hash?: string
-  to?: string
-}
-
-function readFilter({ status, created_after, created_before, reference, hash, to }: FilterQuery): TransactionFilter {
-  return {
-    status,
-    ...(created_after && { created_after: readTime(created_after, '/query/created_after') }),
-    ...(created_before && { created_before: readTime(created_before, '/query/created_before') }),
-    ...(reference !== undefined && { reference }),
-    ...(hash !== undefined && { hash: hash.toLowerCase() }),
-    ...(to !== undefined && { to: readAddress(to, '/query/to') }),
   }
 }
 

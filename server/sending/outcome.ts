@@ -1,7 +1,8 @@
 import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
+import type { Revert } from '../evm/chain.ts'
 import { without_reason } from '../shown-transaction.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
-import type { Revert, Seen } from './state.ts'
+import type { Seen } from './state.ts'
 
 /** Longer revert data is not stored, because a part of it cannot be decoded. */
 const max_revert_bytes = 4_096

@@ -1,4 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { Receipt } from '../evm/chain.ts'
 import type { Intent } from '../store/sending-rows.ts'
 import type { Tier } from './dependencies.ts'
 
@@ -13,8 +14,7 @@ import type { Tier } from './dependencies.ts'
  * - `sent`: the signed bytes are stored. No node is known to have them; sending them again is harmless. After the tier's time it is
  *   repriced at the market price, because no attempt has to be outbid.
  * - `submitted`: a node has accepted the bytes. When the tier's time has passed and new blocks could have contained it, it is
- * signed
- *   again at the same nonce for at least 10 % more. Earlier attempts stay valid, and any of them may be mined.
+ *   signed again at the same nonce for at least 10 % more. Earlier attempts stay valid, and any of them may be mined.
  * - `mined`: one of its attempts is in a block that may still be replaced by a reorganization.
  * - `confirmed`, `failed`, `canceled`, `expired`: final.
  *
@@ -72,26 +72,9 @@ export interface Sight {
   paused: boolean
 }
 
-export interface Seen {
-  hash: string
-  block_number: number
-  block_hash: string
-  succeeded: boolean
-  gas_used?: number
-  fee?: bigint
-  effective_gas_price?: bigint
-  l1_fee?: bigint
-  contract_address?: string
-  logs_count?: number
+export interface Seen extends Receipt {
   /** The purpose of the attempt that is in the block. */
   purpose: 'send' | 'cancel'
-}
-
-/** The result of running a reverted transaction again. */
-export interface Revert {
-  is_out_of_gas: boolean
-  reason?: string
-  data?: string
 }
 
 export type Step =

@@ -4,7 +4,7 @@ import { createWorker, type WorkerDependencies } from '../../server/background/w
 
 const patience_ms = 60_000
 
-/** A worker that ends with the test, whose work does nothing; `begun`: the key of each piece of work. */
+/** A worker that ends with the test, whose work does nothing; `begun`: the row_id of each piece of work. */
 function testWorker(dependencies: Partial<WorkerDependencies>) {
   const begun: number[] = []
   const logged: string[] = []
@@ -14,9 +14,9 @@ function testWorker(dependencies: Partial<WorkerDependencies>) {
     version: () => 0,
     logger: pino({}, { write: (line) => void logged.push(line) }),
     ...dependencies,
-    work(key, signal) {
-      begun.push(key)
-      return dependencies.work?.(key, signal) ?? Promise.resolve(undefined)
+    work(row_id, signal) {
+      begun.push(row_id)
+      return dependencies.work?.(row_id, signal) ?? Promise.resolve(undefined)
     },
   })
   onTestFinished(worker.stop)
@@ -85,7 +85,7 @@ test('work that wants to come back does, a wake brings it forward, and a rest of
   expect(worker.begun).toEqual([1, 1, 1])
 })
 
-test('an error is logged with its key and does not end the lane', async () => {
+test('an error is logged with its row id and does not end the lane', async () => {
   let failures = 2
   const worker = testWorker({
     async work() {
@@ -97,7 +97,7 @@ test('an error is logged with its key and does not end the lane', async () => {
   worker.wake(7)
   await vi.waitFor(() => expect(failures).toBeLessThan(0), patience_ms)
   const told = worker.logged.map((line) => JSON.parse(line))
-  expect(told.map(({ key, err }) => [key, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
+  expect(told.map(({ row_id, err }) => [row_id, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
 })
 
 test('a store that cannot be asked for a moment is logged, and the work goes on', async () => {
@@ -116,13 +116,13 @@ test('a store that cannot be asked for a moment is logged, and the work goes on'
   await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patience_ms)
 })
 
-test('a slow key delays no other, and is under way once', async () => {
+test('a slow row_id delays no other, and is under way once', async () => {
   const { enter, letAllOut } = gate()
-  const worker = testWorker({ work: (key) => (key === 1 ? enter() : Promise.resolve(undefined)) })
+  const worker = testWorker({ work: (row_id) => (row_id === 1 ? enter() : Promise.resolve(undefined)) })
   worker.wake(1)
-  for (const key of [2, 3, 4]) await worker.run(key)
+  for (const row_id of [2, 3, 4]) await worker.run(row_id)
   worker.wake(1)
-  expect(worker.begun.filter((key) => key === 1)).toEqual([1])
+  expect(worker.begun.filter((row_id) => row_id === 1)).toEqual([1])
   expect(new Set(worker.begun)).toEqual(new Set([1, 2, 3, 4]))
   letAllOut()
 })
@@ -144,10 +144,10 @@ test('run waits for a round that began after it was called', async () => {
 })
 
 test('work in the store is found at the start, and after a change by another process', async () => {
-  let [version, keys] = [1, [5]]
-  const worker = testWorker({ find: async () => keys, version: () => version })
+  let [version, row_ids] = [1, [5]]
+  const worker = testWorker({ find: async () => row_ids, version: () => version })
   await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
-  keys = [6]
+  row_ids = [6]
   version = 2
   await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
 })

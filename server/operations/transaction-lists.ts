@@ -1,0 +1,85 @@
+import { badRequest } from '../errors.ts'
+import type { Caller, Handlers } from '../operation.ts'
+import type { RelayerRow, Slice } from '../store/rows.ts'
+import type { TransactionFilter, TransactionRow } from '../store/sending-rows.ts'
+import type { Store } from '../store/store.ts'
+import { behind } from './behind.ts'
+import { page } from './page.ts'
+import { readAddress, readTime } from './values.ts'
+
+/** Of data as hex, in one page. */
+export const max_page_characters = 32 * 1024 * 1024
+const max_page_kib = max_page_characters / 2 / 1024
+/** Pages with less data need no share. */
+const unnoticed_characters = 512 * 1024
+
+export interface TransactionListDependencies {
+  store: Store
+  /** Throws ApiError (404) when the relayer does not exist. */
+  findRelayer(relayer_id: string): Promise<RelayerRow>
+  /** Holds a share of the memory for pages with much data. Throws ApiError (429, 503). */
+  holdPage(caller: Caller, characters: number): { release(): void }
+}
+
+/** Pages of transactions, of one relayer or of all, with filters. */
+export function transactionLists({
+  store,
+  findRelayer,
+  holdPage,
+}: TransactionListDependencies): Pick<Handlers, 'listTransactions' | 'listAllTransactions'> {
+  /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
+  const admission = (caller: Caller, onClose: (callback: () => void) => void) => (data_bytes: number) => {
+    const characters = 2 * data_bytes
+    if (characters > max_page_characters) {
+      const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
+      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
+    }
+    if (characters > unnoticed_characters) onClose(holdPage(caller, characters).release)
+  }
+
+  return {
+    async listTransactions({ path, query, caller, onClose }) {
+      const { row_id } = await findRelayer(path.relayer_id)
+      const filter = readFilter(query)
+      if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
+      if (query.nonce_to !== undefined) filter.nonce_to = query.nonce_to
+      const first = await store.firstInLine(row_id)
+      return page(
+        query,
+        (slice) => store.listTransactions(row_id, slice, filter, admission(caller, onClose)),
+        (transaction) => behind(transaction, first),
+      )
+    },
+
+    async listAllTransactions({ query, caller, onClose }) {
+      const firsts = new Map<string, TransactionRow | undefined>()
+      const read = async (slice: Slice) => {
+        const admit = admission(caller, onClose)
+        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query), admit)
+        if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
+        for (const { relayer_id } of listing.items) {
+          if (firsts.has(relayer_id)) continue
+          const relayer = await store.getRelayer(relayer_id)
+          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
+        }
+        return listing
+      }
+      return page(query, read, (transaction) => behind(transaction, firsts.get(transaction.relayer_id)))
+    },
+  }
+}
+
+const too_deep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
+
+type FilterQuery = Omit<TransactionFilter, 'nonce_from' | 'nonce_to'>
+
+function readFilter({ status, created_after, created_before, reference, hash, to }: FilterQuery): TransactionFilter {
+  return {
+    status,
+    ...(created_after && { created_after: readTime(created_after, '/query/created_after') }),
+    ...(created_before && { created_before: readTime(created_before, '/query/created_before') }),
+    ...(reference !== undefined && { reference }),
+    ...(hash !== undefined && { hash: hash.toLowerCase() }),
+    ...(to !== undefined && { to: readAddress(to, '/query/to') }),
+  }
+}
