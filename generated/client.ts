@@ -1023,6 +1023,51 @@ export interface paths {
         patch: operations["updateRelayer"];
         trace?: never;
     };
+    "/api/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the queues of all relayers
+         * @description For every relayer that the API key may use: how many transactions are unfinished, and the one that comes first,
+         *     for which all others wait. In the order in which the relayers were created. No node is called.
+         */
+        get: operations["listQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the activity of relayers
+         * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute,
+         *     or for the last day by the quarter of an hour. The counts are kept as transactions change, so the response does
+         *     not depend on how many transactions are stored. Deleted relayers are not included.
+         *
+         *     A transaction that a reorganization removed and that is mined again counts twice.
+         */
+        get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/signers": {
         parameters: {
             query?: never;
@@ -1138,6 +1183,53 @@ export interface paths {
         patch: operations["updateNetwork"];
         trace?: never;
     };
+    "/api/v1/networks/{network_id}/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The network's id, `evm:<name>`.
+                 * @example evm:local
+                 */
+                network_id: components["parameters"]["network_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the nodes of a network
+         * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its
+         *     health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
+         */
+        get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/caller": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the rights of the API key
+         * @description Describes the API key that makes the request. Every valid API key may call it.
+         */
+        get: operations["getCaller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/api-keys": {
         parameters: {
             query?: never;
@@ -1240,6 +1332,28 @@ export interface paths {
          *     can take long.
          */
         get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/head": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the head of the audit trail
+         * @description The number of the last entry, and the hash that covers the whole trail up to it. `npm run audit -- verify` reads
+         *     the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later
+         *     that no entry is missing at the end.
+         */
+        get: operations["getAuditHead"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2259,6 +2373,12 @@ export interface components {
             result: number;
             request_id: string | null;
         };
+        AuditHead: {
+            /** @description The number of the last entry. */
+            entries: number;
+            /** @description The hash over all entries, as `npm run audit -- verify` prints it. */
+            hash: string;
+        };
         RpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
@@ -2769,6 +2889,82 @@ export interface components {
             notification_id?: components["schemas"]["IdOrNull"];
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
+        };
+        /** @description A node of a network, and its health as this process sees it. */
+        NetworkNode: {
+            /** @description The URL. Its path and query are masked, because they often contain a secret. */
+            url: string;
+            weight: number;
+            /**
+             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain
+             *     other than the network's. `rate_limited`: it limits the rate of requests (429).
+             * @enum {string}
+             */
+            status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
+            /** @description Its newest block. Null when it does not answer. */
+            block_number: number | null;
+            /** @description How long its answer took. Null when it does not answer. */
+            response_ms: number | null;
+            /** @description Why it is not healthy. Null when it is. */
+            error: string | null;
+        };
+        /** @description The unfinished transactions of a relayer. */
+        Queue: {
+            relayer_id: components["schemas"]["Id"];
+            /** @description The number of accepted, unfinished transactions. */
+            unfinished: number;
+            /** @description The transaction in no block with the lowest nonce, for which all later ones wait. Null when there is none. */
+            first: components["schemas"]["QueueHead"] | null;
+        };
+        QueueHead: {
+            transaction_id: components["schemas"]["Id"];
+            nonce: number;
+            status: components["schemas"]["TransactionStatus"];
+            /** @description Why it makes no progress. Null while it does. */
+            waiting_for: components["schemas"]["WaitingFor"] | null;
+            /** @description The `status_reason` of the transaction. */
+            reason: string | null;
+            created_at: components["schemas"]["Timestamp"];
+            /** @description The time of the last change of its status or of `waiting_for`. */
+            since: components["schemas"]["Timestamp"];
+        };
+        Activity: {
+            /** @enum {integer} */
+            seconds_per_point: 60 | 900;
+            /** @description Without gaps, oldest first. The last point is not complete yet. */
+            points: components["schemas"]["ActivityPoint"][];
+        };
+        ActivityPoint: {
+            /** @description The start of the period. */
+            at: components["schemas"]["Timestamp"];
+            accepted: number;
+            /** @description Transactions that got into a block, also those that reverted. */
+            mined: number;
+            /** @description Transactions that ended as `failed`. */
+            failed: number;
+            /** @description The mean time from acceptance to a block. Null when nothing was mined. */
+            mean_inclusion_ms: number | null;
+            /** @description The longest time from acceptance to a block. Null when nothing was mined. */
+            max_inclusion_ms: number | null;
+            /**
+             * @description The fees that were paid, in wei, also those of cancellations. Null when relayers of several networks are
+             *     counted, whose fees have no sum.
+             */
+            fees: components["schemas"]["AmountOrNull"];
+        };
+        /** @description An API key and its rights. */
+        Caller: {
+            /** @description The API key's id, or `environment` for the key of the setting `API_KEY`. */
+            id: string;
+            /** @description The API key's name. Null for the key of the setting `API_KEY`. */
+            name: string | null;
+            scopes: components["schemas"]["Scopes"];
+            /** @description The relayers that the key may use. Null means all. */
+            relayer_ids: components["schemas"]["Id"][] | null;
+            /** @description Whether the key may manage API keys. */
+            may_administer: boolean;
+            /** @description The end of validity. Null means that there is none. */
+            expires_at: components["schemas"]["TimestampOrNull"];
         };
         Health: {
             /** @constant */
@@ -3356,6 +3552,21 @@ export interface components {
                 };
             };
         };
+        /** @description The head of the audit trail. */
+        AuditHeadResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["AuditHead"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The relayer. */
         RelayerResponse: {
             headers: {
@@ -3441,6 +3652,66 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["Network"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The nodes of the network, in the order of `rpc_urls`. */
+        NodeList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["NetworkNode"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description A page of queues. */
+        QueueList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Queue"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The activity, oldest point first. */
+        ActivityResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Activity"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The API key. */
+        CallerResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Caller"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -3622,6 +3893,7 @@ export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
 export type AuditEntry = components['schemas']['AuditEntry'];
+export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
@@ -3660,6 +3932,12 @@ export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch']
 export type Relayer = components['schemas']['Relayer'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
+export type NetworkNode = components['schemas']['NetworkNode'];
+export type Queue = components['schemas']['Queue'];
+export type QueueHead = components['schemas']['QueueHead'];
+export type Activity = components['schemas']['Activity'];
+export type ActivityPoint = components['schemas']['ActivityPoint'];
+export type Caller = components['schemas']['Caller'];
 export type Health = components['schemas']['Health'];
 export type ResponseFailureResponse = components['responses']['FailureResponse'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
@@ -3703,12 +3981,17 @@ export type ResponseApiKeyResponse = components['responses']['ApiKeyResponse'];
 export type ResponseNewApiKeyResponse = components['responses']['NewApiKeyResponse'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
 export type ResponseAuditList = components['responses']['AuditList'];
+export type ResponseAuditHeadResponse = components['responses']['AuditHeadResponse'];
 export type ResponseRelayerResponse = components['responses']['RelayerResponse'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
 export type ResponseNetworkResponse = components['responses']['NetworkResponse'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
+export type ResponseNodeList = components['responses']['NodeList'];
+export type ResponseQueueList = components['responses']['QueueList'];
+export type ResponseActivityResponse = components['responses']['ActivityResponse'];
+export type ResponseCallerResponse = components['responses']['CallerResponse'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
@@ -4864,6 +5147,54 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listQueues: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["QueueList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getActivity: {
+        parameters: {
+            query?: {
+                /** @description The last hour, with a point per minute, or the last day, with a point per quarter of an hour. */
+                period?: "hour" | "day";
+                /** @description Only this relayer. If absent, all relayers that the API key may use. */
+                relayer_id?: components["schemas"]["Id"];
+                /** @description Only relayers on the network with this name. */
+                network?: components["schemas"]["NetworkName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ActivityResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     listSigners: {
         parameters: {
             query?: {
@@ -5065,6 +5396,42 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The network's id, `evm:<name>`.
+                 * @example evm:local
+                 */
+                network_id: components["parameters"]["network_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["NodeList"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getCaller: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["CallerResponse"];
+            401: components["responses"]["Unauthorized"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     listApiKeys: {
         parameters: {
             query?: {
@@ -5245,6 +5612,21 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    getAuditHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AuditHeadResponse"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -5284,6 +5666,7 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
+export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
@@ -5300,3 +5683,5 @@ export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "vault"];
+export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
+export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900];

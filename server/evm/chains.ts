@@ -9,6 +9,7 @@ import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import type { Market } from './fees.ts'
 import { medianMarket } from './market.ts'
+import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
 import { createRpc, type RpcLimits } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
@@ -23,6 +24,8 @@ export interface NetworkClient {
   callers: Chain
   /** The network's endpoints, each asked alone. */
   each: Chain[]
+  /** The health of each endpoint, cached for two seconds. */
+  nodes(): Promise<NodeHealth[]>
   network: Network
   /** Cached for two seconds. */
   market(): Promise<Market>
@@ -34,11 +37,12 @@ export interface NetworkClient {
 
 export interface Chains {
   /** Undefined when the network was deleted. */
-  networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
+  networkClient(relayer: Pick<RelayerRow, 'network' | 'custom_rpc_urls'>): Promise<NetworkClient | undefined>
 }
 
 const market_ms = 2_000
 const funds_ms = 1_000
+const nodes_ms = 2_000
 const gas_limit_ms = 60_000
 const max_remembered = 10_000
 /** With three answers, one node with false prices does not determine the result. */
@@ -82,6 +86,9 @@ export function createChains(
       const markets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
       return medianMarket(markets) ?? chain.market()
     })
+    const nodes = remember(nodes_ms, now, () =>
+      Promise.all(endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
+    )
     const funds = remember(funds_ms, now, async (address: string) => {
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
@@ -91,6 +98,7 @@ export function createChains(
       chain: { ...chain, ...createChainWatch(chain, now) },
       callers,
       each,
+      nodes: () => nodes(''),
       market: () => market(''),
       funds,
       blockGasLimit: () => gasLimit(''),

@@ -1,5 +1,5 @@
 import type { AuditEntry as Shown } from '../../generated/openapi.ts'
-import type { Handlers } from '../operation.ts'
+import { type Handlers, single } from '../operation.ts'
 import type { AuditEntry, AuditFilter } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
@@ -10,7 +10,7 @@ export interface AuditDependencies {
 }
 
 /** The audit trail that http/audit.ts and the store record. */
-export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit'> {
+export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
   return {
     async listAudit({ query }) {
       const { caller, operation, relayer_id, subject, after, before } = query
@@ -22,6 +22,11 @@ export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit'>
       if (after !== undefined) filter.after = Date.parse(readTime(after, '/query/after'))
       if (before !== undefined) filter.before = Date.parse(readTime(before, '/query/before'))
       return page(query, (slice) => store.listAudit(slice, filter), show)
+    },
+
+    async getAuditHead() {
+      const { up_to, hash } = await store.auditHead()
+      return single({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
     },
   }
 }

@@ -1,7 +1,9 @@
 import type { Handlers } from '../operation.ts'
 import { type AccountDependencies, accounts } from './accounts.ts'
+import { type ActivityDependencies, activity } from './activity.ts'
 import { type ApiKeyDependencies, apiKeys } from './api-keys.ts'
 import { type AuditDependencies, audit } from './audit.ts'
+import { type CallerDependencies, caller } from './caller.ts'
 import { type DeliveryDependencies, deliveries } from './deliveries.ts'
 import { type HealthDependencies, health } from './health.ts'
 import { type NetworkDependencies, networks } from './networks.ts'
@@ -13,8 +15,10 @@ import { type TransactionListDependencies, transactionLists } from './transactio
 import { type TransactionDependencies, transactions } from './transactions.ts'
 
 export type OperationDependencies = AccountDependencies &
+  ActivityDependencies &
   ApiKeyDependencies &
   AuditDependencies &
+  CallerDependencies &
   DeliveryDependencies &
   HealthDependencies &
   NetworkDependencies &
@@ -34,9 +38,11 @@ export const createOperations = (dependencies: OperationDependencies): Omit<Hand
   ...deliveries(dependencies),
   ...relayers(dependencies),
   ...accounts(dependencies),
+  ...activity(dependencies),
   ...signers(dependencies),
   ...networks(dependencies),
   ...apiKeys(dependencies),
+  ...caller(dependencies),
   ...audit(dependencies),
   ...health(dependencies),
 })

@@ -1,6 +1,6 @@
-import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
+import type { Network, NetworkNode, UpdateNetworkRequest } from '../../generated/openapi.ts'
 import { conflict, notFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { type Handlers, list, single } from '../operation.ts'
 import type { Store } from '../store/store.ts'
 import { confirmationsOf } from './confirmations.ts'
 import { page } from './page.ts'
@@ -9,6 +9,8 @@ import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 export interface NetworkDependencies {
   store: Store
   checkTarget(url: URL): string | undefined
+  /** The nodes in `rpc_urls`, in their order; the results are cached for a moment. */
+  nodesOf(network: Network): Promise<Omit<NetworkNode, 'url'>[]>
 }
 
 const defaultsOf = (chain_id: number) =>
@@ -25,9 +27,10 @@ const defaultsOf = (chain_id: number) =>
 export function networks({
   store,
   checkTarget,
+  nodesOf,
 }: NetworkDependencies): Pick<
   Handlers,
-  'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
+  'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 > {
   return {
     async createNetwork({ body, auditEntry }) {
@@ -49,6 +52,14 @@ export function networks({
       const network = await store.getNetwork(path.network_id)
       if (!network) throw notFound('Not Found')
       return single(show(network))
+    },
+
+    async listNodes({ path }) {
+      const network = await store.getNetwork(path.network_id)
+      if (!network) throw notFound('Not Found')
+      const urls = showRpcUrls(network.rpc_urls)
+      const nodes = (await nodesOf(network)).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+      return list(nodes, { current_page: 1, per_page: nodes.length, total_items: nodes.length })
     },
 
     async updateNetwork({ path, body, auditEntry }) {

@@ -154,6 +154,7 @@ function createHandlers(parts: Parts): Handlers {
     waitUntil,
     hurry,
     networkClient: chains.networkClient,
+    nodesOf: async ({ name }) => (await chains.networkClient({ network: name, custom_rpc_urls: [] }))?.nodes() ?? [],
     nonceState,
     restart,
     heal,

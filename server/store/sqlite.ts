@@ -1,5 +1,6 @@
 import { oncePerTurn } from './once-per-turn.ts'
 import { accounts } from './sqlite/accounts.ts'
+import { activity } from './sqlite/activity.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { bulkChanges } from './sqlite/bulk-changes.ts'
@@ -58,6 +59,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...deliveries(connection, world),
     ...bulkChanges(connection, world.now),
     ...gauges(connection),
+    ...activity(connection),
     ...retention(connection),
   }
 }

@@ -41,6 +41,11 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
    * lowest. `now`: milliseconds since the Unix epoch.
    */
   readGauges(now: number): Promise<Gauges>
+  /**
+   * Counts per period from `from` on, summed over relayers; periods without any are absent. They are kept with each change of a
+   * transaction, in the same database transaction, and for a little more than an hour (`period_s` 60) or a day (900).
+   */
+  activity(filter: ActivityFilter): Promise<ActivityRow[]>
 
   /**
    * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives the
@@ -88,6 +93,33 @@ export interface Pruned {
   removed: number
   /** The position at which the next call continues; undefined at the end. */
   next: number | undefined
+}
+
+export interface ActivityFilter {
+  period_s: 60 | 900
+  /** The start of the first period, in seconds since the Unix epoch. */
+  from: number
+  /** Only these relayers; undefined: all. */
+  ids: ReadonlySet<string> | undefined
+  /** Only relayers on the network with this name; undefined: on any. */
+  network: string | undefined
+}
+
+export interface ActivityRow {
+  /** The start of the period, in seconds since the Unix epoch. */
+  at: number
+  accepted: number
+  /** Got into a block, also if they reverted; not those that a cancellation replaced. */
+  mined: number
+  failed: number
+  /** The sum and the maximum of the times from acceptance to a block, of those that were mined. */
+  inclusion_ms: number
+  max_inclusion_ms: number
+  /** The sum of the fees: gwei, and the rest in wei. */
+  fee_gwei: number
+  fee_wei: number
+  /** How many networks the relayers are on. */
+  networks: number
 }
 
 export interface Gauges {

@@ -211,8 +211,12 @@ export const table: Record<string, Make> = {
   listNetworks: get(`/networks?${page}`),
   createNetwork: send('POST', '/networks', (_, attempt) => ({ ...network, name: `net-${attempt}` })),
   getNetwork: get('/networks/evm:local'),
+  listNodes: get('/networks/evm:local/nodes'),
   updateNetwork: send('PATCH', '/networks/evm:net-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
   deleteNetwork: send('DELETE', '/networks/evm:net-{attempt}'),
+  listQueues: get(`/queues?${page}`),
+  getActivity: get('/activity', '/activity?period=day'),
+  getCaller: get('/caller'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({
     name: `key-${attempt}`,
@@ -229,6 +233,7 @@ export const table: Record<string, Make> = {
     `/audit?${page}&operation=none`,
     `/audit?caller=somebody`,
   ),
+  getAuditHead: get('/audit/head'),
   // Last, since they change most of what is stored, and go on in the background.
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
   redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {

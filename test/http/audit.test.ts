@@ -29,6 +29,17 @@ const sign = (service: TestService, message = 'a') =>
 const settled = (service: TestService, count: number) =>
   expect.poll(async () => (await entries(service)).length).toBe(count)
 
+test('the head of the trail is the one that the verification finds', async () => {
+  const service = await startTestService()
+  for (const message of ['a', 'b']) await sign(service, message)
+  await settled(service, 2)
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
+  const { head } = checkAudit(db)
+  db.close()
+  const { data } = await service.client.get('/api/v1/audit/head')
+  expect(data).toEqual({ entries: 2, hash: Buffer.from(head.hash).toString('hex') })
+})
+
 describe('recorded entries', () => {
   test('a signature: caller, operation, digest and request id, and never the text', async () => {
     const service = await startTestService()

@@ -10,10 +10,14 @@ type Certain<Query> = { [Name in keyof Query]-?: object extends Pick<Query, Name
 type CertainOfAny = { [Id in OperationId]: Certain<OperationRequest<Id>['query']> }[OperationId]
 
 /** One that is certain and missing here does not compile, nor does one that is here and not certain. */
-const certain = { page: true, per_page: true, status: true, wait: true, wait_seconds: true } satisfies Record<
-  CertainOfAny,
-  true
->
+const certain = {
+  page: true,
+  per_page: true,
+  status: true,
+  wait: true,
+  wait_seconds: true,
+  period: true,
+} satisfies Record<CertainOfAny, true>
 interface Parameter {
   name: string
   in: string

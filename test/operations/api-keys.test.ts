@@ -99,7 +99,10 @@ describe('rights of a key', () => {
     // A notification belongs to the key that created it (notification-owners.test.ts).
     const ofCreator = (operation: ContractOperation) => operation.path.startsWith('/api/v1/notifications')
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
-    const open = new Set(['listRelayers', 'listAllTransactions', 'listNetworks', 'getNetwork'])
+    const open = new Set([
+      ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity'],
+      ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller'],
+    ])
     for (const operation of shared) {
       const { status } = await send(service, token, operation, '')
       expect.soft(status === 403, operation.id).toBe(!open.has(operation.id))

@@ -82,8 +82,10 @@ async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask
 async function read(network: string, notification: string, signer: string, ask: Ask): Promise<void> {
   for (const id of ['listNetworks', 'listNotifications', 'listSigners', 'listRelayers', 'listAllTransactions'])
     await ask(id)
-  for (const id of ['listAudit', 'getHealth', 'getReadiness']) await ask(id)
+  for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness']) await ask(id)
+  for (const id of ['getCaller', 'listQueues', 'getActivity']) await ask(id)
   await ask('getNetwork', [network])
+  await ask('listNodes', [network])
   await ask('getNotification', [notification])
   await ask('getSigner', [signer])
 }

@@ -18,6 +18,7 @@ export function lotWithdrawal(
   { db, write, attributed }: Connection,
   writeEvent: Events['ofTransaction'],
   giveBack: (row: Pick<Row, 'row_id' | 'chain_id' | 'from'>) => void,
+  now: () => number,
 ): Pick<Store, 'withdrawLot'> {
   const { nextNonce, setNonce } = nonceCounter(db)
   const reservations = createReservations(db)
@@ -29,7 +30,7 @@ export function lotWithdrawal(
   )
   const end = db.prepare<[object], Row>(`
     UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
-      waiting_for = NULL, revision = revision + 1
+      waiting_for = NULL, changed_at = $changed_at, revision = revision + 1
     WHERE row_id = $row_id RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
     UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
@@ -61,7 +62,8 @@ export function lotWithdrawal(
             if (neverSigned && nextNonce.get(chain_id, from) === nonce + 1) {
               setNonce.run(chain_id, from, nonce)
               reservations.change({ chain_id, address: from }, row.reserved, null)
-              writeEvent(read(end.get({ row_id, intent, reason, status: endOf[intent] }) as Row))
+              const changed_at = new Date(now()).toISOString()
+              writeEvent(read(end.get({ row_id, intent, reason, status: endOf[intent], changed_at }) as Row))
             } else mark.run({ row_id, intent, reason })
           })
           withdrawn.push(id)

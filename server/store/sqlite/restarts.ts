@@ -19,10 +19,10 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
   const forget = db.prepare<[number]>(`
     UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1 WHERE row_id = ?`)
   // The reason of a withdrawal is kept before the new reason.
-  const end = db.prepare<[string, string, number], Row>(`
+  const end = db.prepare<[string, string, string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
       waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),
-      error = ?
+      error = ?, changed_at = ?
     WHERE row_id = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`
     INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address) VALUES (?, ?, ?, ?)
@@ -42,6 +42,7 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
                 end.get(
                   reason,
                   JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null }),
+                  new Date(world.now()).toISOString(),
                   row_id,
                 ) as Row,
               ),

@@ -88,7 +88,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           data,
         }
       }),
-    ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack),
+    ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack, world.now),
   }
 }
 

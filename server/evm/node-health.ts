@@ -1,0 +1,42 @@
+import type { NetworkNode } from '../../generated/openapi.ts'
+import type { Chain } from './chain.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** A node and its health; its URL, which may contain a secret, is not included. */
+export type NodeHealth = Omit<NetworkNode, 'url'>
+
+/** The longest wait for a node. */
+const patience_ms = 5_000
+const max_error_length = 1_000
+
+/** Asks one endpoint, alone, for its newest block. `now`: monotonic milliseconds. */
+export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, now: () => number): Promise<NodeHealth> {
+  const { weight } = endpoint
+  const started = now()
+  try {
+    const { number } = await inTime(chain.head())
+    const response_ms = Math.round(Math.max(0, now() - started))
+    return { weight, status: 'healthy', block_number: number, response_ms, error: null }
+  } catch (error) {
+    const message = (error as Error).message || 'It does not answer'
+    return {
+      weight,
+      status: statusOf(endpoint),
+      block_number: null,
+      response_ms: null,
+      error: message.slice(0, max_error_length),
+    }
+  }
+}
+
+function statusOf({ wrong_chain, throttled }: Endpoint): NodeHealth['status'] {
+  if (wrong_chain !== undefined) return 'wrong_chain'
+  return throttled ? 'rate_limited' : 'unreachable'
+}
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const timer = setTimeout(() => reject(new Error(`It did not answer within ${patience_ms / 1_000} s`)), patience_ms)
+  work.then(resolve, reject).finally(() => clearTimeout(timer))
+  return promise
+}

@@ -1,0 +1,76 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
+import { relayerNotFound } from '../errors.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { RelayerRow } from '../store/rows.ts'
+import type { ActivityRow, Store } from '../store/store.ts'
+import { page } from './page.ts'
+
+export interface ActivityDependencies {
+  store: Store
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+const periods = { hour: { period_s: 60, points: 60 }, day: { period_s: 900, points: 96 } } as const
+const wei_per_gwei = 10n ** 9n
+/** Queues that are read in one turn of the event loop: a few milliseconds. */
+const turn_queues = 50
+
+/** What relayers do now, and what they did in the last hour and day. */
+export function activity({ store, now }: ActivityDependencies): Pick<Handlers, 'listQueues' | 'getActivity'> {
+  async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
+    const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
+    if (!first) return { relayer_id, unfinished, first: null }
+    const { id: transaction_id, nonce, status, waiting_for, status_reason: reason, created_at, changed_at } = first
+    const since = changed_at ?? created_at
+    const head = { transaction_id, nonce: nonce as number, status, waiting_for, reason, created_at, since }
+    return { relayer_id, unfinished, first: head }
+  }
+
+  return {
+    async listQueues({ query, caller }) {
+      const { data, ...answer } = await page(
+        query,
+        (slice) => store.listRelayers(slice, caller.relayer_ids),
+        (row) => row,
+      )
+      const queues: Queue[] = []
+      for (const [index, relayer] of data.entries()) {
+        if (index % turn_queues === turn_queues - 1) await turn()
+        queues.push(await queueOf(relayer))
+      }
+      return { ...answer, data: queues }
+    },
+
+    async getActivity({ query: { period, relayer_id, network }, caller }) {
+      if (relayer_id !== undefined) {
+        const isVisible = caller.relayer_ids?.has(relayer_id) ?? true
+        if (!isVisible || !(await store.getRelayer(relayer_id))) throw relayerNotFound(relayer_id)
+      }
+      const ids = relayer_id === undefined ? caller.relayer_ids : new Set([relayer_id])
+      const { period_s, points } = periods[period]
+      const last = Math.floor(now() / 1_000 / period_s) * period_s
+      const first = last - (points - 1) * period_s
+      const rows = new Map((await store.activity({ period_s, from: first, ids, network })).map((row) => [row.at, row]))
+      const all = Array.from({ length: points }, (_, index) => first + index * period_s)
+      return single({ seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) })
+    },
+  }
+}
+
+function pointOf(at_s: number, row: ActivityRow | undefined): ActivityPoint {
+  const at = new Date(at_s * 1_000).toISOString()
+  if (!row)
+    return { at, ...{ accepted: 0, mined: 0, failed: 0, mean_inclusion_ms: null, max_inclusion_ms: null }, fees: '0' }
+  const { accepted, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei, networks } = row
+  return {
+    at,
+    accepted,
+    mined,
+    failed,
+    mean_inclusion_ms: mined === 0 ? null : Math.round(inclusion_ms / mined),
+    max_inclusion_ms: mined === 0 ? null : max_inclusion_ms,
+    fees: networks > 1 ? null : (BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)).toString(),
+  }
+}

@@ -1,0 +1,24 @@
+import type { Scope } from '../../generated/openapi.ts'
+import { type Handlers, single } from '../operation.ts'
+import type { Store } from '../store/store.ts'
+
+export interface CallerDependencies {
+  store: Store
+}
+
+const scopes: readonly Scope[] = ['sign', 'send', 'read', 'notifications', 'manage']
+
+/** The rights of the API key that asks. */
+export const caller = ({ store }: CallerDependencies): Pick<Handlers, 'getCaller'> => ({
+  async getCaller({ caller: { id, roles, relayer_ids } }) {
+    const api_key = await store.getApiKey(id)
+    return single({
+      id,
+      name: api_key?.name ?? null,
+      scopes: scopes.filter((scope) => roles.has(scope)),
+      relayer_ids: relayer_ids === undefined ? null : [...relayer_ids],
+      may_administer: roles.has('administer'),
+      expires_at: api_key?.expires_at ?? null,
+    })
+  },
+})

@@ -1,0 +1,166 @@
+import { expect, test } from 'vitest'
+import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { testRig } from '../support/test-rig.ts'
+
+const gwei = 10n ** 9n
+const minute_ms = 60_000
+
+/** What a client counts in all points together. */
+async function totals(
+  client: RelayerClient,
+  query: { relayer_id?: string; network?: string; period?: 'hour' | 'day' },
+) {
+  const { data } = await client.get('/api/v1/activity', { query })
+  const counted = data.points.filter(({ accepted, mined, failed }) => accepted + mined + failed > 0)
+  const sum = (name: 'accepted' | 'mined' | 'failed') => counted.reduce((all, point) => all + point[name], 0)
+  return {
+    ...{ accepted: sum('accepted'), mined: sum('mined'), failed: sum('failed') },
+    fees: counted.reduce((all, { fees }) => all + BigInt(fees ?? 0), 0n),
+    max_inclusion_ms: Math.max(...counted.map((point) => point.max_inclusion_ms ?? 0)),
+    points: data.points,
+  }
+}
+
+test('activity counts what was accepted, mined and failed, with times and fees, and only what the key may see', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const client = rig.client()
+  const [one, other] = [await rig.addAccount(), await rig.addAccount()]
+  const reverting = `0x${'fd'.repeat(20)}`
+  await rig.chain.rpc('anvil_setCode', [reverting, '0x5f5ffd'])
+
+  await one.send(3, { gas_limit: 21_000 })
+  await one.send(1, { to: reverting, gas_limit: 50_000 })
+  await other.send(1, { gas_limit: 21_000 })
+  const accepted = await totals(client, {})
+  expect(accepted).toMatchObject({ accepted: 5, mined: 0, failed: 0, fees: 0n })
+  expect(accepted.points).toHaveLength(60)
+  expect(accepted.points.map(({ mean_inclusion_ms }) => mean_inclusion_ms)).toEqual(Array(60).fill(null))
+
+  rig.clock.passed_ms += 7 * minute_ms
+  await one.finished(() => rig.chain.mine())
+  await other.finished(() => rig.chain.mine())
+  const paid = (await one.transactions()).reduce((all, { receipt }) => all + BigInt(receipt?.fee ?? 0), 0n)
+  expect(paid).toBeGreaterThan(gwei)
+  for (const period of ['hour', 'day'] as const) {
+    const its = await totals(client, { relayer_id: one.relayer_id, period })
+    expect(its).toMatchObject({ accepted: 4, mined: 4, failed: 1, fees: paid })
+    expect(its.max_inclusion_ms).toBeGreaterThanOrEqual(7 * minute_ms)
+    expect(await totals(client, { period })).toMatchObject({ accepted: 5, mined: 5, failed: 1 })
+  }
+  const { data } = await client.get('/api/v1/activity', { query: { relayer_id: one.relayer_id } })
+  const [first, second] = data.points.filter(({ accepted, mined }) => accepted + mined > 0)
+  expect(first).toMatchObject({ accepted: 4, mined: 0, fees: '0', max_inclusion_ms: null })
+  expect(second).toMatchObject({ accepted: 0, mined: 4, failed: 1, fees: `${paid}` })
+  expect(Number(second?.mean_inclusion_ms)).toBeLessThanOrEqual(Number(second?.max_inclusion_ms))
+  expect(Date.parse(String(second?.at)) - Date.parse(String(first?.at))).toBeGreaterThanOrEqual(6 * minute_ms)
+
+  const local = await totals(client, { network: 'local' })
+  expect(local.accepted).toBe(5)
+  expect((await totals(client, { network: 'elsewhere' })).accepted).toBe(0)
+
+  const body = { name: 'one', scopes: ['read' as const], relayer_ids: [one.relayer_id] }
+  const { token } = (await client.post('/api/v1/api-keys', { body })).data
+  const limited = createRelayerClient({ baseUrl: rig.url(), token })
+  expect((await totals(limited, {})).accepted).toBe(4)
+  await expect(totals(limited, { relayer_id: other.relayer_id })).rejects.toMatchObject({ status: 404 })
+  await expect(totals(client, { relayer_id: 'nobody' })).rejects.toMatchObject({ status: 404 })
+
+  // An hour and a day later the points are gone, and rows of later periods replace them.
+  rig.clock.passed_ms += 61 * minute_ms
+  expect((await totals(client, {})).accepted).toBe(0)
+  expect((await totals(client, { period: 'day' })).accepted).toBe(5)
+})
+
+test('queues tell for every relayer which transaction comes first and why it waits', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const client = rig.client()
+  const [stuck, idle] = [await rig.addAccount(), await rig.addAccount()]
+  await client.patch('/api/v1/relayers/{relayer_id}', {
+    path: { relayer_id: stuck.relayer_id },
+    body: { policies: { gas_price_cap: `${5n * gwei}` } },
+  })
+  const [first] = await stuck.send(3, { gas_limit: 21_000 })
+  await rig.chain.setBaseFee(10n * gwei)
+  await rig.chain.mine()
+  const queues = async (by = client) => (await by.get('/api/v1/queues', {})).data
+  const queueOf = async (id: string) => (await queues()).find(({ relayer_id }) => relayer_id === id)
+  await expect.poll(async () => (await queueOf(stuck.relayer_id))?.first?.waiting_for).toBe('price_cap')
+  expect(await queueOf(stuck.relayer_id)).toMatchObject({
+    unfinished: 3,
+    first: {
+      transaction_id: first?.id,
+      nonce: 0,
+      created_at: first?.created_at,
+      reason: expect.stringMatching(/gas_price_cap/),
+    },
+  })
+  expect(await queueOf(idle.relayer_id)).toEqual({ relayer_id: idle.relayer_id, unfinished: 0, first: null })
+  expect(await queues()).toHaveLength(3)
+
+  const body = { name: 'idle', scopes: ['read' as const], relayer_ids: [idle.relayer_id] }
+  const { token } = (await client.post('/api/v1/api-keys', { body })).data
+  const limited = await queues(createRelayerClient({ baseUrl: rig.url(), token }))
+  expect(limited.map(({ relayer_id }) => relayer_id)).toEqual([idle.relayer_id])
+})
+
+test('nodes of a network are examined one by one', async () => {
+  const rig = await testRig({ proxies: 2 })
+  const client = rig.client()
+  const path = { network_id: 'evm:local' }
+  const nodes = async () => (await client.get('/api/v1/networks/{network_id}/nodes', { path })).data
+  await expect.poll(async () => (await nodes()).map(({ status }) => status)).toEqual(['healthy', 'healthy'])
+  const [node] = await nodes()
+  expect(node).toMatchObject({ url: rig.proxy.url, weight: 100, block_number: 0, error: null })
+  expect(node?.response_ms).toBeGreaterThanOrEqual(0)
+
+  await rig.proxies[1]?.setFault({ kind: 'http_500' })
+  rig.clock.passed_ms += 5_000
+  await expect.poll(async () => (await nodes()).map(({ status }) => status)).toEqual(['healthy', 'unreachable'])
+  expect((await nodes())[1]).toMatchObject({
+    block_number: null,
+    response_ms: null,
+    error: expect.stringMatching(/500/),
+  })
+
+  await rig.proxies[1]?.setFault({ kind: 'http_429' })
+  rig.clock.passed_ms += 60_000
+  await expect.poll(async () => (await nodes()).map(({ status }) => status)).toEqual(['healthy', 'rate_limited'])
+
+  const elsewhere = { name: 'elsewhere', network_type: 'evm' as const, chain_id: 5, rpc_urls: [rig.proxy.url] }
+  await client.post('/api/v1/networks', { body: elsewhere })
+  const wrong = await client.get('/api/v1/networks/{network_id}/nodes', { path: { network_id: 'evm:elsewhere' } })
+  expect(wrong.data).toMatchObject([
+    { status: 'wrong_chain', error: expect.stringMatching(/It is on chain 31337 and not on 5/) },
+  ])
+  await expect(
+    client.get('/api/v1/networks/{network_id}/nodes', { path: { network_id: 'evm:none' } }),
+  ).rejects.toMatchObject({ status: 404 })
+})
+
+test('a key learns its rights', async () => {
+  const rig = await testRig()
+  const client = rig.client()
+  const rights = async (by: RelayerClient) => (await by.get('/api/v1/caller')).data
+  expect(await rights(client)).toEqual({
+    id: 'environment',
+    name: null,
+    scopes: ['sign', 'send', 'read', 'notifications', 'manage'],
+    relayer_ids: null,
+    may_administer: true,
+    expires_at: null,
+  })
+  const expires_at = new Date(Date.now() + minute_ms).toISOString()
+  const body = { name: 'signer', scopes: ['sign' as const], relayer_ids: ['demo'], expires_at }
+  const { token, api_key } = (await client.post('/api/v1/api-keys', { body })).data
+  const its = createRelayerClient({ baseUrl: rig.url(), token })
+  expect(await rights(its)).toEqual({
+    id: api_key.id,
+    name: 'signer',
+    scopes: ['sign'],
+    relayer_ids: ['demo'],
+    may_administer: false,
+    expires_at,
+  })
+  rig.clock.passed_ms += 2 * minute_ms
+  await expect(rights(its)).rejects.toMatchObject({ status: 401 })
+})
