@@ -63,6 +63,8 @@ export function createEndpoint(
       const answers = await send(verifying ? [{ method: 'eth_chainId', params: [] }, ...calls] : calls)
       if (verifying) verify(answers.shift())
       failures = 0
+      // It was asked while it rested: by a survey of all endpoints, or for want of another one.
+      if (!endpoint.throttled) endpoint.rest_until = 0
       endpoint.throttled = false
       if (isDown) endpoint.onChange?.(undefined)
       isDown = false

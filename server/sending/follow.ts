@@ -1,21 +1,24 @@
 import type { Move, TransactionRow } from '../store/sending-rows.ts'
+import type { AccountViews } from './account-view.ts'
 import type { Commit } from './commit.ts'
 import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
-import { createFinality } from './finality.ts'
 import type { createHandOver } from './hand-over.ts'
 import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import { countLeftOut, isStalled, lookSoon } from './lane-state.ts'
 import type { LaneWaits } from './lane-waits.ts'
+import { min_witnesses } from './nonce-evidence.ts'
+import { receiptsOfMost } from './receipts-of-most.ts'
 import type { createReconciliation } from './reconcile.ts'
 import type { createReorganized } from './reorganized.ts'
 import { decide, type Step } from './state.ts'
 
 const max_rows = 2_000
-const disputed = 'The endpoints disagree about its block: it is final when most of them have this block'
+const disputed = 'The endpoints disagree about its receipt: it is final when most of them have the same one'
 
 interface FollowDependencies extends SenderDependencies {
   commit: Commit
   waits: LaneWaits
+  views: AccountViews
   reorganized: ReturnType<typeof createReorganized>
   reconciliation: ReturnType<typeof createReconciliation>
   handOver: ReturnType<typeof createHandOver>
@@ -23,9 +26,8 @@ interface FollowDependencies extends SenderDependencies {
 
 /** Follows signed and mined transactions to their end. */
 export function createFollow(dependencies: FollowDependencies) {
-  const { store, fees, nonces, now, elapsed, changed, commit, waits, reorganized, reconciliation } = dependencies
+  const { store, fees, nonces, now, elapsed, changed, commit, waits, views, reorganized, reconciliation } = dependencies
   const { signAll, handOverAgain } = dependencies.handOver
-  const finality = createFinality()
 
   /** Handles signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost. */
   async function reconcile(lane: Lane, isNewBlock: boolean): Promise<void> {
@@ -50,12 +52,17 @@ export function createFollow(dependencies: FollowDependencies) {
     })
     const asked = decided.filter(({ step }) => step.do === 'ask').map(({ row }) => row)
     const receipts = await reconciliation.receipts(networkClient.chain, asked)
+    const { witnessed } = laneState
+    laneState.witnessed = new Map()
     const unchecked = await verified(
       lane,
       asked.map((row, index): Decided => {
         return {
           row,
-          step: decide(trackedOf(row), sightOf(lane, now(), { ...known, receipt: receipts[index] ?? null })),
+          step: decide(
+            trackedOf(row),
+            sightOf(lane, now(), { ...known, receipt: receipts[index] ?? witnessed.get(row.row_id) ?? null }),
+          ),
         }
       }),
     )
@@ -107,14 +114,23 @@ export function createFollow(dependencies: FollowDependencies) {
     return [...decided.filter(({ step }) => step.do !== 'verify'), ...again]
   }
 
-  /** Leaves out ends in blocks that most endpoints do not have: these are decided again in the next round. */
-  async function agreed({ networkClient }: Lane, decided: Decided[]): Promise<Decided[]> {
-    const seen = decided.flatMap(({ step }) => (step.do === 'end' ? [step.seen] : []))
-    if (seen.length === 0) return decided
-    const hashes = await finality.agreed(networkClient.each, seen)
-    const isAgreed = ({ step }: Decided) => step.do !== 'end' || hashes.has(step.seen.block_hash)
-    await commit(decided.filter((one) => !isAgreed(one)).flatMap(({ row }) => disagreed(row)))
-    return decided.filter(isAgreed)
+  /**
+   * A final state comes from most of several endpoints, not from the one that was asked: decides again by their receipts, and by the
+   * height that they have. Transactions about which they disagree are left out, and decided again in the next round.
+   */
+  async function agreed(lane: Lane, decided: Decided[]): Promise<Decided[]> {
+    const { each } = lane.networkClient
+    const ends = decided.filter(({ step }) => step.do === 'end').map(({ row }) => row)
+    if (each.length < min_witnesses || ends.length === 0) return decided
+    const { head, seen } = await receiptsOfMost(each, await Promise.all(ends.map(({ row_id }) => store.attempts(row_id))))
+    const again = ends.flatMap((row, index): Decided[] => {
+      const receipt = seen[index]
+      if (!receipt) return []
+      const known = { receipt, paused: lane.held.relayer.paused, ...(head !== undefined && { head }) }
+      return [{ row, step: decide(trackedOf(row), sightOf(lane, now(), known)) }]
+    })
+    await commit(ends.filter((_, index) => !seen[index]).flatMap(disagreed))
+    return [...decided.filter(({ step }) => step.do !== 'end'), ...again]
   }
 
   /** A reason that the row has already says more. */
@@ -135,7 +151,9 @@ export function createFollow(dependencies: FollowDependencies) {
       lookSoon(laneState, elapsed())
       changed()
     } else if (step.do === 'trace') {
-      nonces.trace(held.relayer, networkClient, row, () => {
+      nonces.trace(held.relayer, networkClient, row, ({ seen, isDisputed }) => {
+        if (seen) laneState.witnessed.set(row.row_id, seen)
+        if (isDisputed) views.dispute(row.relayer_row_id)
         lookSoon(laneState, elapsed())
         changed()
       })

@@ -2,6 +2,7 @@ import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Commit } from './commit.ts'
 import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import { deepReceipts } from './nonce-evidence.ts'
+import { largestGroup } from './receipts-of-most.ts'
 import type { createReconciliation } from './reconcile.ts'
 import { decide, type Seen } from './state.ts'
 import { majorityOf } from './survey.ts'
@@ -64,7 +65,7 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
     const { networkClient } = lane
     for (const { hash, purpose, nonce } of (await store.attempts(row.row_id)).toReversed()) {
       if (nonce !== row.nonce) continue
-      const receipts = await deepReceipts(networkClient, hash)
+      const receipts = largestGroup(await deepReceipts(networkClient, hash))
       const [receipt] = receipts
       if (!receipt || receipts.length < majorityOf(networkClient.each.length)) continue
       const seen: Seen = { ...receipt, hash, purpose }

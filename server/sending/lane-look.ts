@@ -1,3 +1,4 @@
+import type { AccountViews } from './account-view.ts'
 import type { Lane, SenderDependencies } from './lane.ts'
 import { lookInterval_ms, nextLookAt, restInterval_ms, takeIn, watchLimit_ms } from './lane-state.ts'
 import type { LaneWaits } from './lane-waits.ts'
@@ -7,17 +8,19 @@ const disabled_look_ms = 5_000
 
 interface LookDependencies extends Pick<SenderDependencies, 'store' | 'nonces' | 'elapsed' | 'changed'> {
   waits: LaneWaits
+  views: AccountViews
   reorganized: ReturnType<typeof createReorganized>
 }
 
 /** Reads the chain for a lane, and checks whether the answer may be used. */
-export function createLook({ store, nonces, elapsed, changed, waits, reorganized }: LookDependencies) {
+export function createLook({ store, nonces, elapsed, changed, waits, views, reorganized }: LookDependencies) {
   /** Resolves to whether the chain changed since the last look; undefined when its answer must not be used. */
   async function look(lane: Lane): Promise<{ isNew: boolean; isNewBlock: boolean } | undefined> {
     const { networkClient, laneState } = lane
     const { relayer } = lane.held
-    const seen = await networkClient.chain.look(relayer.address, lookInterval_ms(networkClient) / 2)
+    const told = await networkClient.chain.look(relayer.address, lookInterval_ms(networkClient) / 2)
     laneState.look_at = nextLookAt(networkClient, elapsed())
+    const seen = await views.of(lane, told)
     const latest = await nonces.believe(relayer, networkClient, seen.latest)
     if (latest === undefined) {
       if (relayer.system_disabled) laneState.look_at = elapsed() + disabled_look_ms

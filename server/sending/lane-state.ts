@@ -1,4 +1,5 @@
 import type { NetworkClient } from './dependencies.ts'
+import type { Seen } from './state.ts'
 
 /**
  * The state of a relayer's lane between two rounds. It is a cache: all of it can be rebuilt from the store and the chain. Times are
@@ -35,6 +36,8 @@ export interface LaneState {
   hurried: number
   /** The number of open gaps below a signed nonce. */
   gaps: number
+  /** By transaction: the receipt that most endpoints have, while the asked node has none. */
+  witnessed: Map<number, Seen>
   /** Since when no transaction is unfinished and confirmed ones are only watched for reorganizations. */
   rest_since: number | undefined
 }
@@ -83,6 +86,7 @@ export const newLaneState = (): LaneState => ({
   was_full: false,
   hurried: 0,
   gaps: 0,
+  witnessed: new Map(),
   rest_since: undefined,
 })
 
@@ -107,19 +111,21 @@ export const watchLimit_ms = ({ network }: Pick<NetworkClient, 'network'>, block
 /**
  * Updates the lane with the chain's head and the account's count, and checks whether the previous head is still in the chain. False
  * when the answer is older than an earlier one and must be ignored: nodes behind one URL may lag. When older answers persist, they
- * are accepted.
+ * are accepted; a lower count by most endpoints (`isWitnessed`) at once.
  */
 export async function takeIn(
   laneState: LaneState,
   chain: Pick<NetworkClient['chain'], 'blockHash'>,
-  { head, latest }: { head: Head; latest: number },
+  { head, latest, isWitnessed = false }: { head: Head; latest: number; isWitnessed?: boolean },
 ): Promise<boolean> {
   const before = laneState.head
   const reorganized = before !== undefined && (await isReorganized(before, head, chain))
-  const isBehind = before !== undefined && (head.number < before.number || (latest < laneState.latest && !reorganized))
+  const isLower = latest < laneState.latest && !reorganized && !isWitnessed
+  const isBehind = before !== undefined && (head.number < before.number || isLower)
   laneState.lags = isBehind ? laneState.lags + 1 : 0
   if (isBehind && laneState.lags < max_lags) return false
 
+  const isLowered = latest < laneState.latest
   if (before?.hash !== head.hash) laneState.hurried = 0
   if (before && latest > laneState.latest) {
     laneState.idle_blocks = 0
@@ -134,6 +140,8 @@ export async function takeIn(
   laneState.latest = latest
   laneState.lags = 0
   laneState.recheck ||= reorganized || isBehind
+  // Transactions below the former count were not broadcast.
+  laneState.resend ||= isLowered
   return true
 }
 

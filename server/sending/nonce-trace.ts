@@ -4,6 +4,8 @@ import type { TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
 import { errorOf, receiptOf } from './outcome.ts'
+import { largestGroup, receiptsOfMost } from './receipts-of-most.ts'
+import type { Seen } from './state.ts'
 import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
 import { waitColumns } from './wait-reason.ts'
 
@@ -20,9 +22,20 @@ const max_renumbered = 2_000
  */
 const unsigned_blocks = 3
 
+const nothing: Finding = { isChanged: false, isDisputed: false, seen: null }
+
 type Surveyed = Pick<NetworkClient, 'each' | 'network'>
 type Receipts = Awaited<ReturnType<typeof deepReceipts>>
 type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
+
+/** What an investigation has shown. */
+interface Finding {
+  isChanged: boolean
+  /** Most endpoints count fewer transactions: the nonce is not used. */
+  isDisputed: boolean
+  /** The transaction's own receipt, by most endpoints. */
+  seen: Seen | null
+}
 
 /** A transaction without a receipt whose nonce is used by the chain's count. */
 interface Case {
@@ -54,14 +67,19 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
   const newestAtStart = store.newestRowId()
   let underWay = 0
 
-  /** `changed`: called later, after a row has changed. */
-  function trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void {
+  /** `found`: called later, with a finding that changes something. */
+  function trace(
+    relayer: RelayerRow,
+    networkClient: Surveyed,
+    row: TransactionRow,
+    found: (finding: Finding) => void,
+  ): void {
     const known = caseOf(row.row_id)
     if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
     known.isOpen = true
     underWay += 1
     investigate(relayer, networkClient, row, known)
-      .then((isChanged) => isChanged && changed())
+      .then((finding) => (finding.isChanged || finding.isDisputed || finding.seen) && found(finding))
       // The next round tries again after a failed endpoint or a closed store.
       .catch(() => undefined)
       .finally(() => {
@@ -81,25 +99,44 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     return made
   }
 
-  /** Resolves to whether the row has changed. */
   async function investigate(
     relayer: RelayerRow,
     networkClient: Surveyed,
     row: TransactionRow,
     known: Case,
-  ): Promise<boolean> {
+  ): Promise<Finding> {
+    const { each } = networkClient
     const nonce = row.nonce as number
-    const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
-    const answers = await askEach(networkClient.each, async (node) => {
+    const attempts = await store.attempts(row.row_id)
+    const hashes = attempts.map(({ hash }) => hash)
+    const answers = await askEach(each, async (node) => {
       const [{ head, latest }, receipts] = await Promise.all([lookAt(node, relayer.address), node.receipts(hashes)])
       return { head, latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
     })
     const answered = given(answers)
     const usedBy = answered.filter(({ latest }) => latest > nonce).length
-    if (answered.some(({ hasReceipt }) => hasReceipt) || usedBy < majorityOf(answered.length)) {
+    if (answered.some(({ hasReceipt }) => hasReceipt)) {
       known.since = undefined
-      return false
+      return { ...nothing, seen: (await receiptsOfMost(each, [attempts])).seen[0] ?? null }
     }
+    if (usedBy < majorityOf(answered.length)) {
+      known.since = undefined
+      return { ...nothing, isDisputed: each.length >= min_witnesses && answered.length >= majorityOf(each.length) }
+    }
+    return { ...nothing, isChanged: await resolve(relayer, networkClient, row, known, hashes, answered) }
+  }
+
+  /** `answered`: by endpoints of which most call the nonce used, while none has a receipt. Resolves to whether the row has changed. */
+  async function resolve(
+    relayer: RelayerRow,
+    networkClient: Surveyed,
+    row: TransactionRow,
+    known: Case,
+    hashes: string[],
+    answered: { head: number; latest: number }[],
+  ): Promise<boolean> {
+    const nonce = row.nonce as number
+    const usedBy = answered.filter(({ latest }) => latest > nonce).length
     const head = reachedByMost(answered.map((answer) => answer.head)) as number
     noteHead(relayer.chain_id, head)
     if (known.since === undefined) Object.assign(known, { since: elapsed(), from_block: head })
@@ -131,17 +168,20 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
   ): Promise<boolean> {
     const { row_id, revision } = row
     const { hash, block_number, block_hash } = rival
-    const succeeded = receipts.filter((receipt) => receipt.succeeded).length
+    const [receipt] = largestGroup(receipts)
     cases.delete(row_id)
     const data = await store.dataOf(row_id)
     if (rival.to === row.to && rival.value === BigInt(row.value) && rival.data === (data ?? '0x')) {
       const copy = 'Sent at this nonce by another copy of this service'
-      const end =
-        succeeded > 0
-          ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
-          : { status: 'failed' as const, status_reason: `Reverted. ${copy}`, error: errorOf('reverted', copy) }
-      const receipt = receipts.find((one) => one.block_hash === block_hash)
-      const block = { hash, block_number, block_hash, ...(receipt && { receipt: receiptOf(receipt) }) }
+      const end = receipt?.succeeded
+        ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
+        : { status: 'failed' as const, status_reason: `Reverted. ${copy}`, error: errorOf('reverted', copy) }
+      const block = {
+        hash,
+        block_number,
+        block_hash,
+        ...(receipt?.block_hash === block_hash && { receipt: receiptOf(receipt) }),
+      }
       return isMoved(await store.move([{ row_id, revision, set: { ...block, ...end } }]))
     }
     if (row.intent === 'send' && isNew(row, await newestAtStart)) {

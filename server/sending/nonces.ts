@@ -1,6 +1,5 @@
 import { conflict } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
-import type { TransactionRow } from '../store/sending-rows.ts'
 import { createChainIdentity } from './chain-identity.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import { createEvidence, doubted, type Evidence, min_witnesses, needed } from './nonce-evidence.ts'
@@ -39,7 +38,7 @@ export interface Nonces {
   /** See `Gaps`. */
   takeFill: Gaps['takeFill']
   /** Finds the transaction that used a nonce, in the background: see `createTracing`. */
-  trace(relayer: RelayerRow, networkClient: Surveyed, row: TransactionRow, changed: () => void): void
+  trace: ReturnType<typeof createTracing>['trace']
   /**
    * On request: asks every endpoint, accepts the count of a majority of at least two or the operator's own (`stated`), and closes
    * gaps. Throws ApiError (409) when the count stays uncertain, and for an implausible number.

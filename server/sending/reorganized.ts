@@ -1,6 +1,7 @@
 import type { RelayerRow } from '../store/rows.ts'
-import type { AttemptRow, Move, TransactionRow } from '../store/sending-rows.ts'
+import type { Move, TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import { receiptsOfMost } from './receipts-of-most.ts'
 import type { Seen } from './state.ts'
 import { askEach, given } from './survey.ts'
 
@@ -12,7 +13,7 @@ const max_blocks = 500
 /** The fate of a block, by the majority of the endpoints that answer. */
 export interface Fate {
   isReplaced: boolean
-  /** It is in another block, by most endpoints that have a receipt. */
+  /** By most endpoints, in a block that was not replaced. */
   receipt: Seen | null
 }
 
@@ -29,12 +30,12 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   async function fatesOf({ each }: Pick<NetworkClient, 'each'>, rows: TransactionRow[]): Promise<Fate[]> {
     if (rows.length === 0) return []
     const replaced = await replacedOf(each, rows)
-    return Promise.all(
-      rows.map(async (row) => {
-        if (!replaced.has(row.block_hash ?? '')) return { isReplaced: false, receipt: null }
-        return { isReplaced: true, receipt: await receiptOf(each, await store.attempts(row.row_id), replaced) }
-      }),
-    )
+    const { seen } = await receiptsOfMost(each, await Promise.all(rows.map(({ row_id }) => store.attempts(row_id))))
+    return rows.map(({ block_hash }, index) => {
+      const receipt = seen[index] ?? null
+      const isIn = receipt !== null && !replaced.has(receipt.block_hash)
+      return { isReplaced: replaced.has(block_hash ?? ''), receipt: isIn ? receipt : null }
+    })
   }
 
   /**
@@ -93,21 +94,4 @@ async function replacedOf(each: NetworkClient['each'], blocks: Block[]): Promise
     return there.length - same > same
   }
   return new Set([...hashes].filter(isReplaced).map(([hash]) => hash))
-}
-
-/** The receipt of any of its attempts, in the block that most endpoints name; null when most endpoints have none. */
-async function receiptOf(
-  each: NetworkClient['each'],
-  attempts: AttemptRow[],
-  replaced: Set<string>,
-): Promise<Seen | null> {
-  const answers = given(await askEach(each, (chain) => chain.receipts(attempts.map(({ hash }) => hash))))
-  const seen = answers.flatMap((receipts) => {
-    const index = receipts.findIndex((receipt) => receipt !== undefined && !replaced.has(receipt.block_hash))
-    const [receipt, attempt] = [receipts[index], attempts[index]]
-    return receipt && attempt ? [{ ...receipt, hash: attempt.hash, purpose: attempt.purpose }] : []
-  })
-  const byBlock = Map.groupBy(seen, ({ block_hash }) => block_hash)
-  const most = [...byBlock.values()].sort((a, b) => b.length - a.length)[0] ?? []
-  return most.length * 2 > answers.length ? (most[0] as Seen) : null
 }

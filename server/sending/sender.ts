@@ -1,3 +1,4 @@
+import { createAccountViews } from './account-view.ts'
 import { createCommit } from './commit.ts'
 import { createFollow } from './follow.ts'
 import { createGivenUp } from './given-up.ts'
@@ -32,13 +33,15 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const waits = createLaneWaits(dependencies, commit)
   const reorganized = createReorganized(dependencies)
   const handOver = createHandOver(dependencies, commit)
-  const { look, isWatched, watchRound } = createLook({ ...dependencies, waits, reorganized })
+  const views = createAccountViews(dependencies)
+  const { look, isWatched, watchRound } = createLook({ ...dependencies, waits, views, reorganized })
   const reconciliation = createReconciliation(dependencies)
   const givenUp = createGivenUp({ ...dependencies, commit, reconciliation })
   const { reconcile, carryOut } = createFollow({
     ...dependencies,
     commit,
     waits,
+    views,
     reorganized,
     reconciliation,
     handOver,

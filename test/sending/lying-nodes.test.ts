@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { Wallet } from 'ethers'
+import { keccak256, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { clean, minedBy } from '../support/ledger.ts'
 import { type Liar, type Lie, testLiar } from '../support/liar.ts'
@@ -61,6 +61,13 @@ const takingNonces =
     return undefined
   }
 
+/** Shows one block more than there is: a count is read again only when there is a new block. */
+const oneBlockAhead: Lie = async (method, [block], truth) => {
+  if (method !== 'eth_getBlockByNumber' || block !== 'latest') return undefined
+  const { number, hash } = (await truth()) as { number: string; hash: string }
+  return { number: hex(Number(number) + 1), hash: `0x${'0d'.repeat(32)}`, parentHash: hash }
+}
+
 const asked = (liar: Liar, method: string) => liar.counts[method] ?? 0
 
 test.each(['before it is signed', 'once a node has it'])(
@@ -71,7 +78,11 @@ test.each(['before it is signed', 'once a node has it'])(
     const account = await rig.addAccount({ rpc_urls: [liar.url], policies: { max_value_per_day: `${ether}` } })
     await rig.chain.mine(20)
     const row = async () => (await account.transactions())[0]
-    const lie = takingNonces(account.address)
+    const taking = takingNonces(account.address)
+    const lie: Lie = async (...call) => {
+      const said = await taking(...call)
+      return said === undefined ? oneBlockAhead(...call) : said
+    }
     if (when === 'before it is signed') liar.lie = lie
     await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', {
       path: { relayer_id: account.relayer_id },
@@ -109,6 +120,81 @@ test('one liar among three nodes: each accepted transaction is on the chain once
   }
   await account.finished(rig.chain.mine)
   expect(await account.score()).toEqual(clean(sent))
+})
+
+/** A liar that is asked for everything, and two honest nodes that are asked only when a majority is needed. */
+async function outnumberedLiar(confirmations = 1) {
+  const rig = await testRig({ chain: { noMining: true }, confirmations })
+  const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
+  const rpc_urls = nodes.map(({ url }, index) => ({ url, weight: index === 0 ? 100 : 0 }))
+  const account = await rig.addAccount({ rpc_urls })
+  await rig.chain.mine(20)
+  return { rig, account, liar: nodes[0] as Liar }
+}
+
+test('two honest nodes outvote a liar that is the only node asked: unsigned transactions go on', async () => {
+  const { rig, account, liar } = await outnumberedLiar()
+  liar.lie = takingNonces(account.address)
+  await account.send(3)
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('two honest nodes outvote a liar that keeps transactions to itself and calls their nonces used', async () => {
+  const { rig, account, liar } = await outnumberedLiar()
+  const taking = takingNonces(account.address)
+  liar.lie = (method, params, truth) =>
+    method === 'eth_sendRawTransaction' ? keccak256(`${params[0]}`) : taking(method, params, truth)
+  await account.send(3)
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('the newest block that one node of three shows, far ahead, makes nothing final early', async () => {
+  const { rig, account, liar } = await outnumberedLiar(5)
+  liar.lie = async (method, [block], truth) =>
+    method === 'eth_getBlockByNumber' && block === 'latest'
+      ? { ...((await truth()) as object), number: hex(10 ** 9) }
+      : undefined
+  await account.send(1)
+  const shown = async () => (await account.transactions())[0]
+  await until('a node has it', async () => (await shown())?.status === 'submitted')
+  await rig.chain.mine()
+  await until('it is in a block', async () => (await shown())?.block_number !== null)
+  const before = asked(liar, 'eth_getTransactionReceipt')
+  await until('it was looked up again', () => asked(liar, 'eth_getTransactionReceipt') > before + 3)
+  expect(await shown()).toMatchObject({ status: 'mined', confirmed_at: null })
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(1))
+})
+
+test('a receipt of one node of three that calls a transaction reverted is not believed', async () => {
+  const { rig, account, liar } = await outnumberedLiar()
+  liar.lie = async (method, _, truth) => {
+    const receipt = method === 'eth_getTransactionReceipt' ? ((await truth()) as object | null) : null
+    return receipt ? { ...receipt, status: '0x0' } : undefined
+  }
+  await account.send(3)
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(3))
+})
+
+test('a receipt of one node of three for a transaction that is in no block is not believed', async () => {
+  const { rig, account, liar } = await outnumberedLiar()
+  const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x3', false])
+  await account.send(1)
+  const shown = async () => (await account.transactions())[0]
+  await until('it is with a node', async () => (await shown())?.status === 'submitted')
+  liar.lie = async (method, params, truth) => {
+    if (method === 'eth_getTransactionCount') return hex(Number(await truth()) + 1)
+    if (method !== 'eth_getTransactionReceipt') return oneBlockAhead(method, params, truth)
+    return { transactionHash: params[0], blockNumber: '0x3', blockHash: hash, status: '0x1' }
+  }
+  await until('it says that the endpoints disagree', async () => /disagree/.test((await shown())?.status_reason ?? ''))
+  expect(await shown()).toMatchObject({ status: 'submitted', confirmed_at: null })
+  await account.finished(rig.chain.mine)
+  expect((await shown())?.receipt?.block_number).toBeGreaterThan(20)
+  expect(await account.score()).toEqual(clean(1))
 })
 
 test('one node of three that shows another first block is not believed', async () => {

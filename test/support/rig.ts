@@ -9,6 +9,7 @@ import {
   type RelayerClient,
   RelayerError,
   type RelayerPoliciesInput,
+  type RpcUrlInput,
   type SendTransactionRequest,
   type Transaction,
 } from '../../client/index.ts'
@@ -49,7 +50,7 @@ export interface Rig {
     /** A signer of another type, in place of a key. */
     signer?: CreateSignerRequest
     policies?: RelayerPoliciesInput
-    rpc_urls?: string[]
+    rpc_urls?: RpcUrlInput[]
   }): Promise<Account>
   /** Stops the service, and starts it again on what `meanwhile` made of its data. */
   restart(meanwhile?: () => unknown): Promise<void>
@@ -86,6 +87,7 @@ const receiver = `0x${'5a'.repeat(20)}`
 const balance = 10n ** 24n
 const again_ms = 50
 const max_at_once = 500
+const max_shown = 5
 /** More than a look at the chain takes. */
 const silence_ms = 5_000
 const waiting: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
@@ -195,6 +197,15 @@ export async function startRig({
       const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
       return data.pending_transactions_count === 0
     }
+    /** What to know of those that did not end. */
+    const unfinished = async () => {
+      const rows = (await transactions()).filter(({ status }) => waiting.has(status) || status === 'mined')
+      const shown = rows.slice(-max_shown).reverse()
+      const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
+      return `${rows.length} are unfinished, the first: ${JSON.stringify(
+        shown.map(({ nonce, status, status_reason, hash }) => ({ nonce, status, status_reason, hash })),
+      )}; nonce: ${JSON.stringify(nonce)}`
+    }
     const transactions = () =>
       Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path, query: { per_page: 1_000 } }))
 
@@ -212,7 +223,10 @@ export async function startRig({
         return sent.sort((a, b) => Number(a.nonce) - Number(b.nonce))
       },
       latest: async () => Number(await chain.rpc<string>('eth_getTransactionCount', [address, 'latest'])),
-      finished: (between) => until('nothing is unfinished', isFinished, between),
+      finished: (between) =>
+        until('nothing is unfinished', isFinished, between).catch(async (error: Error) => {
+          throw new Error(`${error.message}. ${await unfinished()}`, { cause: error })
+        }),
       async finishedWithin(patience_ms, between) {
         const end = performance.now() + patience_ms
         while (!(await isFinished())) {

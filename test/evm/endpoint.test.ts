@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { createEndpoint } from '../../server/evm/endpoint.ts'
+import type { PostAnswer } from '../../server/evm/post.ts'
+
+const chainId = { jsonrpc: '2.0', id: 0, result: '0x1' }
+const call = { method: 'eth_chainId', params: [] }
+
+test('an endpoint that answers while it rests after failures is used again at once', async () => {
+  let isDown = true
+  const post = async (body: string): Promise<PostAnswer> => {
+    if (isDown) throw new Error('No answer in time')
+    const calls = JSON.parse(body) as unknown[]
+    return { status: 200, retry_after_s: undefined, text: JSON.stringify(calls.map((_, id) => ({ ...chainId, id }))) }
+  }
+  const endpoint = createEndpoint(post, 100, 1, () => 1_000)
+  for (let failure = 0; failure < 3; failure += 1) await expect(endpoint.ask([call])).rejects.toThrow('No answer')
+  expect(endpoint.rest_until).toBeGreaterThan(1_000)
+  isDown = false
+  await endpoint.ask([call])
+  expect(endpoint.rest_until).toBe(0)
+})
+
+test('an endpoint that limits the rate rests as long as it said, whatever an earlier request is answered', async () => {
+  const answers: ((answer: PostAnswer) => void)[] = []
+  const endpoint = createEndpoint(
+    () => new Promise((resolve) => answers.push(resolve)),
+    100,
+    1,
+    () => 1_000,
+  )
+  const [earlier, later] = [endpoint.ask([call]), endpoint.ask([call])]
+  answers[1]?.({ status: 429, retry_after_s: 30, text: '' })
+  await expect(later).rejects.toThrow('429')
+  const text = JSON.stringify([0, 1].map((id) => ({ ...chainId, id })))
+  answers[0]?.({ status: 200, retry_after_s: undefined, text })
+  await earlier
+  expect(endpoint.rest_until).toBe(31_000)
+})
