@@ -160,7 +160,7 @@ test('the newest block that one node of three shows, far ahead, makes nothing fi
   const shown = async () => (await account.transactions())[0]
   await until('a node has it', async () => (await shown())?.status === 'submitted')
   await rig.chain.mine()
-  await until('it is in a block', async () => (await shown())?.block_number !== null)
+  await until('it is in a block', async () => (await shown())?.receipt !== null)
   const before = asked(liar, 'eth_getTransactionReceipt')
   await until('it was looked up again', () => asked(liar, 'eth_getTransactionReceipt') > before + 3)
   expect(await shown()).toMatchObject({ status: 'mined', confirmed_at: null })
