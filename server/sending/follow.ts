@@ -122,7 +122,10 @@ export function createFollow(dependencies: FollowDependencies) {
     const { each } = lane.networkClient
     const ends = decided.filter(({ step }) => step.do === 'end').map(({ row }) => row)
     if (each.length < min_witnesses || ends.length === 0) return decided
-    const { head, seen } = await receiptsOfMost(each, await Promise.all(ends.map(({ row_id }) => store.attempts(row_id))))
+    const { head, seen } = await receiptsOfMost(
+      each,
+      await Promise.all(ends.map(({ row_id }) => store.attempts(row_id))),
+    )
     const again = ends.flatMap((row, index): Decided[] => {
       const receipt = seen[index]
       if (!receipt) return []
