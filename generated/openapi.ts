@@ -1086,8 +1086,8 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `vault`): the service then
-         *     stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
+         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `vault`): the service
+         *     then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
          *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
          *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
          *     nothing is stored.
@@ -2446,12 +2446,12 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
+         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `pkcs11`: in a hardware security module or another PKCS #11 token. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
          * @enum {string}
          */
-        SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "vault";
+        SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "pkcs11" | "vault";
         /** @description Exactly one of the types. */
-        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["VaultSignerRequest"];
+        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2614,10 +2614,39 @@ export interface components {
         /** @description A tenant or client id, a UUID. */
         AzureId: string;
         /**
+         * @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must
+         *     support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires
+         *     the optional package `pkcs11js`. It was tested with SoftHSM 2.6.
+         */
+        Pkcs11SignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "pkcs11";
+            config: components["schemas"]["Pkcs11Config"];
+        };
+        /** @description The location of the key. At least one of `key_label` and `key_id` is given. */
+        Pkcs11Config: {
+            /**
+             * @description The path of the module (a shared library), as the setting PKCS11_MODULES has it. If absent, the first one
+             *     there.
+             */
+            module?: string;
+            /** @description The label of the token. */
+            token_label: string;
+            /** @description The label (CKA_LABEL) of the private and of the public key. */
+            key_label?: string;
+            /** @description The id (CKA_ID) of the private and of the public key, as hex. */
+            key_id?: string;
+            /**
+             * @description The PIN of the token's user. It is stored encrypted and never shown. If absent, the setting PKCS11_PIN. After
+             *     a wrong PIN, the service does not try it again until it restarts, because tokens lock.
+             */
+            pin?: string;
+        };
+        /**
          * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
          *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
-         *     database stores only the reference and the credentials, encrypted. This type was tested with a server that
-         *     follows Vault's API documentation, not with Vault itself.
+         *     database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7.
          */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -3917,6 +3946,8 @@ export type AzureKeyVaultConfig = components['schemas']['AzureKeyVaultConfig'];
 export type AzureIdentityConfig = components['schemas']['AzureIdentityConfig'];
 export type AzureClientSecretConfig = components['schemas']['AzureClientSecretConfig'];
 export type AzureId = components['schemas']['AzureId'];
+export type Pkcs11SignerRequest = components['schemas']['Pkcs11SignerRequest'];
+export type Pkcs11Config = components['schemas']['Pkcs11Config'];
 export type VaultSignerRequest = components['schemas']['VaultSignerRequest'];
 export type VaultConfig = components['schemas']['VaultConfig'];
 export type VaultTokenConfig = components['schemas']['VaultTokenConfig'];
@@ -5682,6 +5713,6 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "vault"];
+export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900];

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { readSecretFiles } from './secrets/secret-files.ts'
 
@@ -33,6 +33,8 @@ export interface Config {
   webhook_time_scale: number
   /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For header is trusted. */
   trusted_proxies: string[]
+  /** PKCS #11 modules that may be loaded, and the PIN of signers without one. */
+  pkcs11: { modules: string[]; pin: string | undefined }
   /** The number of processes that serve one store. */
   processes: number
 }
@@ -97,6 +99,12 @@ const settings = z.object({
       'must be a comma-separated list of addresses or networks, for example 10.0.0.0/8',
     )
     .default([]),
+  PKCS11_MODULES: z
+    .string()
+    .transform((list) => list.split(',').map((file) => file.trim()))
+    .refine((list) => list.every((file) => isAbsolute(file)), 'must be a list of absolute paths, separated by commas')
+    .default([]),
+  PKCS11_PIN: z.string().optional(),
   RELAYER_PROCESSES: integer(1, 64, 1),
   // The index of this process. The primary process sets it for each process that it starts.
   RELAYER_PROCESS: integer(0, 63, 0),
@@ -119,6 +127,7 @@ const secretSettings = [
   'API_KEY',
   'MASTER_KEY',
   'DATABASE_URL',
+  'PKCS11_PIN',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ]
@@ -170,6 +179,7 @@ export function readConfig(environment: Environment): Config {
     },
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
     trusted_proxies: values.TRUSTED_PROXIES,
+    pkcs11: { modules: values.PKCS11_MODULES, pin: values.PKCS11_PIN },
     processes: values.RELAYER_PROCESSES,
   }
 }

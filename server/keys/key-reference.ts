@@ -32,6 +32,11 @@ function fieldAndFault({ type, config }: KeyReference, checkTarget: TargetCheck)
       return ['endpoint', vendorFault(config.endpoint ?? google_endpoint, google_domains, checkTarget)]
     case 'azure_key_vault':
       return ['vault_url', vendorFault(config.vault_url, azure_domains, checkTarget)]
+    case 'pkcs11':
+      return [
+        'key_label',
+        (config.key_label ?? config.key_id) ? undefined : 'must be given, or key_id; or both of them',
+      ]
     case 'vault':
       return ['url', checkTarget(new URL(config.url))]
   }

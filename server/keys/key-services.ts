@@ -7,6 +7,7 @@ import { addressOf } from './curve.ts'
 import { createGoogleCloudKms } from './google-cloud-kms.ts'
 import { type KeyReference, urlFault } from './key-reference.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
+import { createPkcs11, type Pkcs11Settings } from './pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
@@ -28,6 +29,7 @@ const max_signers = 1_000
 
 export function createKeyServices(
   outbound: Outbound,
+  settings: { pkcs11: Pkcs11Settings },
   elapsed: () => number,
   observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
 ): KeyServices {
@@ -37,6 +39,7 @@ export function createKeyServices(
   const awsKms = createAwsKms(outbound)
   const googleCloudKms = createGoogleCloudKms(outbound)
   const azureKeyVault = createAzureKeyVault(outbound)
+  const pkcs11 = createPkcs11(settings.pkcs11)
   const vaultKv = createVaultKv(outbound)
 
   function open(reference: KeyReference): RemoteKey {
@@ -51,6 +54,8 @@ export function createKeyServices(
         return googleCloudKms(config)
       case 'azure_key_vault':
         return azureKeyVault(config)
+      case 'pkcs11':
+        return pkcs11.key(config)
       case 'vault':
         return vaultKv(config)
     }
@@ -110,6 +115,7 @@ export function createKeyServices(
     },
     stop() {
       isStopped = true
+      pkcs11.stop()
       for (const controller of calls) controller.abort()
     },
   }

@@ -93,7 +93,7 @@ export async function openStorage(config: Config, world: World): Promise<Storage
   try {
     const vault = await orConfigError(() => unlock(store, secrets, logger, observer))
     const checkTarget = createTargetCheck(config.allow_private_targets)
-    const keyServices = createKeyServices({ lookup, checkTarget }, elapsed, observer)
+    const keyServices = createKeyServices({ lookup, checkTarget }, config, elapsed, observer)
     const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
     const audit = await createAudit(store, now, elapsed, logger)

@@ -28,6 +28,8 @@ export interface RigOptions {
   confirmations?: number
   /** How many proxies the network's relayers reach the chain through. Default 1. */
   proxies?: number
+  /** More settings of the service. */
+  settings?: Record<string, string>
 }
 
 /** A chain, a fault proxy in front of it, and a service that reaches it through the proxy; outside of vitest too. */
@@ -96,6 +98,7 @@ export async function startRig({
   chain: options = {},
   confirmations = 1,
   proxies: proxy_count = 1,
+  settings = {},
 }: RigOptions = {}): Promise<Rig> {
   const chain = await startAnvil(options)
   const proxies = await Promise.all(Array.from({ length: proxy_count }, () => startFaultProxy(chain.url)))
@@ -107,7 +110,8 @@ export async function startRig({
   let client = connect()
 
   async function start() {
-    const config = readConfig({ PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' })
+    const basic = { PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
+    const config = readConfig({ ...basic, ...settings })
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,

@@ -1,0 +1,158 @@
+import { createRequire } from 'node:module'
+import type { Handle, PKCS11 } from 'pkcs11js'
+import type { TokenAnswer, TokenKey, TokenLogin, TokenRequest, TokenStart } from './pkcs11-messages.ts'
+import { pinFaults } from './pkcs11-messages.ts'
+
+/*
+ * A process of its own for one token. The calls of a module block, and may hang or crash; here they do not affect the service. It
+ * opens the token with its first request. After a fault of the token the service ends this process, and starts another one.
+ */
+
+/** Each signature in flight needs a session of its own. A token may permit fewer. */
+const max_sessions = 64
+/** They stay until somebody changes the key or the token. */
+const refusals = new Set([
+  ...pinFaults,
+  'CKR_MECHANISM_INVALID',
+  'CKR_KEY_FUNCTION_NOT_PERMITTED',
+  'CKR_KEY_TYPE_INCONSISTENT',
+  'CKR_FUNCTION_NOT_SUPPORTED',
+])
+/** CKA_EC_PARAMS of secp256k1: its object identifier 1.3.132.0.10 in DER (SEC 2, section 2.7.1). */
+const secp256k1 = '06052b8104000a'
+
+class Refusal extends Error {}
+
+interface OpenKey {
+  private_key: Handle
+  point: Uint8Array
+}
+
+const pkcs11js: typeof import('pkcs11js') = createRequire(import.meta.url)('pkcs11js')
+let login: TokenLogin | undefined
+let token: { module: PKCS11; slot: Handle } | undefined
+const keys = new Map<string, OpenKey>()
+const idle: Handle[] = []
+const waiting: ((session: Handle) => void)[] = []
+let sessions = 0
+
+process.on('disconnect', () => process.exit(0))
+process.on('message', (message: TokenStart | TokenRequest) => {
+  if ('login' in message) login = message.login
+  else void answer(message)
+})
+
+async function answer({ id, key, digest }: TokenRequest): Promise<void> {
+  try {
+    const { module, slot } = openToken()
+    const open = openKey(module, slot, key)
+    reply(digest ? { id, rs: await sign(module, slot, open, digest) } : { id, point: open.point })
+  } catch (error) {
+    const fault = (error as Error).message
+    const kind = error instanceof Refusal || refusals.has(fault) ? 'refused' : 'away'
+    reply({ id, fault, kind, restart: kind === 'away' || !token })
+  }
+}
+
+const reply = (message: TokenAnswer) => process.send?.(message)
+
+function openToken(): { module: PKCS11; slot: Handle } {
+  if (token) return token
+  if (!login) throw new Error('no login')
+  const { module: file, token_label, pin } = login
+  const module = new pkcs11js.PKCS11()
+  try {
+    module.load(file)
+  } catch (error) {
+    throw new Refusal(`the module does not load: ${(error as Error).message}`)
+  }
+  module.C_Initialize()
+  const slots = module
+    .C_GetSlotList(true)
+    .filter((slot) => module.C_GetTokenInfo(slot).label.replace(/[\s\0]+$/, '') === token_label)
+  const [slot] = slots
+  if (slots.length > 1) throw new Refusal('more than one token has this label')
+  if (!slot) throw new Refusal('no token has this label')
+  const session = openSession(module, slot)
+  module.C_Login(session, pkcs11js.CKU_USER, pin)
+  sessions = 1
+  idle.push(session)
+  token = { module, slot }
+  return token
+}
+
+function openSession(module: PKCS11, slot: Handle): Handle {
+  return module.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION)
+}
+
+function openKey(module: PKCS11, slot: Handle, key: TokenKey): OpenKey {
+  const name = JSON.stringify([key.key_label, key.key_id])
+  const known = keys.get(name)
+  if (known) return known
+  const session = openSession(module, slot)
+  try {
+    const private_key = findOne(module, session, pkcs11js.CKO_PRIVATE_KEY, key)
+    const public_key = findOne(module, session, pkcs11js.CKO_PUBLIC_KEY, key)
+    const [params, encoded] = module.C_GetAttributeValue(session, public_key, [
+      { type: pkcs11js.CKA_EC_PARAMS },
+      { type: pkcs11js.CKA_EC_POINT },
+    ])
+    if (Buffer.from((params?.value as Buffer) ?? '').toString('hex') !== secp256k1) {
+      throw new Refusal('the key is not on the curve secp256k1')
+    }
+    const opened = { private_key, point: pointOf(encoded?.value as Buffer) }
+    keys.set(name, opened)
+    return opened
+  } finally {
+    module.C_CloseSession(session)
+  }
+}
+
+function findOne(module: PKCS11, session: Handle, type: number, { key_label, key_id }: TokenKey): Handle {
+  module.C_FindObjectsInit(session, [
+    { type: pkcs11js.CKA_CLASS, value: type },
+    { type: pkcs11js.CKA_KEY_TYPE, value: pkcs11js.CKK_EC },
+    ...(key_label === undefined ? [] : [{ type: pkcs11js.CKA_LABEL, value: key_label }]),
+    ...(key_id === undefined ? [] : [{ type: pkcs11js.CKA_ID, value: Buffer.from(key_id, 'hex') }]),
+  ])
+  const found = module.C_FindObjects(session, 2)
+  module.C_FindObjectsFinal(session)
+  const kind = type === pkcs11js.CKO_PRIVATE_KEY ? 'private' : 'public'
+  if (found.length > 1) throw new Refusal(`more than one ${kind} EC key has this label and id`)
+  if (!found[0]) throw new Refusal(`no ${kind} EC key has this label and id`)
+  return found[0]
+}
+
+/** The point is wrapped in an OCTET STRING (PKCS #11 3.0, section 2.3.3); some older modules return it bare. */
+function pointOf(encoded: Buffer): Uint8Array {
+  const point = encoded[0] === 0x04 && encoded[1] === 65 && encoded.length === 67 ? encoded.subarray(2) : encoded
+  if (point[0] !== 4 || point.length !== 65) throw new Refusal('the public key is not an uncompressed point')
+  return point
+}
+
+async function sign(module: PKCS11, slot: Handle, { private_key }: OpenKey, digest: Uint8Array): Promise<Uint8Array> {
+  const session = await takeSession(module, slot)
+  try {
+    module.C_SignInit(session, { mechanism: pkcs11js.CKM_ECDSA }, private_key)
+    return await module.C_SignAsync(session, Buffer.from(digest), Buffer.alloc(64))
+  } finally {
+    const next = waiting.shift()
+    if (next) next(session)
+    else idle.push(session)
+  }
+}
+
+async function takeSession(module: PKCS11, slot: Handle): Promise<Handle> {
+  const session = idle.pop()
+  if (session) return session
+  if (sessions < max_sessions) {
+    try {
+      const opened = openSession(module, slot)
+      sessions += 1
+      return opened
+    } catch (error) {
+      if ((error as Error).message !== 'CKR_SESSION_COUNT') throw error
+    }
+  }
+  return new Promise((resolve) => waiting.push(resolve))
+}

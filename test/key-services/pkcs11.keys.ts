@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import type { Failure } from '../../generated/openapi.ts'
+import { expectEverySignature } from '../support/every-signature.ts'
+import { clean } from '../support/ledger.ts'
+import { createRelayer } from '../support/resources.ts'
+import { expectKept } from '../support/secrets.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+import { createSoftHsm, pin, softhsm_module } from './softhsm.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'relayer-hsm-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const hsm = createSoftHsm(folder)
+hsm.addKey('mainnet', '01')
+hsm.addKey('twin', '02')
+hsm.addKey('twin', '03')
+hsm.addKey('p256', '04', 'EC:prime256v1')
+
+const pin_file = join(folder, 'pin')
+writeFileSync(pin_file, `${pin}\n`, { mode: 0o600 })
+const settings = { PKCS11_MODULES: softhsm_module, PKCS11_PIN_FILE: pin_file }
+const { token_label } = hsm
+const outage_ms = 30_000
+
+const create = ({ raw }: TestService, config: object) =>
+  raw('/api/v1/signers', { method: 'POST', body: JSON.stringify({ type: 'pkcs11', config }) })
+
+const sign = ({ raw }: TestService, relayer_id: string) =>
+  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+
+/** The processes of tokens that this process has started. */
+const tokenProcesses = () =>
+  execFileSync('ps', ['-o', 'pid=,args=', '--ppid', `${process.pid}`], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('pkcs11-process'))
+    .map((line) => Number.parseInt(line, 10))
+
+function killProcesses(): void {
+  for (const process_id of tokenProcesses()) process.kill(process_id, 'SIGKILL')
+}
+
+test('a key in a token signs messages, typed data and transactions, and the PIN is stored encrypted', async () => {
+  const service = await startTestService(settings)
+  for (const config of [
+    { token_label, key_label: 'mainnet' },
+    { token_label, key_id: '02', key_label: 'twin', module: softhsm_module, pin },
+    { token_label, key_id: '03' },
+  ]) {
+    const { data } = await service.client.post('/api/v1/signers', { body: { type: 'pkcs11', config } })
+    expect(data).toEqual({ id: data.id, type: 'pkcs11', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) })
+    const relayer = await createRelayer(service.client, { signer_id: data.id })
+    await expectEverySignature(service.client, relayer)
+    expectKept(service, Buffer.from(pin), relayer.address)
+  }
+  expect(tokenProcesses()).toHaveLength(1)
+})
+
+test('a wrong module, token, key, curve or PIN is refused with the reason, and a wrong PIN is tried once', async () => {
+  const service = await startTestService(settings)
+  const good = { token_label, key_label: 'mainnet' }
+  const cases: [object, number, RegExp][] = [
+    [{ ...good, module: '/usr/lib/other.so' }, 422, /must be listed in the setting PKCS11_MODULES/],
+    [{ ...good, token_label: 'none' }, 422, /no token has this label/],
+    [{ ...good, key_label: 'none' }, 422, /no private EC key has this label and id/],
+    [{ ...good, key_id: '09' }, 422, /no private EC key has this label and id/],
+    [{ token_label, key_label: 'twin' }, 422, /more than one private EC key/],
+    [{ token_label, key_label: 'p256' }, 422, /not on the curve secp256k1/],
+    [{ ...good, pin: '0000' }, 422, /CKR_PIN_INCORRECT/],
+    [{ ...good, pin: '0000' }, 422, /refused the PIN \(CKR_PIN_INCORRECT\); it is not tried again/],
+    [{ token_label }, 400, /must be given, or key_id/],
+  ]
+  for (const [config, status, reason] of cases) {
+    const response = await create(service, config)
+    const text = await response.text()
+    expect.soft(response.status, text).toBe(status)
+    expect.soft(text).toMatch(reason)
+  }
+  expect((await create(service, good)).status).toBe(201)
+  const unset = await startTestService()
+  expect(((await (await create(unset, good)).json()) as Failure).details?.[0]?.message).toMatch(/PKCS11_MODULES/)
+})
+
+test('after a token was removed and inserted, and after its process was killed, it signs again by itself', async () => {
+  const service = await startTestService(settings)
+  const { data } = await service.client.post('/api/v1/signers', {
+    body: { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } },
+  })
+  const relayer = await createRelayer(service.client, { signer_id: data.id })
+  hsm.remove()
+  // SoftHSM keeps what a process has read.
+  killProcesses()
+  try {
+    expect((await sign(service, relayer.id)).status).toBe(503)
+    expect((await sign(service, 'demo')).status).toBe(200)
+  } finally {
+    hsm.insert()
+  }
+  await expect.poll(async () => (await sign(service, relayer.id)).status, { timeout: 20_000 }).toBe(200)
+  killProcesses()
+  await expect.poll(async () => (await sign(service, relayer.id)).status, { timeout: 20_000 }).toBe(200)
+  await service.close()
+  await expect.poll(tokenProcesses).toEqual([])
+})
+
+test('a module that hangs does not block the service, and is replaced', async () => {
+  const service = await startTestService(settings)
+  const { data } = await service.client.post('/api/v1/signers', {
+    body: { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } },
+  })
+  const relayer = await createRelayer(service.client, { signer_id: data.id })
+  for (const process_id of tokenProcesses()) process.kill(process_id, 'SIGSTOP')
+  const waiting = sign(service, relayer.id)
+  expect((await sign(service, 'demo')).status).toBe(200)
+  // The call is repeated after its time limit, by a process that does not hang.
+  expect((await waiting).status).toBe(200)
+})
+
+test('200 transactions are sent, and 200 more while the token is away for 30 s', async () => {
+  const rig = await testRig({ chain: { blockTime_s: 0.5 }, settings })
+  const signer = { type: 'pkcs11' as const, config: { token_label, key_label: 'mainnet' } }
+  const account = await rig.addAccount({ signer })
+  await account.send(200)
+  await account.finished()
+  expect(await account.score()).toEqual(clean(200))
+
+  await account.send(100)
+  hsm.remove()
+  killProcesses()
+  try {
+    await account.send(100)
+    await until('a transaction waits for the key service', async () => {
+      return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('key service'))
+    })
+    await pause(outage_ms)
+  } finally {
+    hsm.insert()
+  }
+  await account.finished()
+  expect(await account.score()).toEqual(clean(400))
+})
