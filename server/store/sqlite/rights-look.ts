@@ -32,9 +32,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
 
   function apply(known: RightsState, done: RightsChange[]): void {
     for (const { table, row_id, version } of done) {
-      const { versions } = known.tables[table]
-      if (version > 0) versions.set(row_id, version)
-      else versions.delete(row_id)
+      known.tables[table].versions.set(row_id, version)
     }
   }
 

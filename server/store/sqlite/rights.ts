@@ -58,7 +58,7 @@ export function createRights(
       return false
     }
     const isGenuine = seal.isGenuine(table, row)
-    const isNewest = row.rights_version >= (known.versions.get(row.row_id) ?? 0)
+    const isNewest = row.rights_version >= known.versions.get(row.row_id)
     if (isGenuine && isNewest) return true
     tell([{ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' }])
     return false
