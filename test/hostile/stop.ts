@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { api_key } from '../bench/processes.ts'
+import { node_flags } from '../bench/node-flags.ts'
+import { api_key, pinned } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { prepareDemo } from './demo.ts'
 
@@ -93,7 +94,8 @@ function start(folder: string, processes: number) {
     ALLOW_PRIVATE_TARGETS: 'true',
     RELAYER_PROCESSES: `${processes}`,
   }
-  const child: ChildProcess = spawn(process.execPath, ['server/main.ts'], {
+  const [command, args] = pinned(processes > 1 ? 'any' : 'servers', [...node_flags, 'server/main.ts'])
+  const child: ChildProcess = spawn(command, args, {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

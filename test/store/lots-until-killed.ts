@@ -1,0 +1,32 @@
+import { openSqliteStore } from '../../server/store/sqlite.ts'
+
+// A process of killed-between-lots.test.ts: does the work on a database in lots, and kills itself after so many commits.
+
+export interface LotsOrder {
+  file: string
+  work: { compact: { chain_id: number; address: string; latest: number } } | { change: 'go on' }
+  /** The commit after which it dies. */
+  last_commit: number
+}
+
+if (import.meta.main) {
+  const { file, work, last_commit }: LotsOrder = JSON.parse(process.argv[2] ?? '')
+  let commits = 0
+  const store = openSqliteStore(file, {
+    now: () => 0,
+    makeId: () => crypto.randomUUID(),
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => relayer,
+    observer: {
+      committed() {
+        commits += 1
+        if (commits === last_commit) process.kill(process.pid, 'SIGKILL')
+      },
+    },
+  })
+  if ('compact' in work) {
+    const { chain_id, address, latest } = work.compact
+    await store.compactNonces(chain_id, address, latest)
+  } else while (await store.continueBulkChange());
+  await store.close()
+}
