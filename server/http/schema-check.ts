@@ -4,8 +4,22 @@ import addFormats from 'ajv-formats'
 import type { ContractDocument } from './document.ts'
 import { isTime } from './time-format.ts'
 
-/** Returns a check against a schema of the contract. The check returns a description of the violations, or undefined. */
-export function schemaCheck(document: ContractDocument, name: string): (value: unknown) => string | undefined {
+/** Returns a description of the violations, or undefined. */
+export type SchemaCheck = (value: unknown) => string | undefined
+
+/** Compiling takes tens of milliseconds, so the services of a process that share a document share its checks. */
+const compiled = new WeakMap<ContractDocument, Map<string, SchemaCheck>>()
+
+/** Returns a check against a schema of the contract, which is compiled once for each document. */
+export function schemaCheck(document: ContractDocument, name: string): SchemaCheck {
+  const checks = compiled.get(document) ?? new Map<string, SchemaCheck>()
+  compiled.set(document, checks)
+  const check = checks.get(name) ?? compile(document, name)
+  checks.set(name, check)
+  return check
+}
+
+function compile(document: ContractDocument, name: string): SchemaCheck {
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv, { mode: 'full' })
   ajv.addFormat('date-time', { type: 'string', validate: isTime })
@@ -15,12 +29,7 @@ export function schemaCheck(document: ContractDocument, name: string): (value: u
 
 /** Checks bodies against schemas of the contract, each of which is compiled at its first use. */
 export function bodyFaults(document: ContractDocument): (name: string, body: unknown) => string | undefined {
-  const checks = new Map<string, ReturnType<typeof schemaCheck>>()
-  return (name, body) => {
-    const check = checks.get(name) ?? schemaCheck(document, name)
-    checks.set(name, check)
-    return check(body)
-  }
+  return (name, body) => schemaCheck(document, name)(body)
 }
 
 /** The methods that the contract allows callers to ask a node for. */
