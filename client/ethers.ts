@@ -31,6 +31,8 @@ import { createRelayerProvider } from './provider.ts'
 import { sendTransaction, waitForTransaction } from './transactions.ts'
 
 const between_receipts_ms = 300
+/** Of the provider, for events and several confirmations. The default of ethers is 4 seconds. */
+const polling_ms = 1_000
 
 /** `customData` of a transaction request. */
 export type RelayerOptions = Pick<SendTransactionRequest, 'speed' | 'valid_until' | 'reference'> & {
@@ -47,7 +49,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   #address: Promise<string> | undefined
 
   constructor(client: RelayerClient, relayer_id: string) {
-    super(new BrowserProvider(createRelayerProvider(client, relayer_id)))
+    super(new BrowserProvider(createRelayerProvider(client, relayer_id), undefined, { pollingInterval: polling_ms }))
     this.client = client
     this.relayer_id = relayer_id
   }

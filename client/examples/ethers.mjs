@@ -5,7 +5,8 @@ import { ContractFactory, FetchRequest, JsonRpcProvider } from 'ethers'
 const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY, RELAYER_ID = 'demo' } = process.env
 const relayer = new FetchRequest(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/json-rpc`)
 relayer.setHeader('Authorization', `Bearer ${RELAYER_API_KEY}`)
-const signer = await new JsonRpcProvider(relayer).getSigner()
+const provider = new JsonRpcProvider(relayer, undefined, { pollingInterval: 1_000 })
+const signer = await provider.getSigner()
 
 const { abi, bytecode } = JSON.parse(readFileSync(new URL('counter.json', import.meta.url), 'utf8'))
 const counter = await new ContractFactory(abi, bytecode, signer).deploy()

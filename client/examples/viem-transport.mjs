@@ -9,7 +9,7 @@ const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY = '', RELAYER_ID 
 const client = createRelayerClient({ baseUrl: RELAYER_URL, token: RELAYER_API_KEY })
 const account = await relayerAccount(client, RELAYER_ID)
 const transport = relayerTransport(client, RELAYER_ID)
-const relayer = createWalletClient({ account, chain: foundry, transport }).extend(publicActions)
+const relayer = createWalletClient({ account, chain: foundry, transport, pollingInterval: 1_000 }).extend(publicActions)
 
 const { abi, bytecode } = JSON.parse(readFileSync(new URL('counter.json', import.meta.url), 'utf8'))
 const deployment = await relayer.deployContract({ abi, bytecode })

@@ -8,7 +8,7 @@ const transport = http(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/json-rpc`, 
   fetchOptions: { headers: { Authorization: `Bearer ${RELAYER_API_KEY}` } },
 })
 const [account] = await createWalletClient({ transport }).getAddresses()
-const relayer = createWalletClient({ account, chain: foundry, transport }).extend(publicActions)
+const relayer = createWalletClient({ account, chain: foundry, transport, pollingInterval: 1_000 }).extend(publicActions)
 
 const { abi, bytecode } = JSON.parse(readFileSync(new URL('counter.json', import.meta.url), 'utf8'))
 const deployment = await relayer.deployContract({ abi, bytecode })

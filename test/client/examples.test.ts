@@ -4,6 +4,7 @@ import { getAddress, verifyMessage } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import { testChain } from '../support/chain.ts'
 import { exampleProject, runExample, startExample } from '../support/examples.ts'
+import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const project = await exampleProject(['ethers', 'viem', 'express'])
   folder = project.folder
   return project.remove
-}, 120_000)
+})
 
 async function start() {
   const chain = await testChain({ blockTime_s: 0.3 })
@@ -26,7 +27,7 @@ async function start() {
   await client.patch('/api/v1/networks/{network_id}', network)
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
   await chain.setBalance(relayer.address, 10n ** 20n)
-  return { client, relayer, env: { RELAYER_URL: url, RELAYER_API_KEY: api_key } }
+  return { client, chain, env: { RELAYER_URL: url, RELAYER_API_KEY: api_key } }
 }
 
 const confirmed = /^confirmed 0x[0-9a-f]{64}\n$/
@@ -39,16 +40,20 @@ test('the typed client sends a transaction, and shows a refusal', async () => {
   expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 is above the limit of 1\n')
 })
 
-test.each(['ethers', 'ethers-signer', 'viem', 'viem-transport'])(
-  '%s deploys a contract, calls it and signs',
-  async (name) => {
-    const { relayer, env } = await start()
-    const [deployed, count, signature = ''] = (await runExample(folder, node, [`${name}.mjs`], env)).split('\n')
-    expect(deployed).toMatch(/^deployed at 0x[0-9a-fA-F]{40}$/)
-    expect(count).toBe('count 5n')
-    expect(verifyMessage('Hello', signature.replace('signature ', ''))).toBe(getAddress(relayer.address))
-  },
-)
+test('ethers and viem deploy a contract, call it and sign', async () => {
+  const { client, chain, env } = await start()
+  const examples = ['ethers', 'ethers-signer', 'viem', 'viem-transport']
+  const run = async (name: string) => {
+    const { id, address } = await createRelayer(client, { id: name })
+    await chain.setBalance(address, 10n ** 20n)
+    const printed = await runExample(folder, node, [`${name}.mjs`], { ...env, RELAYER_ID: id })
+    const [deployed, count, signature = ''] = printed.split('\n')
+    expect.soft(deployed, name).toMatch(/^deployed at 0x[0-9a-fA-F]{40}$/)
+    expect.soft(count, name).toBe('count 5n')
+    expect.soft(verifyMessage('Hello', signature.replace('signature ', '')), name).toBe(getAddress(address))
+  }
+  await Promise.all(examples.map(run))
+})
 
 test('curl signs and sends, and under the same key not twice', async () => {
   const { client, env } = await start()

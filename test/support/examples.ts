@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
+import { nodeEnvironment } from './node-environment.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const client = 'evm-relayer-client'
@@ -37,8 +38,8 @@ export async function runExample(
   parameters: string[],
   env: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const { PATH = '', HOME = '' } = process.env
-  const options = { cwd: folder, env: { PATH, HOME, ...env }, timeout: 300_000 }
+  const { HOME = '' } = process.env
+  const options = { cwd: folder, env: { ...nodeEnvironment, HOME, ...env }, timeout: 300_000 }
   try {
     return (await promisify(execFile)(program, parameters, options)).stdout
   } catch (error) {
@@ -49,8 +50,7 @@ export async function runExample(
 
 /** An example that goes on until the test ends. `printed`: all that it has printed. */
 export function startExample(folder: string, file: string, env: Record<string, string>) {
-  const { PATH = '' } = process.env
-  const child: ChildProcess = spawn(process.execPath, [file], { cwd: folder, env: { PATH, ...env } })
+  const child: ChildProcess = spawn(process.execPath, [file], { cwd: folder, env: { ...nodeEnvironment, ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stdout?.on('data', (chunk) => {
