@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -42,9 +42,7 @@ test('prints true locations and commands at the first start', async () => {
   await demoAt(url, apiKey)
 })
 
-const hasCurl = spawnSync('curl', ['--version']).status === 0
-
-test.runIf(hasCurl).each(['data', "it's my data"])(
+test.each(['data', "it's my data"])(
   'the curl command that it prints signs with the demo relayer: %s',
   async (folder) => {
     const { service, data_dir, url } = await start({ DATA_DIR: join(temporaryFolder(), folder) })

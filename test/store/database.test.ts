@@ -92,14 +92,15 @@ test('the generation moves in every connection when one of them changes what is 
   expect([one.generation(), other.generation()]).toEqual([start + 3, start + 3])
 })
 
-test.runIf(existsSync('/proc/locks'))('a connection that ends takes no lock from another of the same process', () => {
+test('a connection that ends takes no lock from another of the same process', () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   const first = connect(file)
   const second = connectForTest(file)
   const inode = `:${statSync(`${file}-shm`).ino} `
   // Without its lock the next process to come takes the index for one that nobody uses, and truncates it.
+  // Other systems than Linux list no locks; there the generation below is all that is compared.
   const locks = () =>
-    readFileSync('/proc/locks', 'utf8')
+    (existsSync('/proc/locks') ? readFileSync('/proc/locks', 'utf8') : inode)
       .split('\n')
       .filter((line) => line.includes(inode)).length
   expect(locks()).toBe(1)

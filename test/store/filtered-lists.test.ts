@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -6,6 +5,7 @@ import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/store/sending-rows.ts'
 import { searches } from '../../server/store/sqlite/transaction-search.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { bytesRead } from '../support/bytes-read.ts'
 import { randomFrom } from '../support/random.ts'
 import { temporaryFolder } from '../support/service.ts'
 
@@ -169,10 +169,7 @@ test('each search walks one index, and no table', () => {
   }
 })
 
-/** How many bytes this process has read, from wherever. Linux only. */
-const bytesRead = () => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-
-test.runIf(process.platform === 'linux')('a filtered page reads a bounded part of the file, at any depth', async () => {
+test('a filtered page reads a bounded part of the file, at any depth', async () => {
   const { db, file } = openStore()
   const count = 100_000
   db.prepare(`

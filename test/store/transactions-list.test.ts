@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Transaction } from '../../generated/openapi.ts'
+import { bytesRead } from '../support/bytes-read.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { changeTransaction, insertTransactions, transactionId } from '../support/transactions.ts'
@@ -143,35 +143,29 @@ test('the list of a relayer that takes a deleted one’s id starts empty', async
   expect([data, pagination.total_items]).toEqual([[], 0])
 })
 
-/** How many bytes this process has read, from wherever. Linux only. */
-const bytesRead = () => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-
-test.runIf(process.platform === 'linux')(
-  'of 300,000 transactions, page 1 and page 30,000 cost the same: a few pages of the file',
-  async () => {
-    const seeded = await startTestService()
-    insertTransactions(file(seeded), 'demo', 300_000)
-    await seeded.close()
-    // SQLite's cache is empty in a new connection, so whatever a page needs is read from the file, and counted.
-    const cost = async (page: number) => {
-      const service = await startTestService({ DATA_DIR: seeded.data_dir })
-      const list = (number: number) =>
-        service.client.get(listPath, { path: { relayer_id: 'demo' }, query: { page: number } })
-      const before = bytesRead()
-      const { data, pagination } = await list(page)
-      const bytes = bytesRead() - before
-      expect(pagination).toEqual({ current_page: page, per_page: 10, total_items: 300_000 })
-      const newest = 300_000 - (page - 1) * 10
-      expect(data.map(({ id }) => id)).toEqual(
-        Array.from({ length: 10 }, (_, index) => transactionId('demo', newest - index)),
-      )
-      await service.close()
-      return bytes
-    }
-    // A walk over the table reads some 60 MB, one over its smallest index some 5 MB.
-    for (const page of [1, 2, 15_000, 30_000]) expect(await cost(page), `page ${page}`).toBeLessThan(256 * 1024)
-  },
-)
+test('of 300,000 transactions, page 1 and page 30,000 cost the same: a few pages of the file', async () => {
+  const seeded = await startTestService()
+  insertTransactions(file(seeded), 'demo', 300_000)
+  await seeded.close()
+  // SQLite's cache is empty in a new connection, so whatever a page needs is read from the file, and counted.
+  const cost = async (page: number) => {
+    const service = await startTestService({ DATA_DIR: seeded.data_dir })
+    const list = (number: number) =>
+      service.client.get(listPath, { path: { relayer_id: 'demo' }, query: { page: number } })
+    const before = bytesRead()
+    const { data, pagination } = await list(page)
+    const bytes = bytesRead() - before
+    expect(pagination).toEqual({ current_page: page, per_page: 10, total_items: 300_000 })
+    const newest = 300_000 - (page - 1) * 10
+    expect(data.map(({ id }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, index) => transactionId('demo', newest - index)),
+    )
+    await service.close()
+    return bytes
+  }
+  // A walk over the table reads some 60 MB, one over its smallest index some 5 MB.
+  for (const page of [1, 2, 15_000, 30_000]) expect(await cost(page), `page ${page}`).toBeLessThan(256 * 1024)
+})
 
 test('a page of megabytes, which is read and sent in steps, is whole and in order; filtered and by HEAD too', async () => {
   const service = await startTestService()
