@@ -11,16 +11,16 @@ import { checkFault, type SeededFault, seededFaults } from './crash/seeded-fault
 /** Everything here waits for something to happen; this ends a test in which nothing does. */
 const deadline_ms = 600_000
 
-test('12 kills lose nothing, send nothing twice, and leave no gap', { timeout: deadline_ms }, async () => {
-  const result = await runCrash({ kills: 12, submissions: 120, seed: 20, patience_ms: 60_000 })
+test('8 kills lose nothing, send nothing twice, and leave no gap', { timeout: deadline_ms }, async () => {
+  const result = await runCrash({ kills: 8, submissions: 80, seed: 20, patience_ms: 60_000 })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
-  expect(result.kills.start + result.kills.work).toBe(12)
+  expect(result.kills.start + result.kills.work).toBe(8)
 })
 
-test('4 kills with a key service that never repeats a signature: one set of bytes per nonce and price', {
+test('3 kills with a key service that never repeats a signature: one set of bytes per nonce and price', {
   timeout: deadline_ms,
 }, async () => {
-  const options = { kills: 4, submissions: 40, seed: 21, patience_ms: 60_000, signer: 'aws_kms' } as const
+  const options = { kills: 3, submissions: 30, seed: 21, patience_ms: 60_000, signer: 'aws_kms' } as const
   const result = await runCrash(options)
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
 })

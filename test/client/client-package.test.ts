@@ -35,7 +35,7 @@ beforeAll(async () => {
   writeFileSync(join(project, 'package.json'), '{"type": "module", "private": true}')
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], project)
   return () => rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 test('publint and attw find nothing wrong with the tarball', async () => {
   await run(bin('publint'), [tarball, '--strict'], folder)

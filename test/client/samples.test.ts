@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Document, exampleCalls, type Sample } from '../../client/samples/operation.ts'
 import { testChain } from '../support/chain.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -71,7 +72,7 @@ test.each(['curl', 'TypeScript'])(
       const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
       const [command, input] = label === 'curl' ? ['bash', ['-c', script]] : [process.execPath, [program]]
       const { output, code } = await run(command as string, input as string[], {
-        env: { ...process.env, RELAYER_API_KEY: service.api_key },
+        env: { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key },
         until: streams ? 'event: ' : undefined,
       })
       const succeeded = streams

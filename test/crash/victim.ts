@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import type { Seed } from './seeded-faults.ts'
 
 /** The service as its users run it, a process of its own over one data folder, which is killed and started again. */
@@ -41,6 +42,7 @@ export async function createVictim(
 
   const environment = {
     ...process.env,
+    ...nodeEnvironment,
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: `${port}`,

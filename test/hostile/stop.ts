@@ -9,6 +9,7 @@ import Database from 'better-sqlite3'
 import { node_flags } from '../bench/node-flags.ts'
 import { api_key, pinned } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import { prepareDemo } from './demo.ts'
 
 export interface StopOptions {
@@ -83,9 +84,8 @@ export async function stopUnderLoad(folder: string, options: StopOptions): Promi
 }
 
 function start(folder: string, processes: number) {
-  const { PATH = '' } = process.env
   const env = {
-    PATH,
+    ...nodeEnvironment,
     NODE_ENV: 'production',
     PORT: '0',
     DATA_DIR: folder,

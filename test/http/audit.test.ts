@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { checkAudit } from '../../server/store/sqlite/audit-check.ts'
 import { testChain } from '../support/chain.ts'
 import { operations, parametersIn } from '../support/contract.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import { spawnService } from '../support/process.ts'
 import { json, rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
@@ -351,7 +352,7 @@ describe('the chain', () => {
     const { service, db } = await trail()
     const log = join(service.data_dir, 'service.log')
     writeFileSync(log, service.logged.join(''))
-    const environment = { PATH: process.env.PATH, DATA_DIR: service.data_dir }
+    const environment = { ...nodeEnvironment, DATA_DIR: service.data_dir }
     const verify = (...args: string[]) =>
       promisify(execFile)(process.execPath, ['server/commands/audit.ts', ...args], { env: environment })
     expect((await verify('verify')).stdout).toMatch(/^84 entries are unchanged\. Head: [0-9a-f]{64}\n$/)

@@ -15,7 +15,7 @@ import { schemaArbitrary } from '../support/schema-arbitrary.ts'
 import { type Answer, isStream, sendRequest } from '../support/send-request.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
-const count = Number(process.env.FUZZ_REQUESTS ?? 20_000)
+const count = Number(process.env.FUZZ_REQUESTS ?? 8_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const in_flight = 16
 /** Requests are made in lots, so that they name what earlier ones created. */

@@ -209,7 +209,7 @@ test('without a key: repeated after a broken connection, or at the same time und
   const { rpc, count, proxy, account } = await start()
   const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to, value: '0x1' }] })
   // Nothing is slower to answer than what waits for a node; each test of the service's prices asks one.
-  await proxy.setFault({ kind: 'slow', duration_ms: 1_000 })
+  await proxy.setFault({ kind: 'slow', duration_ms: 300 })
   const asked = () => proxy.counts().requests ?? 0
   const before = asked()
   await breakOff(rpc, one(1), async () => asked() > before)

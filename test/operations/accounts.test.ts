@@ -8,7 +8,6 @@ import { startTestService } from '../support/service.ts'
 const wallet = new Wallet(`0x${'1b'.repeat(32)}`)
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const ether = 10n ** 18n
-const patience = { timeout: 20_000 }
 const base = '/api/v1/relayers/{relayer_id}'
 const transactions = `${base}/transactions` as const
 const path = { relayer_id: 'it' }
@@ -75,7 +74,7 @@ test('balance, status and nonce say what is on chain and what is under way, and 
   expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 1, chain_latest: 0, chain_pending: 1 })
   expect(await status()).toMatchObject({ nonce: '1', pending_transactions_count: 1, [last]: null })
   await chain.mine()
-  await expect.poll(status, patience).toMatchObject({ nonce: '1', pending_transactions_count: 0 })
+  await expect.poll(status).toMatchObject({ nonce: '1', pending_transactions_count: 0 })
   const { balance: left } = await balance()
   expect(BigInt(left)).toBeLessThan(99n * ether)
   expect(await status()).toMatchObject({ [last]: (await byNonce('0')).confirmed_at, balance: left })
@@ -154,7 +153,7 @@ test('the list by state and time, and a transaction by its nonce', async () => {
   const { client, send, chain, clock, byNonce } = await start({ noMining: true })
   const sent = [await send({}, 'submitted')]
   await chain.mine()
-  await expect.poll(() => byNonce('0'), patience).toMatchObject({ id: sent[0]?.id, status: 'confirmed' })
+  await expect.poll(() => byNonce('0')).toMatchObject({ id: sent[0]?.id, status: 'confirmed' })
   for (const _ of [2, 3]) {
     clock.ahead_ms += 1_000
     sent.push(await send({}, 'submitted'))
@@ -234,11 +233,11 @@ test('the reason is that of the mined version, and stays when the node has prune
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
   const replacement = { path: { ...path, transaction_id: id }, body: { ...call, to: contracts[1] } }
   await client.put(`${transactions}/{transaction_id}`, replacement)
-  await expect.poll(async () => (await byNonce('0')).hash, patience).not.toBe(hash)
+  await expect.poll(async () => (await byNonce('0')).hash).not.toBe(hash)
   await chain.mine()
   const status_reason = 'Reverted: original'
-  await expect.poll(() => byNonce('0'), patience).toMatchObject({ status: 'mined', hash, status_reason })
+  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'mined', hash, status_reason })
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_call'] })
   await chain.mine()
-  await expect.poll(() => byNonce('0'), patience).toMatchObject({ status: 'failed', hash, status_reason })
+  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'failed', hash, status_reason })
 })

@@ -31,7 +31,7 @@ async function start(confirmations = 1) {
         .get(`${base}/transactions/{transaction_id}/attempts`, { path: { relayer_id, transaction_id }, query }),
     /** Until the explanation has this code. */
     waitsFor: (code: string | null, nonce = 0) =>
-      expect.poll(async () => (await explain(nonce)).waiting_for, { timeout: 60_000 }).toBe(code),
+      expect.poll(async () => (await explain(nonce)).waiting_for).toBe(code),
   }
 }
 
@@ -189,7 +189,7 @@ test('what a node said against a version is shown with it', async () => {
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   const [sent] = await send(1)
   const one = async () => (await attempts(sent?.id as string)).data[0]
-  await expect.poll(async () => (await one())?.refusal, { timeout: 60_000 }).toBe('internal error')
+  await expect.poll(async () => (await one())?.refusal).toBe('internal error')
   expect(await one()).toMatchObject({ accepted_at: null, is_mined: false })
   await proxy.setFault(undefined)
   await finished(chain.mine)

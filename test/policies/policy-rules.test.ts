@@ -112,7 +112,7 @@ describe('every rule holds on every path on which a transaction gets signed', ()
     },
   }
 
-  test.each(Object.entries(paths))('%s', { timeout: 120_000 }, async (name, act) => {
+  test.each(Object.entries(paths))('%s', async (name, act) => {
     const chain = await testChain({ noMining: true })
     const { client } = await startTestService()
     const rpc_urls = [chain.url]

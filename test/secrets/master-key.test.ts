@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ConfigError } from '../../server/config.ts'
 import { createFile, lineOf } from '../../server/secrets/durable-file.ts'
 import { fileFault, folderFault } from '../../server/secrets/private-files.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import { production } from '../support/resources.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
@@ -97,7 +98,7 @@ test('only the user can read the files of a first start, even with a lax umask',
   const DATA_DIR = join(temporaryFolder(), 'data')
   const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
   const script = `umask 000; exec "$0" "$1"`
-  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR }
+  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR }
   const child = spawn('sh', ['-c', script, process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   // The greeting comes when all is written.

@@ -65,7 +65,7 @@ export class ChainError extends Error {
 export class NoChainError extends Error {}
 
 const chain_id = 31_337
-const start_deadline_ms = 15_000
+const start_deadline_ms = 60_000
 const mnemonic = 'test test test test test test test test test test test junk'
 
 /** Starts anvil, and resolves once it answers. Throws NoChainError. */

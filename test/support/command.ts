@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { nodeEnvironment } from './node-environment.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -17,9 +18,8 @@ export function runCommand(
   settings: Record<string, string>,
   options: string[] = [],
 ): Promise<CommandEnd> {
-  const { PATH = '' } = process.env
   const script = [...options, `server/commands/${name}.ts`, ...parameters]
-  const child = spawn(process.execPath, script, { cwd: root, env: { PATH, ...settings } })
+  const child = spawn(process.execPath, script, { cwd: root, env: { ...nodeEnvironment, ...settings } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const end = { out: '', err: '' }
   child.stdout.on('data', (chunk) => {

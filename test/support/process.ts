@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { nodeEnvironment } from './node-environment.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -18,8 +19,8 @@ export interface ServiceProcess {
 
 /** The service as `npm start` runs it, in a process of its own, on a free port unless `settings` name one. */
 export function spawnService(settings: Record<string, string>): ServiceProcess {
-  const { PATH = '' } = process.env
-  const child = spawn(process.execPath, ['server/main.ts'], { cwd: root, env: { PATH, PORT: '0', ...settings } })
+  const env = { ...nodeEnvironment, PORT: '0', ...settings }
+  const child = spawn(process.execPath, ['server/main.ts'], { cwd: root, env })
   onTestFinished(() => void child.kill('SIGKILL'))
   const written = { out: '', err: '' }
   const listeners = new Set<() => void>()

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { nodeEnvironment } from './node-environment.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'client', 'cli', 'main.ts')
 
@@ -22,8 +23,7 @@ export function startRelayerCommand(
   parameters: string[],
   { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
 ): RunningCommand {
-  const { PATH = '' } = process.env
-  const settings = { PATH, RELAYER_URL: url, RELAYER_API_KEY: api_key, ...env }
+  const settings = { ...nodeEnvironment, RELAYER_URL: url, RELAYER_API_KEY: api_key, ...env }
   const child = spawn(process.execPath, [program, ...parameters], { env: settings })
   onTestFinished(() => void child.kill('SIGKILL'))
   const written = { out: '', err: '' }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-const deadline_ms = 90_000
+const deadline_ms = 180_000
 const look_ms = 40
 
 /** Looks again and again until it holds. `between` is done after each look in vain. Throws, saying `what`, past the deadline. */

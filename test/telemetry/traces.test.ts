@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseTraceparent } from '../../server/telemetry/traceparent.ts'
 import { testChain } from '../support/chain.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
@@ -158,7 +159,7 @@ test('modules that no setting enables are not loaded', async () => {
     await (await startService(readConfig(process.env))).close()
     console.log(['opentelemetry', 'prom-client', 'express'].filter((name) => loaded.some((url) => url.includes(name))).join())`
   const run = async (settings: Record<string, string>) => {
-    const env = { PATH: process.env.PATH, DATA_DIR: temporaryFolder(), PORT: '0', ...settings }
+    const env = { ...nodeEnvironment, DATA_DIR: temporaryFolder(), PORT: '0', ...settings }
     const cwd = join(import.meta.dirname, '..', '..')
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd, env })
     return stdout.trim()
