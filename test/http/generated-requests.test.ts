@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { Agent } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -13,7 +12,7 @@ import { requestArbitrary, type TestRequest } from '../support/request-arbitrary
 import { dead_url, isBearable, mark, requestHints } from '../support/request-hints.ts'
 import { schemaArbitrary } from '../support/schema-arbitrary.ts'
 import { type Answer, isStream, sendRequest } from '../support/send-request.ts'
-import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 8_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -22,8 +21,6 @@ const in_flight = 16
 const lot = 64
 const max_problems = 10
 const balance = 10n ** 24n
-/** A folder in memory, on Linux. */
-const memory = '/dev/shm'
 
 test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, async () => {
   process.stdout.write(`generated requests: FUZZ_SEED=${seed} FUZZ_REQUESTS=${count}\n`)
@@ -32,8 +29,6 @@ test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, a
   const service = await startTestService({
     RATE_LIMIT_PER_SECOND: '1000000',
     RATE_LIMIT_BURST: '10000000',
-    // Thousands of commits to a disk would be a third of the time.
-    DATA_DIR: temporaryFolder(existsSync(memory) ? memory : undefined),
   })
   const remembered = rememberIds()
   const learn = learner(remembered, chain)

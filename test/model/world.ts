@@ -1,6 +1,5 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Wallet } from 'ethers'
@@ -9,6 +8,7 @@ import { createRelayerClient, type RelayerClient, type RelayerPoliciesInput } fr
 import { readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
 import { compiledContract } from '../support/compiled-contract.ts'
+import { dataRoot } from '../support/data-root.ts'
 import { randomFrom } from '../support/random.ts'
 import { type ChainModel, createChainModel, parse, type SignedTransaction } from './chain.ts'
 import { installClock, type VirtualClock } from './clock.ts'
@@ -108,7 +108,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
     },
   })
 
-  let data_dir = mkdtempSync(join(tmpdir(), 'relayer-model-'))
+  let data_dir = mkdtempSync(join(dataRoot, 'relayer-model-'))
   let process_ = await clock.during(launch(data_dir))
 
   async function launch(folder: string) {
@@ -146,7 +146,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
     if (process_.life.dead) return
     process_.life.dead = true
     crashes += 1
-    const folder = mkdtempSync(join(tmpdir(), 'relayer-model-'))
+    const folder = mkdtempSync(join(dataRoot, 'relayer-model-'))
     cpSync(data_dir, folder, { recursive: true, filter: (file) => !file.endsWith('-shm') })
     process_.life.left_behind = folder
   }

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
@@ -17,6 +16,7 @@ import { readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
 import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
 import { compiledContract } from './compiled-contract.ts'
+import { dataRoot } from './data-root.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { type Money, moneyOf } from './money.ts'
@@ -103,7 +103,7 @@ export async function startRig({
   const chain = await startAnvil(options)
   const proxies = await Promise.all(Array.from({ length: proxy_count }, () => startFaultProxy(chain.url)))
   const [proxy] = proxies as [FaultProxy]
-  const data_dir = mkdtempSync(join(tmpdir(), 'relayer-rig-'))
+  const data_dir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
   const clock = { ahead_ms: 0, passed_ms: 0 }
   let values = 0
   let service = await start()

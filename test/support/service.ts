@@ -1,6 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import pino from 'pino'
@@ -11,6 +10,7 @@ import { createPost } from '../../server/evm/post.ts'
 import type { World } from '../../server/service/storage.ts'
 import { type Service, startService } from '../../server/service.ts'
 import { compiledContract } from './compiled-contract.ts'
+import { dataRoot } from './data-root.ts'
 
 export interface TestService extends Service {
   client: RelayerClient
@@ -23,8 +23,8 @@ export interface TestService extends Service {
 }
 
 /** A folder of the test's own; it goes with the test. */
-export function temporaryFolder(parent = tmpdir()): string {
-  const folder = mkdtempSync(join(parent, 'relayer-test-'))
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(dataRoot, 'relayer-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
