@@ -7,7 +7,7 @@ import { bulkChanges } from './sqlite/bulk-changes.ts'
 import { connect } from './sqlite/connection.ts'
 import { creations } from './sqlite/creations.ts'
 import { deliveries } from './sqlite/deliveries.ts'
-import { eventLog, type StoreWorld } from './sqlite/events.ts'
+import { eventLog } from './sqlite/events.ts'
 import { gauges } from './sqlite/gauges.ts'
 import { networks } from './sqlite/networks.ts'
 import { nonces } from './sqlite/nonces.ts'
@@ -24,6 +24,7 @@ import { transactionReads } from './sqlite/transaction-reads.ts'
 import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
 import type { Store } from './store.ts'
+import type { StoreWorld } from './store-world.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {

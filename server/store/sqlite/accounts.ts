@@ -1,6 +1,6 @@
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
 import type { Connection } from './connection.ts'
-import type { StoreWorld } from './events.ts'
 
 /** The leases of background work. */
 export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<Store, 'takeLease' | 'dropLease'> {

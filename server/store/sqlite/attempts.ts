@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../rows.ts'
-import type { Attempt, AttemptRow, Move, TransactionRow } from '../sending-rows.ts'
+import { attemptColumns, signatureEntry } from '../attempt-rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
@@ -8,17 +8,15 @@ export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts'
   const rawOf = db
     .prepare<[number, number], Uint8Array>('SELECT raw FROM attempts WHERE transaction_row_id = ? AND number = ?')
     .pluck()
-  const columns =
-    'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, created_at, refusal'
   const selectAttempts = db.prepare<[number], AttemptRow>(
-    `SELECT ${columns} FROM attempts WHERE transaction_row_id = +? ORDER BY number`,
+    `SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = +? ORDER BY number`,
   )
   // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
   const last = db
     .prepare<[number], number>('SELECT coalesce(max(number), 0) FROM attempts WHERE transaction_row_id = +?')
     .pluck()
   const slice = db.prepare<[number, number, number], AttemptRow>(
-    `SELECT ${columns} FROM attempts WHERE transaction_row_id = +? AND number > +? ORDER BY number LIMIT +?`,
+    `SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = +? AND number > +? ORDER BY number LIMIT +?`,
   )
 
   return {
@@ -55,18 +53,3 @@ export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>
     if (refused) setRefusal.run(refused.refusal, row.row_id, refused.number)
   }
 }
-
-/** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
-const signatureEntry = (
-  { relayer_id }: TransactionRow,
-  { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
-  at: number,
-): AuditEntry => ({
-  at,
-  caller: 'service',
-  operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
-  relayer_id,
-  subject: hash,
-  result: 200,
-  request_id: null,
-})

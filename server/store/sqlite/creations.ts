@@ -1,16 +1,20 @@
-import type { AcceptedTransaction } from '../../../generated/openapi.ts'
 import { shownTransaction } from '../../shown-transaction.ts'
-import type { Creation, NewTransaction, Replay } from '../sending-rows.ts'
+import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
+import { reservedOf } from '../reservation.ts'
+import { crowdedBy } from '../room.ts'
+import type { Creation, NewTransaction } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
+import { dataColumn } from '../transaction-data.ts'
+import { bytesOf, columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
-import { createEvents, type StoreWorld } from './events.ts'
+import { createEvents } from './events.ts'
 import { groupCommit } from './group-commit.ts'
 import { nonceCounter } from './nonce-counter.ts'
-import { createReservations, reservedOf } from './reservations.ts'
-import { createUnfinished, crowdedBy } from './room.ts'
+import { createReservations } from './reservations.ts'
+import { createUnfinished } from './room.ts'
 import { createSpending } from './spending.ts'
-import { createTransactionData, dataColumn, withData } from './transaction-data.ts'
-import { bytesOf, columns, type Row, read } from './transaction-rows.ts'
+import { createTransactionData } from './transaction-data.ts'
 
 /** Accepts transactions, and returns the first responses of their idempotency keys. */
 export function creations(
@@ -142,42 +146,4 @@ export function creations(
       return known && answerAgain(known, body_hash)
     },
   }
-}
-
-/** Undoes a batch: a member was refused. */
-class Refused extends Error {
-  readonly index: number
-  readonly creation: Creation
-
-  constructor(index: number, creation: Creation) {
-    super('A member of a batch was refused')
-    this.index = index
-    this.creation = creation
-  }
-}
-
-function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {
-  if (body_hash !== wanted_hash) return { outcome: 'mismatch' } as const
-  return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
-}
-
-interface KnownAnswer {
-  body_hash: string
-  answer: string
-  data: Uint8Array | null
-  transaction_row_id: number
-}
-
-function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
-  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
-  const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
-  // Responses that an earlier version stored lack members that were added later.
-  transaction.warnings ??= []
-  for (const warning of transaction.warnings) warning.waiting_for ??= null
-  transaction.receipt ??= null
-  transaction.error ??= null
-  transaction.reference ??= null
-  transaction.access_list ??= null
-  transaction.authorization_list ??= null
-  return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
+import { dataColumn, withData } from '../transaction-data.ts'
 import { type BlockList, findPage } from './blocks.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
-import type { StoreWorld } from './events.ts'
 import { groupCommit } from './group-commit.ts'
 import { type SealedRow, sealedColumns } from './rights-tables.ts'
-import { dataColumn, withData } from './transaction-data.ts'
 
 type Deliveries = Pick<
   Store,

@@ -1,6 +1,6 @@
 import type { TransactionRow } from '../sending-rows.ts'
+import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
-import { columns, type Row, read } from './transaction-rows.ts'
 
 /** Finds the unfinished transaction of a relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
 export function firstInLine({ db }: Pick<Connection, 'db'>): (relayer_row_id: number) => TransactionRow | undefined {

@@ -1,9 +1,9 @@
 import type { Store } from '../store.ts'
+import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Events } from './events.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createReservations } from './reservations.ts'
-import { columns, type Row, read } from './transaction-rows.ts'
 
 /** The columns that a withdrawal depends on. */
 type Candidate = Pick<Row, 'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'reserved'> & {

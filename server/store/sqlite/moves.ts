@@ -1,18 +1,16 @@
-import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
+import { reservedOf } from '../reservation.ts'
 import type { Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
+import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts'
 import { createAttempts } from './attempts.ts'
 import type { Connection } from './connection.ts'
 import type { Events } from './events.ts'
 import { firstInLine } from './first-in-line.ts'
 import { groupCommit } from './group-commit.ts'
-import { createReservations, reservedOf } from './reservations.ts'
+import { createReservations } from './reservations.ts'
 import { createTransactionData } from './transaction-data.ts'
-import { bytesOf, columns, encode, type Row, read } from './transaction-rows.ts'
 import type { TransactionSpending } from './transaction-spending.ts'
-
-/** The most bytes that the moves of one database transaction write: some milliseconds. */
-const max_move_bytes = 1_000_000
 
 /** Compare-and-set of one transaction with its event, inside a database transaction; undefined when the revision has changed. */
 export function createMove(
@@ -63,11 +61,8 @@ export function createMove(
     if (row?.revision !== revision) return undefined
     if (spending && spendings.takeMore(row, spending)) return undefined
     const before = read(row)
-    const { data, ...others } = set
-    const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: revision + 1 }
-    if (finished.has(after.status)) after.waiting_for = null
-    const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
-    if (isChanged) after.changed_at = new Date(now()).toISOString()
+    const { data } = set
+    const after = movedRow(before, set, now())
     if (data !== undefined && data !== versions.read(row.data_row_id)) {
       after.data_bytes = bytesOf(data)
       after.data_row_id = versions.add(data)
@@ -88,8 +83,6 @@ export function createMove(
 
 /** Moves in group commits, which are split where they are large. */
 export function moves(connection: Connection, move: (move: Move) => TransactionRow | undefined): Pick<Store, 'move'> {
-  const weightOf = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
-
   const moveLot = groupCommit(connection, (lot: Move[]) => lot.map(move))
 
   const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
@@ -100,7 +93,7 @@ export function moves(connection: Connection, move: (move: Move) => TransactionR
       while (moved.length + lot.length < moves.length && bytes < max_move_bytes) {
         const next = moves[moved.length + lot.length] as Move
         lot.push(next)
-        bytes += weightOf(next)
+        bytes += bytesOfMove(next)
       }
       moved.push(...(await moveLot(lot)))
     }
@@ -109,9 +102,3 @@ export function moves(connection: Connection, move: (move: Move) => TransactionR
 
   return { move: moveInLots }
 }
-
-const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
-
-/** Setting a reason without a code clears the former code. */
-const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
-  status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }

@@ -1,9 +1,9 @@
 import type { Notification } from '../../../generated/openapi.ts'
 import type { NotificationRow } from '../rows.ts'
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
-import type { StoreWorld } from './events.ts'
 import { lister } from './lists.ts'
 
 type Row = Omit<Notification, 'has_signing_key'> & { has_signing_key: 0 | 1 }

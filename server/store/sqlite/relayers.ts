@@ -1,8 +1,9 @@
 import type { Network, Signer } from '../../../generated/openapi.ts'
 import type { NewRelayer, RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
 import type { Connection } from './connection.ts'
-import { createEvents, type StoreWorld } from './events.ts'
+import { createEvents } from './events.ts'
 import { lister } from './lists.ts'
 import { type SealedRow, sealedColumns } from './rights-tables.ts'
 

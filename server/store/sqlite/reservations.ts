@@ -1,9 +1,7 @@
 import type Database from 'better-sqlite3'
-import type { Account, TransactionRow } from '../sending-rows.ts'
+import { sumsAfter } from '../reservation.ts'
+import type { Account } from '../sending-rows.ts'
 
-type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
-
-const transfer_gas = 21_000
 /** The most transactions between a node's count and the last known one. */
 const max_unseen = 1_000
 
@@ -35,12 +33,8 @@ export function createReservations(db: Database.Database): Reservations {
     sumOf: (account) => sumsOf(account).reserved,
     change(account, before, after) {
       if (before === after) return
-      const { reserved, released } = sumsOf(account)
-      const added = BigInt(after ?? 0) - BigInt(before ?? 0)
-      const sum = BigInt(reserved) + added
-      const gone = added < 0n ? BigInt(released) - added : released
-      // A wrong sum may refuse or accept one transaction too many, but must not stop accepted ones.
-      set.run(account.chain_id, account.address, `${sum > 0n ? sum : 0n}`, `${gone}`)
+      const { reserved, released } = sumsAfter(sumsOf(account), before, after)
+      set.run(account.chain_id, account.address, reserved, released)
     },
     unseenBelow: ({ chain_id, address }, latest) =>
       selectUnseen
@@ -48,12 +42,4 @@ export function createReservations(db: Database.Database): Reservations {
         .reduce((sum, reserved) => sum + BigInt(reserved), 0n)
         .toString(),
   }
-}
-
-/** The most wei that a transaction can still cost; null once it is in a block or final. */
-export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
-  const isOpen = status === 'pending' || status === 'sent' || status === 'submitted'
-  if (!isOpen || block_hash !== null) return null
-  const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
-  return (BigInt(row.value) + BigInt(row.gas_limit ?? transfer_gas) * BigInt(price)).toString()
 }

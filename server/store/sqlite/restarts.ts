@@ -1,8 +1,9 @@
 import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
+import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
-import { createEvents, type StoreWorld } from './events.ts'
+import { createEvents } from './events.ts'
 import { createReservations } from './reservations.ts'
-import { columns, type Row, read } from './transaction-rows.ts'
 
 /** Accounts on a restarted chain. */
 export function restarts(connection: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {

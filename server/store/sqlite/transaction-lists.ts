@@ -3,10 +3,11 @@ import type { Transaction, TransactionStatus } from '../../../generated/openapi.
 import type { Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
+import { hexOf } from '../transaction-data.ts'
+import { type ShownRow, show, shownColumns, type WholeRow } from '../transaction-rows.ts'
 import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
-import { createTransactionData, hexOf } from './transaction-data.ts'
-import { type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
+import { createTransactionData } from './transaction-data.ts'
 import { createSearch, searchFor } from './transaction-search.ts'
 
 /** The longest data that is read together with its row. */

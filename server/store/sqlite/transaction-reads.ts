@@ -1,10 +1,11 @@
+import { crowdedBy } from '../room.ts'
 import type { Store } from '../store.ts'
+import { dataColumn, hexOf } from '../transaction-data.ts'
+import { columns, type Row, read, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
 import { firstInLine } from './first-in-line.ts'
 import { inSteps } from './in-steps.ts'
-import { createUnfinished, crowdedBy } from './room.ts'
-import { dataColumn, hexOf } from './transaction-data.ts'
-import { columns, type Row, read, readWhole, type WholeRow, wholeColumns } from './transaction-rows.ts'
+import { createUnfinished } from './room.ts'
 
 type Reads = Pick<
   Store,

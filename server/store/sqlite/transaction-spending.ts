@@ -1,7 +1,8 @@
 import type { OverLimit, Spend } from '../sending-rows.ts'
+import { bothSpent, withoutFees } from '../spending-rules.ts'
+import type { Row } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
 import { createSpending } from './spending.ts'
-import type { Row } from './transaction-rows.ts'
 
 type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
 
@@ -36,17 +37,4 @@ export function transactionSpending({ db }: Pick<Connection, 'db'>, now: () => n
       setSpent.run(null, row_id)
     },
   }
-}
-
-const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
-  more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
-
-/**
- * The amounts of a transaction after it gets another nonce: the fee of the former nonce stays counted for the account, and the next
- * signature counts in full.
- */
-function withoutFees(spent: string | null | undefined): string | null {
-  const counted: { asset: string }[] = spent == null ? [] : JSON.parse(spent)
-  const others = counted.filter(({ asset }) => asset !== 'fee')
-  return others.length === 0 ? null : JSON.stringify(others)
 }

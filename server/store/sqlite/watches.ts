@@ -1,6 +1,6 @@
 import type { Store } from '../store.ts'
+import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
-import { columns, type Row, read } from './transaction-rows.ts'
 
 /** How many of a relayer's newest transactions are checked after a reorganization. */
 const max_looked_through = 2_000

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgresStore, type PostgresStore } from '../../../server/store/postgres.ts'
-import type { StoreWorld } from '../../../server/store/sqlite/events.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
+import type { StoreWorld } from '../../../server/store/store-world.ts'
 import { newDatabase } from '../../support/postgres.ts'
 
 export interface OpenedStore {

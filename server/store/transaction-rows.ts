@@ -1,6 +1,6 @@
-import type { Transaction } from '../../../generated/openapi.ts'
-import { shownTransaction } from '../../shown-transaction.ts'
-import type { TransactionRow, WholeTransactionRow } from '../sending-rows.ts'
+import type { Transaction } from '../../generated/openapi.ts'
+import { shownTransaction } from '../shown-transaction.ts'
+import type { TransactionRow, WholeTransactionRow } from './sending-rows.ts'
 import { dataColumn, hexOf } from './transaction-data.ts'
 
 /** Columns that hold JSON. */

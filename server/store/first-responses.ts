@@ -1,0 +1,44 @@
+import type { AcceptedTransaction } from '../../generated/openapi.ts'
+import type { Creation, Replay } from './sending-rows.ts'
+import { withData } from './transaction-data.ts'
+
+/** The response to a repeated batch. */
+export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' } as const
+  return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
+}
+
+/** A row of the table `idempotency`, with the data that it names. */
+export interface KnownAnswer {
+  body_hash: string
+  answer: string
+  data: Uint8Array | null
+  transaction_row_id: number
+}
+
+/** The response to a repeated request. */
+export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
+  const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
+  // Responses that an earlier version stored lack members that were added later.
+  transaction.warnings ??= []
+  for (const warning of transaction.warnings) warning.waiting_for ??= null
+  transaction.receipt ??= null
+  transaction.error ??= null
+  transaction.reference ??= null
+  transaction.access_list ??= null
+  transaction.authorization_list ??= null
+  return { outcome: 'replayed', transaction, row_id: transaction_row_id }
+}
+
+/** Undoes a batch: a member was refused. */
+export class Refused extends Error {
+  readonly index: number
+  readonly creation: Creation
+
+  constructor(index: number, creation: Creation) {
+    super('A member of a batch was refused')
+    this.index = index
+    this.creation = creation
+  }
+}

@@ -1,0 +1,24 @@
+import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { Move, TransactionRow } from './sending-rows.ts'
+import { bytesOf } from './transaction-rows.ts'
+
+/** The most bytes that the moves of one database transaction write: some milliseconds. */
+export const max_move_bytes = 1_000_000
+
+export const bytesOfMove = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
+
+/** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
+export function movedRow(before: TransactionRow, set: Move['set'], now: number): TransactionRow {
+  const { data: _, ...others } = set
+  const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: before.revision + 1 }
+  if (finished.has(after.status)) after.waiting_for = null
+  const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
+  if (isChanged) after.changed_at = new Date(now).toISOString()
+  return after
+}
+
+const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+/** Setting a reason without a code clears the former code. */
+const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
+  status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }

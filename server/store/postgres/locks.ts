@@ -1,0 +1,30 @@
+import type { Account } from '../sending-rows.ts'
+import type { Transaction } from './session.ts'
+import { sql } from './statement.ts'
+
+/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. */
+export interface RelayersToLock {
+  relayers?: number[]
+  transactions?: number[]
+  accounts?: Account[]
+}
+
+const lock = sql(`
+  SELECT row_id FROM relayers
+  WHERE row_id IN (
+    SELECT unnest($relayers::bigint[])
+    UNION ALL SELECT relayer_row_id FROM transactions WHERE row_id = ANY ($transactions::bigint[])
+    UNION ALL SELECT its.row_id FROM unnest($chain_ids::bigint[], $addresses::text[]) AS account (chain_id, address)
+      JOIN relayers AS its ON its.chain_id = account.chain_id AND its.address = account.address)
+  ORDER BY row_id FOR NO KEY UPDATE`)
+
+/** Locks the rows of relayers, by ascending row id, until the commit. */
+export async function lockRelayers(transaction: Transaction, wanted: RelayersToLock[]): Promise<void> {
+  const accounts = wanted.flatMap((its) => its.accounts ?? [])
+  await transaction.all(lock, {
+    relayers: wanted.flatMap(({ relayers }) => relayers ?? []),
+    transactions: wanted.flatMap(({ transactions }) => transactions ?? []),
+    chain_ids: accounts.map(({ chain_id }) => chain_id),
+    addresses: accounts.map(({ address }) => address),
+  })
+}

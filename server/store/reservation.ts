@@ -1,0 +1,34 @@
+import type { TransactionRow } from './sending-rows.ts'
+
+type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
+
+const transfer_gas = 21_000
+
+/** The sums of an account, in wei. */
+export interface ReservationSums {
+  /** What its unfinished transactions can still cost. */
+  reserved: string
+  /** All amounts that ever left `reserved`. */
+  released: string
+}
+
+/** The sums after the amount of one transaction has changed. */
+export function sumsAfter(
+  { reserved, released }: ReservationSums,
+  before: string | null,
+  after: string | null,
+): ReservationSums {
+  const added = BigInt(after ?? 0) - BigInt(before ?? 0)
+  const sum = BigInt(reserved) + added
+  const gone = added < 0n ? BigInt(released) - added : released
+  // A wrong sum may refuse or accept one transaction too many, but must not stop accepted ones.
+  return { reserved: `${sum > 0n ? sum : 0n}`, released: `${gone}` }
+}
+
+/** The most wei that a transaction can still cost; null once it is in a block or final. */
+export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
+  const isOpen = status === 'pending' || status === 'sent' || status === 'submitted'
+  if (!isOpen || block_hash !== null) return null
+  const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
+  return (BigInt(row.value) + BigInt(row.gas_limit ?? transfer_gas) * BigInt(price)).toString()
+}

@@ -1,0 +1,18 @@
+import type { Relayer } from '../../generated/openapi.ts'
+import type { Observer } from '../telemetry/observer.ts'
+import type { RelayerRow } from './rows.ts'
+
+/** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
+export interface StoreWorld {
+  now(): number
+  makeId(): string
+  /** Checks an event against the contract's schema; undefined when it is valid. */
+  checkEvent(event: unknown): string | undefined
+  /** Turns a relayer row into its public form, because its RPC URLs may contain secrets. */
+  showRelayer(relayer: RelayerRow): Relayer
+  observer?: Observer
+  /** Checkpoints run in a thread of their own: for a store that serves requests. */
+  checkpointsApart?: boolean
+  /** Called when the disk has failed: this process must not write any more. */
+  broken?(error: unknown): void
+}
