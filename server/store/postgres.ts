@@ -1,10 +1,20 @@
 import { oncePerTurn } from './once-per-turn.ts'
-import { type ConnectionSettings, type ConnectionWorld, connect, sql } from './postgres/connection.ts'
+import { type ConnectionSettings, connect, sql } from './postgres/connection.ts'
+import { creations } from './postgres/creations.ts'
+import { nonces } from './postgres/nonces.ts'
+import { relayersAtWork } from './postgres/relayers-at-work.ts'
+import { restarts } from './postgres/restarts.ts'
+import { spendings } from './postgres/spending.ts'
+import { transactionLists } from './postgres/transaction-lists.ts'
+import { transactionReads } from './postgres/transaction-reads.ts'
+import { transactions } from './postgres/transactions.ts'
+import { watches } from './postgres/watches.ts'
+import type { StoreWorld } from './store-world.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
 
 /** The store in a PostgreSQL database, which it is the only one to use. */
-export async function openPostgresStore(settings: ConnectionSettings, world: ConnectionWorld) {
+export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld) {
   const connection = await connect(settings, world)
   const { read, withAudit, appendAudit, auditHead, close } = connection
 
@@ -17,6 +27,15 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Con
     withAudit,
     appendAudit,
     auditHead,
+    ...creations(connection, world),
+    ...spendings(connection, world),
+    ...transactions(connection, world),
+    ...transactionReads(connection),
+    ...relayersAtWork(connection),
+    ...transactionLists(connection),
+    ...restarts(connection, world),
+    ...nonces(connection),
+    ...watches(connection),
   }
 }
 

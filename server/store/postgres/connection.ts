@@ -11,7 +11,7 @@ import { sql } from './statement.ts'
 import { createWrite } from './write.ts'
 
 export type { Session, Transaction } from './session.ts'
-export { sql } from './statement.ts'
+export { type Statement, sql } from './statement.ts'
 
 export interface ConnectionWorld {
   observer?: Observer

@@ -6,8 +6,10 @@ export interface PoolSettings {
   max_connections: number
 }
 
-/** A caller waits this long for a connection; then the database counts as away. */
+/** The time to connect; then the database counts as away. */
 const connect_ms = 1_000
+/** A caller waits this long while all connections are in use. */
+const turn_ms = 5_000
 /** A statement that takes longer is ended by the server. */
 const statement_ms = 10_000
 /** An answer that takes longer has been lost: the connection is closed. */
@@ -47,8 +49,20 @@ export function clientConfig({ url }: Pick<PoolSettings, 'url'>): pg.ClientConfi
   }
 }
 
+/** A pool gives its connections the time of a caller's turn, which is longer. */
+class PromptClient extends pg.Client {
+  constructor(config: pg.ClientConfig = {}) {
+    super({ ...config, connectionTimeoutMillis: connect_ms })
+  }
+}
+
 export function createPool(settings: PoolSettings): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(settings), max: settings.max_connections })
+  const pool = new pg.Pool({
+    ...clientConfig(settings),
+    max: settings.max_connections,
+    connectionTimeoutMillis: turn_ms,
+    Client: PromptClient,
+  })
   // A connection that ends while it is idle is replaced by the next caller, who gets an error if that fails.
   pool.on('error', () => undefined)
   // A connection that ends while it is in use fails its statement. Without a listener, the event would end the process.

@@ -1,14 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
+import type { Transaction } from '../../../generated/openapi.ts'
+import { findPage } from '../blocks.ts'
 import type { Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { hexOf } from '../transaction-data.ts'
+import { type BlockRow, countIn, max_depth, searchFor } from '../transaction-filters.ts'
 import { type ShownRow, show, shownColumns, type WholeRow } from '../transaction-rows.ts'
-import { findPage } from './blocks.ts'
 import type { Connection } from './connection.ts'
 import { createTransactionData } from './transaction-data.ts'
-import { createSearch, searchFor } from './transaction-search.ts'
+import { createSearch } from './transaction-search.ts'
 
 /** The longest data that is read together with its row. */
 const short_bytes = 1_000
@@ -18,9 +19,6 @@ const turn_characters = 1_000_000
 const turn_rows = 250
 
 type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
-
-type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
-type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
 /** Pages of transactions, newest first. */
 export function transactionLists({ db }: Connection): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
@@ -157,30 +155,6 @@ interface Place {
   row_id: number
   relayer_row_id: number
   sequence: number
-}
-
-/** The depth to which lists of several relayers are merged. */
-const max_depth = 10_000
-
-const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
-const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
-
-/** How many transactions of a block match the filter; undefined when the counts are not sufficient. */
-function countIn(row: BlockRow, { status, created_after, created_before }: TransactionFilter): number | undefined {
-  const isNone =
-    (created_after !== undefined && row.newest <= created_after) ||
-    (created_before !== undefined && row.oldest >= created_before)
-  if (isNone) return 0
-  const wanted = (state: TransactionStatus) => status.length === 0 || status.includes(state)
-  const some = unfinished.filter(wanted).length
-  const known = ended.filter(wanted).reduce((sum, state) => sum + row[state], 0)
-  const isAll =
-    (created_after === undefined || row.oldest > created_after) &&
-    (created_before === undefined || row.newest < created_before)
-  if (isAll && (some === 0 || row.unfinished === 0)) return known
-  if (isAll && some === unfinished.length) return known + row.unfinished
-  // The block has no transaction that could match.
-  return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
 }
 
 /** The highest and the lowest number of a range without gaps. */

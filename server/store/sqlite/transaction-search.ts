@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Listing, Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
+import type { Search } from '../transaction-filters.ts'
 import type { Connection } from './connection.ts'
 
 /** Rows that one step reads: some milliseconds at most. */
@@ -25,7 +26,7 @@ const matches = `
   AND ($to IS NULL OR "to" = +$to)
   AND ($hash IS NULL OR EXISTS (SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = +$hash))`
 
-export const searches = {
+export const searches: Record<Search, string> = {
   hash: `
     SELECT sequence, sequence AS at, ${matches} AS isMatch FROM transactions
     WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = +$hash) AND sequence < +$below
@@ -54,19 +55,6 @@ export const searches = {
     SELECT sequence, sequence AS at, 1 AS isMatch FROM transactions
     WHERE relayer_row_id = +$relayer_row_id AND "to" = +$to AND sequence < +$below
     ORDER BY sequence DESC LIMIT ${step_rows}`,
-}
-
-type Search = keyof typeof searches
-
-/** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
-export function searchFor(filter: TransactionFilter): Search | undefined {
-  const { hash, nonce_from, nonce_to, reference, to, status, created_after, created_before } = filter
-  if (hash !== undefined) return 'hash'
-  if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
-  const isAlone = status.length === 0 && created_after === undefined && created_before === undefined
-  if (reference !== undefined) return isAlone && to === undefined ? 'reference_alone' : 'reference'
-  if (to === undefined) return undefined
-  return isAlone ? 'to_alone' : 'to'
 }
 
 /**

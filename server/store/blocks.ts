@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Listing, Slice } from '../rows.ts'
+import type { Listing, Slice } from './rows.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0009 use it too. */
 const block_size = 1_000
@@ -15,9 +15,9 @@ export interface Block {
 /** A list whose numbers are counted in blocks. Blocks and numbers come in the order of the list. */
 export interface BlockList {
   /** From the lowest block to the highest, both included. */
-  blocks(level: 0 | 1, from: number, to: number): Block[]
+  blocks(level: 0 | 1, from: number, to: number): Block[] | Promise<Block[]>
   /** The numbers in a range that match the filter. */
-  numbers(from: number, to: number): number[]
+  numbers(from: number, to: number): number[] | Promise<number[]>
 }
 
 /**
@@ -30,7 +30,7 @@ export async function findPage(list: BlockList, { offset, limit }: Slice): Promi
   let began = performance.now()
 
   async function look(level: 0 | 1, from: number, to: number): Promise<void> {
-    for (const { block, count } of list.blocks(level, from, to)) {
+    for (const { block, count } of await list.blocks(level, from, to)) {
       const isBefore = count !== undefined && total_items + count <= offset
       if (count !== undefined && (isBefore || items.length >= limit)) {
         total_items += count
@@ -39,7 +39,7 @@ export async function findPage(list: BlockList, { offset, limit }: Slice): Promi
       const first = block * block_size
       const last = first + block_size - 1
       if (level === 1) await look(0, first, last)
-      else take(list.numbers(first, last))
+      else take(await list.numbers(first, last))
       if (performance.now() - began < turn_ms) continue
       await turn()
       began = performance.now()

@@ -1,0 +1,146 @@
+import type { Account } from '../sending-rows.ts'
+import type { Store } from '../store.ts'
+import { type Connection, type Session, sql, type Transaction } from './connection.ts'
+import { lockRelayers } from './locks.ts'
+import { setNonce } from './nonce-counter.ts'
+
+/** The most gaps and abandoned nonces that are reported. */
+const max_found = 100
+/** The most nonces that one database transaction changes. */
+const lot_rows = 250
+
+type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
+
+interface Held {
+  row_id: number
+  nonce: number
+  revision: number
+  reason: string | null
+  is_signed: boolean
+  is_in_block: boolean
+  is_ended: boolean
+}
+
+interface Place {
+  /** Lower nonces are in use. */
+  free: number
+  /** The nonce from which the next lot reads. */
+  next: number
+}
+
+const usedBelow = sql<{ used_below: number }>(
+  'SELECT used_below FROM accounts WHERE chain_id = $chain_id AND address = $address',
+)
+const held = (bound: string, order: 'ASC' | 'DESC') =>
+  sql<Held>(`
+    SELECT row_id, nonce, revision, status_reason AS reason, status <> 'pending' OR hash IS NOT NULL AS is_signed,
+      block_hash IS NOT NULL AS is_in_block, status IN ('confirmed', 'failed', 'canceled', 'expired') AS is_ended
+    FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce ${bound}
+    ORDER BY nonce ${order} LIMIT $limit`)
+const heldFrom = held('>= $nonce', 'ASC')
+const heldBelow = held('< $nonce', 'DESC')
+const isHeld = sql<{ held: number }>(
+  'SELECT 1 AS held FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce',
+)
+const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revision + 1 WHERE row_id = $row_id')
+
+/**
+ * Closes gaps of nonces in lots, between which other work runs. After each lot no two transactions have the same nonce and the
+ * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
+ */
+export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'write'>): Compaction {
+  const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
+    session.all(heldFrom, { chain_id, address, nonce, limit: lot_rows })
+  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = lot_rows) =>
+    session.all(heldBelow, { chain_id, address, nonce, limit })
+  const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
+    (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
+
+  /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
+  async function aboveBlocks(account: Account, latest: number): Promise<number> {
+    for (let end = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = await below(read, account, end)
+      const highest = rows.find(({ is_in_block }) => is_in_block)
+      if (highest) return Math.max(latest, highest.nonce + 1)
+      const last = rows.at(-1)
+      if (last === undefined || last.nonce <= latest) return latest
+      end = last.nonce
+    }
+  }
+
+  /** Gives lower nonces to one lot. */
+  async function moveLot(
+    transaction: Transaction,
+    account: Account,
+    place: Place,
+  ): Promise<Place & { moved: number; isEnd: boolean }> {
+    await lockRelayers(transaction, [{ accounts: [account] }])
+    const { chain_id, address } = account
+    const rows = await from(transaction, account, place.next)
+    let free = Math.max(place.free, await usedBelowOf(transaction, account))
+    let moved = 0
+    let passed = 0
+    for (const { row_id, nonce, is_signed, is_in_block } of rows) {
+      if (is_in_block) free = Math.max(free, nonce + 1)
+      if (is_signed || nonce < free) continue
+      // Others may have taken nonces between two lots.
+      while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
+        free += 1
+        passed += 1
+        if (passed >= lot_rows) return { free, next: nonce, moved, isEnd: false }
+      }
+      if (free !== nonce) {
+        await transaction.run(renumber, { nonce: free, row_id })
+        moved += 1
+      }
+      free += 1
+    }
+    const last = rows.at(-1)
+    if (last !== undefined && rows.length === lot_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
+    const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
+    await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
+    return { free, next: free, moved, isEnd: true }
+  }
+
+  /** Nonces from `first` on that no transaction holds, below the nonce of a signed transaction. */
+  async function gapsFrom(account: Account, first: number): Promise<number[]> {
+    const free: number[] = []
+    let below_signed = 0
+    for (let next = first; ; ) {
+      const rows = await from(read, account, next)
+      for (const { nonce, is_signed } of rows) {
+        for (; next < nonce && free.length < max_found; next += 1) free.push(next)
+        if (is_signed) below_signed = free.length
+        next = nonce + 1
+      }
+      if (rows.length < lot_rows || below_signed >= max_found) return free.slice(0, below_signed)
+    }
+  }
+
+  return {
+    async compactNonces(chain_id, address, latest) {
+      const account = { chain_id, address }
+      const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
+      let moved = 0
+      for (let place: Place = { free: first, next: first }; ; ) {
+        const lot = await write((transaction) => moveLot(transaction, account, place))
+        moved += lot.moved
+        if (lot.isEnd) return { moved, gaps: await gapsFrom(account, lot.free) }
+        place = lot
+      }
+    },
+    async abandoned(chain_id, address, latest) {
+      const account = { chain_id, address }
+      const found: Awaited<ReturnType<Store['abandoned']>> = []
+      for (let next = await aboveBlocks(account, latest); ; ) {
+        const rows = await from(read, account, next)
+        for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
+          if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
+        }
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < lot_rows || found.length >= max_found) return found.slice(0, max_found)
+        next = last.nonce + 1
+      }
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import type { Account, OverLimit, Spend } from '../sending-rows.ts'
+import {
+  addedAmounts,
+  bothSpent,
+  bucketAt,
+  oldestBucket,
+  overLimitOf,
+  readSpent,
+  type Spent,
+  sumOfBucket,
+  withoutFees,
+  writeSpent,
+} from '../spending-rules.ts'
+import type { Store } from '../store.ts'
+import type { StoreWorld } from '../store-world.ts'
+import type { Row } from '../transaction-rows.ts'
+import { type Connection, type Session, sql } from './connection.ts'
+import { groupCommit } from './group-commit.ts'
+
+type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
+
+const amounts = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
+const amountOf = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`)
+const set = sql(`
+  INSERT INTO spending (chain_id, address, asset, bucket, amount)
+  VALUES ($chain_id, $address, $asset, $bucket, $amount)
+  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = excluded.amount`)
+const prune = sql(`
+  DELETE FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
+const selectSpent = sql<{ spent: string | null }>('SELECT spent FROM transactions WHERE row_id = $row_id')
+const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row_id')
+
+/** The amounts that daily limits count. The caller holds the lock of the account's relayer. `now`: milliseconds since the epoch. */
+export function createSpending(now: () => number) {
+  const thisBucket = () => bucketAt(now())
+  const spentOf = async (session: Session, row_id: number) => (await session.one(selectSpent, { row_id }))?.spent
+
+  async function add(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
+    const place = { chain_id: account.chain_id, address: account.address, asset, bucket }
+    const before = (await session.one(amountOf, place))?.amount
+    await session.run(set, { ...place, amount: sumOfBucket(before, amount) })
+  }
+
+  /** Amounts in future time steps count too: they were spent before the clock was set back. */
+  async function exceeding(
+    session: Session,
+    { chain_id, address }: Account,
+    spending: Spend[],
+    counted: Spent[],
+  ): Promise<OverLimit | undefined> {
+    const oldest = oldestBucket(thisBucket())
+    for (const added of addedAmounts(spending, counted)) {
+      const rows = await session.all(amounts, { chain_id, address, asset: added.spend.asset, oldest })
+      const over = overLimitOf(
+        added,
+        rows.map(({ amount }) => amount),
+      )
+      if (over) return over
+    }
+    return undefined
+  }
+
+  /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
+  async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
+    const counted = readSpent(before)
+    const over = await exceeding(session, account, spending, counted)
+    if (over) return over
+    const { chain_id, address } = account
+    const bucket = thisBucket()
+    const taken: Spent[] = []
+    for (const { spend, amount } of addedAmounts(spending, counted)) {
+      const { asset } = spend
+      await session.run(prune, { chain_id, address, asset, oldest: oldestBucket(bucket) })
+      await add(session, account, asset, bucket, amount)
+      taken.push({ asset, amount: amount.toString(), bucket })
+    }
+    return { spent: writeSpent([...counted, ...taken]) }
+  }
+
+  return {
+    take,
+    /** `before`: the amounts that are already counted for the transaction. */
+    wouldExceed: (session: Session, account: Account, spending: Spend[], before?: string | null) =>
+      exceeding(session, account, spending, readSpent(before)),
+    spentOf,
+    /** Counts the amounts beyond those that are already counted for the transaction. */
+    async takeMore(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends, await spentOf(session, row_id))
+      if ('outcome' in taken) return taken
+      await session.run(setSpent, { row_id, spent: taken.spent })
+      return undefined
+    },
+    /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
+    async takeAgain(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+      isSigned: boolean,
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends)
+      if ('outcome' in taken) return taken
+      const before = await spentOf(session, row_id)
+      await session.run(setSpent, { row_id, spent: bothSpent(isSigned ? withoutFees(before) : before, taken.spent) })
+      return undefined
+    },
+    async giveBack(session: Session, { row_id, chain_id, from }: Spender): Promise<void> {
+      const spent = await spentOf(session, row_id)
+      if (spent == null) return
+      for (const { asset, amount, bucket } of readSpent(spent)) {
+        // Amounts older than the window no longer count.
+        if (bucket < oldestBucket(thisBucket())) continue
+        await add(session, { chain_id, address: from }, asset, bucket, -BigInt(amount))
+      }
+      await session.run(setSpent, { row_id, spent: null })
+    },
+  }
+}
+
+export type Spending = ReturnType<typeof createSpending>
+
+/** The spending of transactions that are signed and not sent. */
+export function spendings(
+  connection: Connection,
+  { now }: Pick<StoreWorld, 'now'>,
+): Pick<Store, 'spend' | 'wouldExceed'> {
+  const { take, wouldExceed, spentOf } = createSpending(now)
+  const spend = groupCommit(
+    connection,
+    ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
+    async (transaction, { account, spending }) => {
+      const taken = await take(transaction, account, spending)
+      return 'outcome' in taken ? taken : undefined
+    },
+  )
+  return {
+    spend: (account, spending) => spend({ account, spending }),
+    async wouldExceed(account, spending, transaction_row_id) {
+      const { read } = connection
+      const spent = transaction_row_id === undefined ? null : await spentOf(read, transaction_row_id)
+      return wouldExceed(read, account, spending, spent)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { TransactionFilter } from './sending-rows.ts'
+
+/** The depth to which lists of several relayers are merged. */
+export const max_depth = 10_000
+
+type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
+/** The counts of a block of transactions. */
+export type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
+
+const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
+const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
+
+/** How many transactions of a block match the filter; undefined when the counts are not sufficient. */
+export function countIn(
+  row: BlockRow,
+  { status, created_after, created_before }: TransactionFilter,
+): number | undefined {
+  const isNone =
+    (created_after !== undefined && row.newest <= created_after) ||
+    (created_before !== undefined && row.oldest >= created_before)
+  if (isNone) return 0
+  const wanted = (state: TransactionStatus) => status.length === 0 || status.includes(state)
+  const some = unfinished.filter(wanted).length
+  const known = ended.filter(wanted).reduce((sum, state) => sum + row[state], 0)
+  const isAll =
+    (created_after === undefined || row.oldest > created_after) &&
+    (created_before === undefined || row.newest < created_before)
+  if (isAll && (some === 0 || row.unfinished === 0)) return known
+  if (isAll && some === unfinished.length) return known + row.unfinished
+  // The block has no transaction that could match.
+  return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
+}
+
+/** An index that answers a part of a filter; `alone`: the whole filter. */
+export type Search = 'hash' | 'nonce' | 'reference' | 'to' | 'reference_alone' | 'to_alone'
+
+/** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
+export function searchFor(filter: TransactionFilter): Search | undefined {
+  const { hash, nonce_from, nonce_to, reference, to, status, created_after, created_before } = filter
+  if (hash !== undefined) return 'hash'
+  if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
+  const isAlone = status.length === 0 && created_after === undefined && created_before === undefined
+  if (reference !== undefined) return isAlone && to === undefined ? 'reference_alone' : 'reference'
+  if (to === undefined) return undefined
+  return isAlone ? 'to_alone' : 'to'
+}
