@@ -2,6 +2,7 @@ import { oncePerTurn } from './once-per-turn.ts'
 import { type ConnectionSettings, connect, sql } from './postgres/connection.ts'
 import { creations } from './postgres/creations.ts'
 import { nonces } from './postgres/nonces.ts'
+import { protectRights } from './postgres/protection.ts'
 import { relayersAtWork } from './postgres/relayers-at-work.ts'
 import { restarts } from './postgres/restarts.ts'
 import { spendings } from './postgres/spending.ts'
@@ -9,6 +10,7 @@ import { transactionLists } from './postgres/transaction-lists.ts'
 import { transactionReads } from './postgres/transaction-reads.ts'
 import { transactions } from './postgres/transactions.ts'
 import { watches } from './postgres/watches.ts'
+import type { RightsFault, RightsProof } from './rows.ts'
 import type { StoreWorld } from './store-world.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
@@ -24,6 +26,8 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     version: () => 0,
     ping: async (): Promise<void> => void (await read.one(ping)),
     close,
+    protect: (prove: (sealed: Uint8Array | undefined) => RightsProof, report: (fault: RightsFault) => void) =>
+      protectRights(connection, prove, report),
     withAudit,
     appendAudit,
     auditHead,

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createVault } from '../../server/secrets/vault.ts'
+import { rightsSeal } from '../../server/store/rights-seal.ts'
 import { readManifest, sealAll } from '../../server/store/sqlite/rights-scan.ts'
-import { rightsSeal } from '../../server/store/sqlite/rights-seal.ts'
 
 /** Gives MACs to the rows that a test has put into the database by itself. The service may run. `master_key`: as the setting, in hex. */
 export function sealRights(data_dir: string, master_key: string): void {

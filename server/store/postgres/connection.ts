@@ -5,7 +5,9 @@ import { type AuditHead, createTrail } from './audit.ts'
 import { checkDurability, type DurabilitySetting } from './durability.ts'
 import { migrate } from './migrations.ts'
 import { connectClient, createPool, type PoolSettings } from './pool.ts'
+import { createRights, type Rights } from './rights.ts'
 import { createReader, type Session, type Transaction } from './session.ts'
+import { createSnapshot, type Snapshot } from './snapshot.ts'
 import { becomeSoleServer, ServerReplaced } from './sole-server.ts'
 import { sql } from './statement.ts'
 import { createWrite } from './write.ts'
@@ -28,7 +30,7 @@ export interface ConnectionSettings extends PoolSettings {
  * Locks. A database transaction takes its locks in this order, each kind by ascending row id, so that two of them never wait for each
  * other: the row of `generation` (changes of configuration, by `writeCached`), rows of `relayers` (all that a relayer's transactions,
  * events, nonces, spending and reservations depend on), rows of `notifications` (FOR SHARE to add deliveries, FOR NO KEY UPDATE to
- * change them together), the head of the audit chain (last). It reads what it decides on after it has the lock: with READ COMMITTED,
+ * change them together), the manifest of the rights, the head of the audit chain (last). It reads what it decides on after it has the lock: with READ COMMITTED,
  * each statement sees all that was committed before it.
  */
 export interface Connection {
@@ -39,8 +41,14 @@ export interface Connection {
    * its changes: must be called before the first `await`.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Like `write`, for changes of rows that servers cache: one at a time, with a new generation if it changes a row. */
+  /** Like `write`, for changes of configuration: one at a time. */
+  writeAlone<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** Like `writeAlone`, for changes of rows that servers cache: with a new generation if it changes a row. */
   writeCached<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** Statements that see the same state. */
+  snapshot: Snapshot
+  /** The MACs of rows that grant rights. */
+  rights: Rights
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   /** The audit entry of the current `withAudit`. */
   currentAuditEntry(): PendingAuditEntry | undefined
@@ -70,18 +78,33 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
   const trail = createTrail()
   const write = createWrite({ pool, begin: soleServer.begin, append: trail.append, committed: observer.committed })
   const { epoch } = soleServer
+  const snapshot = createSnapshot(pool)
   let auditEntry: PendingAuditEntry | undefined
+  let [seenGeneration, ownGenerations] = [0, 0]
+  const rights = createRights(snapshot, () => seenGeneration - ownGenerations)
 
   return {
     read,
+    snapshot,
+    rights,
     write: (work) => write(auditEntry, work),
+    writeAlone: (work) =>
+      write(auditEntry, async (transaction) => {
+        await transaction.one(lockGeneration)
+        return work(transaction)
+      }),
     writeCached: (work) =>
       write(auditEntry, async (transaction) => {
         await transaction.one(lockGeneration)
         const before = transaction.changes()
         const done = await work(transaction)
         // A refused change has no effect, so caches stay valid.
-        if (transaction.changes() !== before) await transaction.run(bumpGeneration)
+        if (transaction.changes() !== before) {
+          await transaction.run(bumpGeneration)
+          transaction.afterCommit(() => {
+            ownGenerations += 1
+          })
+        }
         return done
       }),
     // `work` calls one method before its first await, which takes the entry.
@@ -102,13 +125,17 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
     auditHead: () => trail.head(read),
     async generation() {
       const row = await read.one(readGeneration, { epoch })
-      if (row) return row.value
+      if (row) {
+        seenGeneration = Math.max(seenGeneration, row.value)
+        return row.value
+      }
       const error = new ServerReplaced('Another server has taken this PostgreSQL database over')
       broken(error)
       throw error
     },
     warnings,
     async close() {
+      await rights.close()
       await pool.end()
       await soleServer.close()
     },

@@ -12,6 +12,12 @@ const migrationFiles = () =>
     .filter((name) => /^\d{4}\.sql$/.test(name))
     .sort()
 
+/** The text of all migrations. */
+export const migrationsText = () =>
+  migrationFiles()
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('\n')
+
 /**
  * Brings the database to the newest schema, in one database transaction. Servers that start at the same time wait for each other.
  * Throws StoreError when the schema is newer than this server and no longer supports it.

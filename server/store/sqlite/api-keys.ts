@@ -1,9 +1,10 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
+import type { SealedRow } from '../rights-tables.ts'
 import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
-import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { sealedColumns } from './rights-tables.ts'
 
 interface Row {
   id: string

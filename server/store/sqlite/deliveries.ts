@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import { type BlockList, findPage } from '../blocks.ts'
+import type { SealedRow } from '../rights-tables.ts'
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
@@ -8,7 +9,7 @@ import { dataColumn, withData } from '../transaction-data.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import { groupCommit } from './group-commit.ts'
-import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { sealedColumns } from './rights-tables.ts'
 
 type Deliveries = Pick<
   Store,

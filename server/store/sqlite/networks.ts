@@ -1,8 +1,9 @@
 import type { Network } from '../../../generated/openapi.ts'
+import type { SealedRow } from '../rights-tables.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
-import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { sealedColumns } from './rights-tables.ts'
 
 type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'is_testnet'> & {
   rpc_urls: string

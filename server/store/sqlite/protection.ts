@@ -1,10 +1,10 @@
+import { rightsSeal } from '../rights-seal.ts'
+import { rightsTables } from '../rights-tables.ts'
 import type { RightsFault, RightsProof } from '../rows.ts'
 import { StoreError } from '../store-error.ts'
 import type { Connection } from './connection.ts'
 import { sealAll } from './rights-scan.ts'
 import { ForeignSchema } from './rights-schema.ts'
-import { rightsSeal } from './rights-seal.ts'
-import { rightsTables } from './rights-tables.ts'
 
 /** `Store.protect`. It is one database transaction, so that of two processes that start at once only one does it. */
 export function protectRights(

@@ -1,11 +1,12 @@
 import type { Network, Signer } from '../../../generated/openapi.ts'
+import type { SealedRow } from '../rights-tables.ts'
 import type { NewRelayer, RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
 import type { Connection } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lister } from './lists.ts'
-import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { sealedColumns } from './rights-tables.ts'
 
 type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
   paused: 0 | 1

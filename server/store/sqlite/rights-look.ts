@@ -1,15 +1,9 @@
 import Database from 'better-sqlite3'
-import type { RightsReports } from './rights-reports.ts'
-import { type RightsState, scanNow, scanRights } from './rights-scan.ts'
-import type { RightsSeal } from './rights-seal.ts'
-import type { RightsTable } from './rights-tables.ts'
-
-/** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
-export interface RightsChange {
-  table: RightsTable
-  row_id: number
-  version: number
-}
+import type { RightsReports } from '../rights-reports.ts'
+import type { RightsChange, RightsSeal } from '../rights-seal.ts'
+import { follow, type RightsState } from '../rights-state.ts'
+import type { RightsTable } from '../rights-tables.ts'
+import { scanNow, scanRights } from './rights-scan.ts'
 
 export type RightsLook = ReturnType<typeof createLook>
 
@@ -29,12 +23,6 @@ export function createLook(db: Database.Database, file: string, version: () => n
   let nextLook_at = 0
   let timer: NodeJS.Timeout | undefined
   let reader: Database.Database | undefined
-
-  function apply(known: RightsState, done: RightsChange[]): void {
-    for (const { table, row_id, version } of done) {
-      known.tables[table].versions.set(row_id, version)
-    }
-  }
 
   /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
   function lookAgain(seal: RightsSeal): void {
@@ -63,7 +51,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
       try {
         const step = steps.next()
         if (!step.done) return void setImmediate(advance)
-        apply(step.value, sinceLook ?? [])
+        follow(step.value.tables, sinceLook ?? [])
         state = step.value
         end()
         tell(step.value.faults)
@@ -88,7 +76,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
     /** Applies the committed changes of a database transaction of this connection; version 0: deleted. */
     follow(changes: RightsChange[]): void {
       if (sinceLook) sinceLook.push(...changes)
-      else if (state) apply(state, changes)
+      else if (state) follow(state.tables, changes)
     },
     close() {
       clearTimeout(timer)

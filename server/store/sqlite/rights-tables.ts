@@ -1,32 +1,4 @@
-/** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
-export const rightsColumns = {
-  api_keys: [
-    ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
-    ...['allowed_cidrs', 'rate_limit', 'expires_at'],
-  ],
-  relayers: [
-    ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],
-    ...['custom_rpc_urls', 'system_disabled'],
-  ],
-  networks: ['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations'],
-  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
-  signers: ['id', 'type', 'address', 'secret'],
-} as const
-
-export type RightsTable = keyof typeof rightsColumns
-
-export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
-
-/** Columns of bytes, which are hex in the JSON. */
-const bytes = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
-
-/** A row with its MAC and the content that the MAC covers. */
-export interface SealedRow {
-  row_id: number
-  rights_version: number
-  rights_mac: Uint8Array | null
-  rights_content: string
-}
+import { bytesOfRights as bytes, type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
 
 /** An SQL expression: the protected content of a row, as JSON. `row`: the table's name, or OLD in a trigger. */
 export function contentOf(table: RightsTable, row: string = table): string {

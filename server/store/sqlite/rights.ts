@@ -1,13 +1,12 @@
 import type Database from 'better-sqlite3'
-import { ApiError } from '../../errors.ts'
+import { createReports } from '../rights-reports.ts'
+import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../rights-seal.ts'
+import { deletionOf, distrusted, faultOf, type NamedRow as Row, withoutSeal } from '../rights-state.ts'
+import { type RightsTable, rightsTables, type SealedRow } from '../rights-tables.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
-import { createLook, type RightsChange } from './rights-look.ts'
-import { createReports } from './rights-reports.ts'
+import { createLook } from './rights-look.ts'
 import { schemaCheck } from './rights-schema.ts'
-import { type RightsSeal, rightsSeal, toggle } from './rights-seal.ts'
-import { type RightsTable, rightsTables, rightsTriggers, type SealedRow, sealedColumns } from './rights-tables.ts'
-
-type Row = SealedRow & { id: string }
+import { rightsTriggers, sealedColumns } from './rights-tables.ts'
 
 /**
  * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC: whoever can write the database
@@ -52,16 +51,9 @@ export function createRights(
   }
 
   function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
-    const known = look.of(table)
-    if (known === undefined || known.counted === 'neither') {
-      tell([{ table, id: null, reason: 'rows are missing or rolled back' }])
-      return false
-    }
-    const isGenuine = seal.isGenuine(table, row)
-    const isNewest = row.rights_version >= known.versions.get(row.row_id)
-    if (isGenuine && isNewest) return true
-    tell([{ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' }])
-    return false
+    const fault = faultOf(seal, table, row, look.of(table))
+    if (fault) tell([fault])
+    return fault === undefined
   }
 
   /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
@@ -72,11 +64,7 @@ export function createRights(
     if (kind === 'insert') changes.set(name, { ...known, version: 0 })
     else if (judge(seal, table, row)) changes.set(name, known)
     else if (kind === 'update') throw distrusted()
-    else {
-      // The manifest does not count a row that another program added.
-      const isCounted = seal.isGenuine(table, row) || look.of(table)?.counted !== 'genuine'
-      changes.set(name, isCounted ? known : { ...known, version: 0 })
-    }
+    else changes.set(name, deletionOf(seal, table, row, look.of(table)))
   }
 
   return {
@@ -105,26 +93,18 @@ export function createRights(
     isTrusted,
     require(table, row, id = row.id) {
       if (!isTrusted(table, row) || row.id !== id) throw distrusted()
-      const { rights_version: _, rights_mac: __, rights_content: ___, ...rest } = row
-      return rest
+      return withoutSeal(row)
     },
     seal() {
       if (!sealing || !statements || changes.size === 0) return
       checkSchema()
       const manifest = sealing.openManifest(statements.manifest.get())
       if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
-      for (const { table, row_id, version } of changes.values()) {
-        if (version > 0) toggle(manifest.sums[table], sealing.element(table, row_id, version))
-        const row = statements.rows[table].get(row_id)
-        if (!row) {
-          sealed.push({ table, row_id, version: 0 })
-          continue
-        }
-        manifest.version += 1
-        const mac = sealing.macOf(table, { ...row, rights_version: manifest.version })
-        statements.updates[table].run(manifest.version, mac, row_id)
-        toggle(manifest.sums[table], sealing.element(table, row_id, manifest.version))
-        sealed.push({ table, row_id, version: manifest.version })
+      for (const its of changes.values()) {
+        const { table, row_id } = its
+        const done = sealChange(sealing, manifest, its, statements.rows[table].get(row_id))
+        if (done) statements.updates[table].run(done.rights_version, done.rights_mac, row_id)
+        sealed.push({ table, row_id, version: done?.rights_version ?? 0 })
       }
       statements.setManifest.run(sealing.sealManifest(manifest))
     },
@@ -153,12 +133,3 @@ const prepare = (db: Database.Database) => ({
 
 const byTable = <T>(make: (table: RightsTable) => T) =>
   Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
-
-/** Only the log names the row, because the caller may not have the right to see it. */
-const distrusted = () =>
-  new ApiError('unavailable', 'Service Unavailable', [
-    {
-      path: 'store',
-      message: 'Rows of the database were changed by another program than this service; its log names them',
-    },
-  ])

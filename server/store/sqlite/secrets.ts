@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3'
+import { rightsSeal } from '../rights-seal.ts'
+import { rightsTables } from '../rights-tables.ts'
 import type { AuditEntry, RightsFault, RightsGuard } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { readManifest, scanNow, sealAll } from './rights-scan.ts'
-import { rightsSeal } from './rights-seal.ts'
-import { rightsTables } from './rights-tables.ts'
 
 /** The sealed columns. A test compares the list with the schema. Each secret is bound to its row. */
 const sealedColumns = [

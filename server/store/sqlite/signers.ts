@@ -1,9 +1,10 @@
 import type { Signer } from '../../../generated/openapi.ts'
+import type { SealedRow } from '../rights-tables.ts'
 import type { SignerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
-import { type SealedRow, sealedColumns } from './rights-tables.ts'
+import { sealedColumns } from './rights-tables.ts'
 
 type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSigners' | 'deleteSigner'>
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { RightsGuard } from '../rows.ts'
 import { type RightsTable, rightsTables, type SealedRow } from './rights-tables.ts'
+import type { RightsGuard } from './rows.ts'
 
 /** The expected state of the protected rows. */
 export interface Manifest {
@@ -21,6 +21,31 @@ export const emptySums = (): Manifest['sums'] =>
 /** Adds an element to a sum, or removes it; both are XOR. */
 export function toggle(sum: Buffer, element: Buffer): void {
   for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
+}
+
+/** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
+export interface RightsChange {
+  table: RightsTable
+  row_id: number
+  version: number
+}
+
+/**
+ * Moves a changed row in the manifest. Returns its new version and MAC; undefined for a row that was deleted. `row`: its present
+ * content.
+ */
+export function sealChange(
+  seal: RightsSeal,
+  manifest: Manifest,
+  { table, row_id, version }: RightsChange,
+  row: SealedRow | undefined,
+): { rights_version: number; rights_mac: Buffer } | undefined {
+  if (version > 0) toggle(manifest.sums[table], seal.element(table, row_id, version))
+  if (!row) return undefined
+  manifest.version += 1
+  const rights_version = manifest.version
+  toggle(manifest.sums[table], seal.element(table, row_id, rights_version))
+  return { rights_version, rights_mac: seal.macOf(table, { ...row, rights_version }) }
 }
 
 /** The cryptography of rows that grant rights, under one master key. */

@@ -1,0 +1,30 @@
+import type { Pool } from 'pg'
+import { isAway, storeAway } from './failures.ts'
+import { createSession, type Session } from './session.ts'
+
+export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
+
+/** Reads in one database transaction, in which all statements see the same state. */
+export const createSnapshot =
+  (pool: Pool): Snapshot =>
+  async (work) => {
+    let lost: Error | undefined
+    try {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        const result = await work(createSession(client))
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        await client.query('ROLLBACK').catch((failure: Error) => {
+          lost = failure
+        })
+        throw error
+      } finally {
+        client.release(lost)
+      }
+    } catch (error) {
+      throw isAway(error) ? storeAway() : error
+    }
+  }

@@ -1,0 +1,32 @@
+/** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
+export const rightsColumns = {
+  api_keys: [
+    ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
+    ...['allowed_cidrs', 'rate_limit', 'expires_at'],
+  ],
+  relayers: [
+    ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],
+    ...['custom_rpc_urls', 'system_disabled'],
+  ],
+  networks: ['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations'],
+  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
+  signers: ['id', 'type', 'address', 'secret'],
+} as const
+
+export type RightsTable = keyof typeof rightsColumns
+
+export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
+
+/** Columns of bytes, which are hex in the content: upper case, and the empty string for NULL. */
+export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
+
+/**
+ * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list and, for an API
+ * key, the row ids of its relayers as the text of a JSON array. All stores build the same text, so that a row can move between them.
+ */
+export interface SealedRow {
+  row_id: number
+  rights_version: number
+  rights_mac: Uint8Array | null
+  rights_content: string
+}
