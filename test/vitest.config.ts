@@ -1,5 +1,16 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files that take long though they are short. The others run in the order of their size. */
+const long = ['crash', 'webhook-crash', 'generated-requests', 'examples', 'client-package', 'model', 'stop', 'memory']
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => (long.includes(basename(moduleId, '.test.ts')) ? 0 : 1)
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,6 +18,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
+    // A process runs many files, so that it imports the server and compiles the contract once.
+    isolate: false,
+    sequence: { sequencer: LongFilesFirst },
     // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
     maxWorkers: 3,
     // A limit for what hangs, far above what a busy machine needs.
