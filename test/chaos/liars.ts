@@ -1,6 +1,7 @@
 import { keccak256, Transaction, toUtf8Bytes } from 'ethers'
 import type { Anvil } from '../support/anvil.ts'
 import type { Call, Liar, Outcome } from '../support/fault-proxy.ts'
+import { forgedTransaction } from '../support/forged-transaction.ts'
 
 // Nodes that lie, and nodes with narrow limits, as answers of the fault proxy.
 
@@ -31,25 +32,9 @@ export const thief =
     const { result } = await honest()
     const block = result as { number: string; transactions: unknown[] } | null
     if (!block) return { result }
-    const forged = Array.from({ length: forged_nonces }, (_, nonce) => ({
-      hash: keccak256(toUtf8Bytes(`forged ${nonce}`)),
-      type: '0x2',
-      chainId: hex(31_337),
-      from: address,
-      to: address,
-      nonce: hex(nonce),
-      value: '0x1',
-      gas: hex(21_000),
-      input: '0x',
-      maxFeePerGas: '0x1',
-      maxPriorityFeePerGas: '0x1',
-      gasPrice: '0x1',
-      accessList: [],
-      v: '0x0',
-      yParity: '0x0',
-      r: hex(2n ** 255n - 19n),
-      s: hex(2n ** 200n - 3n),
-    }))
+    const forged = Array.from({ length: forged_nonces }, (_, nonce) =>
+      forgedTransaction(address, nonce, keccak256(toUtf8Bytes(`forged ${nonce}`))),
+    )
     return { result: { ...block, transactions: forged } }
   }
 

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, type RelayerClient, RelayerError } from '../../client/index.ts'
 import { createShares } from '../../server/http/shares.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
+import { listen } from '../support/listen.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -70,13 +69,7 @@ async function startNode(result: (method: string) => string): Promise<string> {
     })
     response.end(Array.isArray(body) ? `[${answers}]` : answers[0])
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return listen(server)
 }
 
 test('refuses a node’s answer that is too large with 502, and continues to use the node', async () => {

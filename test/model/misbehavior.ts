@@ -1,3 +1,4 @@
+import { forgedTransaction } from '../support/forged-transaction.ts'
 import { type ChainModel, hashOf } from './chain.ts'
 import { type Answer, answerHonestly, type Call, hex } from './node.ts'
 
@@ -132,25 +133,9 @@ function forgedListing(call: Call, honest: () => Answer, { address }: { address:
   const answer = honest()
   const block = 'result' in answer ? (answer.result as { number: string; transactions: unknown[] } | null) : null
   if (!block) return answer
-  const forged = Array.from({ length: 20 }, (_, nonce) => ({
-    type: '0x2',
-    chainId: hex(31_337),
-    hash: hashOf(`forged ${nonce} ${block.number}`),
-    from: address,
-    to: address,
-    nonce: hex(nonce),
-    value: '0x1',
-    gas: hex(21_000),
-    input: '0x',
-    maxFeePerGas: '0x1',
-    maxPriorityFeePerGas: '0x1',
-    gasPrice: '0x1',
-    accessList: [],
-    v: '0x0',
-    yParity: '0x0',
-    r: hex(2n ** 255n - 19n),
-    s: hex(2n ** 200n - 3n),
-  }))
+  const forged = Array.from({ length: 20 }, (_, nonce) =>
+    forgedTransaction(address, nonce, hashOf(`forged ${nonce} ${block.number}`)),
+  )
   return result({ ...block, transactions: forged })
 }
 

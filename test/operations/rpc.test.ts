@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createEndpoint, type RpcCall } from '../../server/evm/endpoint.ts'
 import { createPost } from '../../server/evm/post.ts'
 import { createRpc, RpcUnavailable } from '../../server/evm/rpc.ts'
+import { listen } from '../support/listen.ts'
 
 type Call = RpcCall & { id: number }
 /** What is returned is sent; undefined: the behaviour has seen to the answer, or there never will be one. */
@@ -37,13 +36,7 @@ async function startNode(behaviour: Behaviour = well) {
     const answer = node.behaviour(calls, response, Array.isArray(body))
     if (answer !== undefined) response.end(JSON.stringify(answer))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  node.url = await listen(server)
   return node
 }
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { computeAddress, encryptKeystoreJson } from 'ethers'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { operations } from '../support/contract.ts'
+import { listen } from '../support/listen.ts'
 import { spawnService } from '../support/process.ts'
 import { temporaryFolder } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -27,12 +27,7 @@ const hook_token = 'planted-token-of-a-hook'
 /** A server of the test's own, for as long as the test. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return listen(server)
 }
 
 // Thousands of requests: a busy machine needs minutes.

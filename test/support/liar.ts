@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
 import type { Anvil } from './anvil.ts'
+import { listen } from './listen.ts'
 
 /** Answers a call in the node's place; undefined: the node's own answer stands. An Error is answered as a JSON-RPC error. */
 export type Lie = (method: string, params: unknown[], truth: () => Promise<unknown>) => unknown
@@ -43,13 +41,7 @@ export async function testLiar(chain: Pick<Anvil, 'rpc'>): Promise<Liar> {
       .catch(() => response.destroy())
   })
   server.keepAliveTimeout = 60_000
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  liar.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  liar.url = await listen(server)
   return liar
 }
 

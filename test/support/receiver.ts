@@ -1,7 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
 import type { Event } from '../../generated/openapi.ts'
+import { listen } from './listen.ts'
 
 export interface Delivered {
   headers: IncomingHttpHeaders
@@ -33,12 +32,7 @@ export async function startReceiver(
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got }
+  return { url: `${await listen(server)}/hook`, got }
 }
 
 /** Leaves a delivery without an answer, for ever. */

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseTraceparent } from '../../server/telemetry/traceparent.ts'
 import { testChain } from '../support/chain.ts'
+import { listen } from '../support/listen.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
@@ -35,12 +35,7 @@ async function startCollector() {
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, services }
+  return { url: await listen(server), spans, services }
 }
 
 const attributesOf = ({ attributes }: SentSpan) =>
