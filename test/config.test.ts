@@ -37,6 +37,7 @@ const defaults = {
   otel_service_name: 'evm-relayer-service',
   log_level: 'info',
   allow_private_targets: true,
+  pkcs11: { modules: [], pin: undefined },
   retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
   webhook_time_scale: 1,
 }

@@ -115,7 +115,10 @@ function pendingForm({ transaction }: Signed) {
     }),
     type: quantity(type ?? 0),
     chainId: quantity(transaction.chainId),
-    ...(type !== 0 && { accessList: accessList ?? [], yParity: quantity(signature?.yParity ?? 0) }),
+    ...(type !== 0 && {
+      accessList: (accessList ?? []).map((entry) => ({ ...entry, address: entry.address.toLowerCase() })),
+      yParity: quantity(signature?.yParity ?? 0),
+    }),
     ...(authorizationList && {
       authorizationList: authorizationList.map(({ address, chainId, nonce, signature: { r, s, yParity } }) => ({
         chainId: quantity(chainId),

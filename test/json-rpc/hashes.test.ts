@@ -48,7 +48,12 @@ test('a transaction that is signed again: each of its hashes answers for the one
 test('before a node has the bytes: in the form of a node', async () => {
   const { rig, proxy, chain, send, byHash, isWithNode } = await start()
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
-  const hashes = [await send(), await send({ gasPrice: hex(5n * gwei), value: '0x2', data: '0x1234' })]
+  const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(32)}`] }]
+  const hashes = [
+    await send(),
+    await send({ gasPrice: hex(5n * gwei), value: '0x2', data: '0x1234' }),
+    await send({ accessList }),
+  ]
   const own = await Promise.all(hashes.map(byHash))
   expect(own).toMatchObject(hashes.map((hash) => ({ hash, blockHash: null })))
   for (const hash of hashes) await chain.rpc('eth_sendRawTransaction', [rawOf(rig, hash)])
