@@ -1086,8 +1086,8 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
          *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `vault`): the service
-         *     then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random bytes from the key
+         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the
+         *     service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key
          *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
          *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
          *     nothing is stored.
@@ -2446,12 +2446,12 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `pkcs11`: in a hardware security module or another PKCS #11 token. `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
+         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `pkcs11`: in a hardware security module or another PKCS #11 token. `remote`: in a remote signer (web3signer). `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
          * @enum {string}
          */
-        SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "pkcs11" | "vault";
+        SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "pkcs11" | "remote" | "vault";
         /** @description Exactly one of the types. */
-        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["VaultSignerRequest"];
+        CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["RemoteSignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2643,6 +2643,45 @@ export interface components {
              */
             pin?: string;
         };
+        /**
+         * @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows
+         *     web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified
+         *     against web3signer.
+         */
+        RemoteSignerRequest: {
+            id?: components["schemas"]["Id"];
+            /** @constant */
+            type: "remote";
+            config: components["schemas"]["RemoteConfig"];
+        };
+        RemoteConfig: {
+            /** @description The URL of the remote signer. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
+            url: components["schemas"]["HttpUrl"];
+            /** @description The address of the key. */
+            address: components["schemas"]["AddressInput"];
+            /**
+             * @description `rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything. `json_rpc`: `eth_sign`
+             *     for messages and `eth_signTransaction` for transactions without access or authorization lists. These methods
+             *     add a prefix or build the transaction themselves, so typed data, authorizations and other transactions
+             *     cannot be signed: signing operations return 422.
+             * @enum {string}
+             */
+            interface?: "rest" | "json_rpc";
+            /**
+             * @description Headers of every request, for example `Authorization`. They are stored encrypted and never shown. The
+             *     setting REMOTE_SIGNER_HEADERS gives headers for an origin.
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description The certificates of the authorities that the signer's certificate is checked against, in PEM. */
+            ca_certificate?: components["schemas"]["Pem"];
+            /** @description The certificate that the service presents (mutual TLS), in PEM. Requires `client_key`. */
+            client_certificate?: components["schemas"]["Pem"];
+            /** @description The private key of `client_certificate`, in PEM. It is stored encrypted and never shown. */
+            client_key?: components["schemas"]["Pem"];
+        };
+        Pem: string;
         /**
          * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
          *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
@@ -3948,6 +3987,9 @@ export type AzureClientSecretConfig = components['schemas']['AzureClientSecretCo
 export type AzureId = components['schemas']['AzureId'];
 export type Pkcs11SignerRequest = components['schemas']['Pkcs11SignerRequest'];
 export type Pkcs11Config = components['schemas']['Pkcs11Config'];
+export type RemoteSignerRequest = components['schemas']['RemoteSignerRequest'];
+export type RemoteConfig = components['schemas']['RemoteConfig'];
+export type Pem = components['schemas']['Pem'];
 export type VaultSignerRequest = components['schemas']['VaultSignerRequest'];
 export type VaultConfig = components['schemas']['VaultConfig'];
 export type VaultTokenConfig = components['schemas']['VaultTokenConfig'];
@@ -5713,6 +5755,7 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "vault"];
+export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
+export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900];

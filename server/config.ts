@@ -35,6 +35,8 @@ export interface Config {
   trusted_proxies: string[]
   /** PKCS #11 modules that may be loaded, and the PIN of signers without one. */
   pkcs11: { modules: string[]; pin: string | undefined }
+  /** Headers for remote signers, by origin. */
+  remote_signer_headers: Record<string, Record<string, string>>
   /** The number of processes that serve one store. */
   processes: number
 }
@@ -65,6 +67,10 @@ const headers = z
 const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
 
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
+
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
+
+const headersByOrigin = z.record(z.string().refine(isOrigin), z.record(z.string(), z.string()))
 
 const settings = z.object({
   HOST: text(255).default('127.0.0.1'),
@@ -105,6 +111,15 @@ const settings = z.object({
     .refine((list) => list.every((file) => isAbsolute(file)), 'must be a list of absolute paths, separated by commas')
     .default([]),
   PKCS11_PIN: z.string().optional(),
+  REMOTE_SIGNER_HEADERS: z
+    .string()
+    .transform((text, context) => {
+      const read = headersByOrigin.safeParse(parsed(text))
+      if (read.success) return read.data
+      context.addIssue('must be JSON: {"https://signer.example.com": {"Authorization": "Bearer ..."}}')
+      return z.NEVER
+    })
+    .default({}),
   RELAYER_PROCESSES: integer(1, 64, 1),
   // The index of this process. The primary process sets it for each process that it starts.
   RELAYER_PROCESS: integer(0, 63, 0),
@@ -120,6 +135,14 @@ const settings = z.object({
     .default(1),
 })
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 type Environment = Record<string, string | undefined>
 
 /** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
@@ -128,6 +151,7 @@ const secretSettings = [
   'MASTER_KEY',
   'DATABASE_URL',
   'PKCS11_PIN',
+  'REMOTE_SIGNER_HEADERS',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ]
@@ -180,6 +204,7 @@ export function readConfig(environment: Environment): Config {
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
     trusted_proxies: values.TRUSTED_PROXIES,
     pkcs11: { modules: values.PKCS11_MODULES, pin: values.PKCS11_PIN },
+    remote_signer_headers: values.REMOTE_SIGNER_HEADERS,
     processes: values.RELAYER_PROCESSES,
   }
 }

@@ -17,7 +17,15 @@ ethersKeccak256.register((bytes) => keccak256(bytes))
 /** EIP-191, version 0x45 ("E"): the digest of a text, in UTF-8, or of bytes, as `personal_sign` has it. */
 export function messageDigest(message: string | Uint8Array): Buffer {
   const bytes = typeof message === 'string' ? Buffer.from(message, 'utf8') : message
-  return keccak256(`\x19Ethereum Signed Message:\n${bytes.length}`, bytes)
+  return keccak256(messagePrefix(bytes), bytes)
+}
+
+const messagePrefix = ({ length }: Uint8Array) => `\x19Ethereum Signed Message:\n${length}`
+
+/** The bytes that `messageDigest` hashes. */
+export function messagePreimage(message: string | Uint8Array): Buffer {
+  const bytes = typeof message === 'string' ? Buffer.from(message, 'utf8') : message
+  return Buffer.concat([Buffer.from(messagePrefix(bytes)), bytes])
 }
 
 const typedDataPrefix = Uint8Array.of(0x19, 0x01)
@@ -25,3 +33,7 @@ const typedDataPrefix = Uint8Array.of(0x19, 0x01)
 /** EIP-712: the digest of a struct in a domain. Both 32 bytes. */
 export const typedDataDigest = (domainSeparator: Uint8Array, structHash: Uint8Array): Buffer =>
   keccak256(typedDataPrefix, domainSeparator, structHash)
+
+/** The bytes that `typedDataDigest` hashes. */
+export const typedDataPreimage = (domainSeparator: Uint8Array, structHash: Uint8Array): Buffer =>
+  Buffer.concat([typedDataPrefix, domainSeparator, structHash])

@@ -28,6 +28,8 @@ export interface SignedEnvelope {
 export interface Sealed {
   /** The digest to sign. */
   digest: Uint8Array
+  /** The bytes that have this digest. */
+  preimage(): Uint8Array
   finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
 }
 
@@ -86,6 +88,7 @@ export function sealed(type: 0 | 1 | 2 | 4, chain_id: bigint, fields: Input[]): 
   const domain = type === 0 && chain_id > 0n ? [chain_id, 0, 0] : []
   return {
     digest: keccak256(serialize(domain)),
+    preimage: () => serialize(domain),
     finish({ rs, recovery }) {
       const hex = toHex(rs)
       const [r, s] = [hex.slice(0, 66), `0x${hex.slice(66)}`] as const
@@ -131,13 +134,14 @@ const authorizationItem = ({ chain_id, address, nonce, r, s, y_parity }: Authori
   BigInt(s),
 ]
 
-/** The digest of an authorization (EIP-7702): keccak256(0x05 || rlp([chain_id, address, nonce])). */
-export const authorizationDigest = ({
-  chain_id,
-  address,
-  nonce,
-}: Omit<Authorization, 'r' | 's' | 'y_parity'>): Buffer =>
-  keccak256(Buffer.concat([Uint8Array.of(5), RLP.encode([chain_id, fromHex(address), nonce])]))
+type UnsignedAuthorization = Omit<Authorization, 'r' | 's' | 'y_parity'>
+
+/** The bytes whose digest signs an authorization (EIP-7702): 0x05 || rlp([chain_id, address, nonce]). */
+export const authorizationPreimage = ({ chain_id, address, nonce }: UnsignedAuthorization): Buffer =>
+  Buffer.concat([Uint8Array.of(5), RLP.encode([chain_id, fromHex(address), nonce])])
+
+export const authorizationDigest = (authorization: UnsignedAuthorization): Buffer =>
+  keccak256(authorizationPreimage(authorization))
 
 /** The address that signed an authorization, in lower case; undefined when the signature is not valid. */
 export function authorityOf(authorization: Authorization): string | undefined {

@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { AwsKmsConfig } from '../../generated/openapi.ts'
+import { addressOf } from './curve.ts'
 import { type FaultKind, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { loadPackage } from './load-package.ts'
 import { max_in_flight } from './remote-signer.ts'
@@ -51,7 +52,7 @@ export function createAwsKms({ lookup }: Outbound): (config: AwsKmsConfig) => Re
       }
       const point = found.PublicKey && pointOfSpki(found.PublicKey)
       if (!point) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a secp256k1 public key')
-      return { point }
+      return { address: addressOf(point) }
     },
     async sign(digest, signal) {
       const { SignCommand } = await load()

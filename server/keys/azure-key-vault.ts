@@ -1,5 +1,6 @@
 import type { AzureKeyVaultConfig } from '../../generated/openapi.ts'
 import { createAzureIdentity } from './azure-identity.ts'
+import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { createRestService, kindOfStatus } from './rest-service.ts'
@@ -43,7 +44,7 @@ export function createAzureKeyVault(outbound: Outbound): (config: AzureKeyVaultC
         const point = pointOf(x, y)
         const version = textMember(key, 'kid')?.split('/').at(-1)
         if (point.length !== 65 || !version) throw damaged('is not a public key')
-        return { point, version }
+        return { address: addressOf(point), version }
       },
       async sign(digest, signal) {
         const value = Buffer.from(digest).toString('base64url')

@@ -1,6 +1,7 @@
 import type { AuthClient } from 'google-auth-library'
 import type { GoogleCloudKmsConfig } from '../../generated/openapi.ts'
 import { crc32c } from './crc32c.ts'
+import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { loadPackage } from './load-package.ts'
@@ -75,7 +76,7 @@ export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKm
         checkCrc(answer, 'pemCrc32c', Buffer.from(pem))
         const point = pointOfSpki(Buffer.from(pem.replace(/-----[A-Z ]+-----/g, ''), 'base64'))
         if (!point) throw damaged('is not a secp256k1 public key')
-        return { point }
+        return { address: addressOf(point) }
       },
       async sign(digest, signal) {
         const body = {

@@ -37,6 +37,7 @@ function fieldAndFault({ type, config }: KeyReference, checkTarget: TargetCheck)
         'key_label',
         (config.key_label ?? config.key_id) ? undefined : 'must be given, or key_id; or both of them',
       ]
+    case 'remote':
     case 'vault':
       return ['url', checkTarget(new URL(config.url))]
   }

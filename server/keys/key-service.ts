@@ -11,13 +11,13 @@ export interface Outbound {
 /** One key in a key service. Each type of signer implements this. Both calls reject with KeyServiceFault. */
 export interface RemoteKey {
   publicKey(signal: AbortSignal): Promise<RemotePublicKey>
-  /** Signs 32 bytes as they are. */
-  sign(digest: Uint8Array, signal: AbortSignal): Promise<RemoteSignature>
+  /** Signs 32 bytes as they are. `preimage`: the bytes that have this keccak-256, for a key service that hashes. */
+  sign(digest: Uint8Array, signal: AbortSignal, preimage: () => Uint8Array): Promise<RemoteSignature>
 }
 
 export interface RemotePublicKey {
-  /** The uncompressed public key, 65 bytes. */
-  point: Uint8Array
+  /** Lower case, with 0x. */
+  address: string
   /** The version of the key that this is, where the configuration may leave it open. */
   version?: string
 }
@@ -56,6 +56,16 @@ export class KeyServiceUnavailable extends ApiError {
   constructor(reason: string, retry_after_ms: number) {
     const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
     super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
+    this.reason = reason
+  }
+}
+
+/** 422: the key service has no way to sign this content. */
+export class CannotSign extends ApiError {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super('unprocessable', 'Unprocessable Content', [{ path: 'signer', message: reason }])
     this.reason = reason
   }
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { keccak256 } from 'ethers/crypto'
 import { ApiError, badRequest } from '../errors.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { createAzureKeyVault } from './azure-key-vault.ts'
-import { addressOf } from './curve.ts'
 import { createGoogleCloudKms } from './google-cloud-kms.ts'
 import { type KeyReference, urlFault } from './key-reference.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
@@ -11,6 +11,7 @@ import { createPkcs11, type Pkcs11Settings } from './pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
+import { createWeb3signer, type HeadersByOrigin } from './web3signer.ts'
 
 export interface KeyServices {
   /**
@@ -29,7 +30,7 @@ const max_signers = 1_000
 
 export function createKeyServices(
   outbound: Outbound,
-  settings: { pkcs11: Pkcs11Settings },
+  settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByOrigin },
   elapsed: () => number,
   observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
 ): KeyServices {
@@ -40,6 +41,7 @@ export function createKeyServices(
   const googleCloudKms = createGoogleCloudKms(outbound)
   const azureKeyVault = createAzureKeyVault(outbound)
   const pkcs11 = createPkcs11(settings.pkcs11)
+  const web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
   const vaultKv = createVaultKv(outbound)
 
   function open(reference: KeyReference): RemoteKey {
@@ -56,6 +58,8 @@ export function createKeyServices(
         return azureKeyVault(config)
       case 'pkcs11':
         return pkcs11.key(config)
+      case 'remote':
+        return web3signer(config)
       case 'vault':
         return vaultKv(config)
     }
@@ -92,11 +96,10 @@ export function createKeyServices(
       if (fault) throw badRequest(`/body/config/${fault.field}`, fault.message)
       try {
         return await limited(admission_ms, async (signal) => {
-          const { point, version } = await open(reference).publicKey(signal)
-          const address = addressOf(point)
+          const { address, version } = await open(reference).publicKey(signal)
           const exact = version === undefined ? reference : withVersion(reference, version)
-          const probe = randomBytes(32)
-          checked((await open(exact).sign(probe, signal)).rs, probe, address)
+          const { digest, preimage } = probe()
+          checked((await open(exact).sign(digest, signal, preimage)).rs, digest, address)
           return { address, reference: exact }
         })
       } catch (error) {
@@ -119,6 +122,13 @@ export function createKeyServices(
       for (const controller of calls) controller.abort()
     },
   }
+}
+
+/** Random content: a text by EIP-191, because some remote signers sign nothing else. */
+function probe(): { digest: Uint8Array; preimage(): Uint8Array } {
+  const text = `Relayer service: probe of a signer, ${randomBytes(16).toString('hex')}`
+  const bytes = Buffer.from(`\x19Ethereum Signed Message:\n${text.length}${text}`)
+  return { digest: Buffer.from(keccak256(bytes).slice(2), 'hex'), preimage: () => bytes }
 }
 
 const withVersion = (reference: KeyReference, key_version: string): KeyReference =>

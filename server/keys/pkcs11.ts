@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { Pkcs11Config } from '../../generated/openapi.ts'
+import { addressOf } from './curve.ts'
 import { KeyServiceFault, type RemoteKey } from './key-service.ts'
 import { loadPackage } from './load-package.ts'
 import { pinFaults, type TokenAnswer, type TokenFault, type TokenKey, type TokenLogin } from './pkcs11-messages.ts'
@@ -126,7 +127,7 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
     key: (config) => ({
       async publicKey(signal) {
         const answer = await call(config, undefined, signal)
-        if ('point' in answer) return { point: answer.point }
+        if ('point' in answer) return { address: addressOf(answer.point) }
         throw new KeyServiceFault('wrong', 'the token did not answer with a public key')
       },
       async sign(digest, signal) {

@@ -35,6 +35,7 @@ export interface RemoteReport {
 
 interface Job {
   digest: Uint8Array
+  preimage(): Uint8Array
   due: number
   attempts: number
   resolve(signature: RawSignature): void
@@ -101,7 +102,9 @@ export function createRemoteSigner(
     job.attempts += 1
     const began = elapsed()
     try {
-      const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) => key.sign(job.digest, signal))
+      const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) =>
+        key.sign(job.digest, signal, job.preimage),
+      )
       const signature = { ...checked(rs, job.digest, address), ...(request_id !== undefined && { request_id }) }
       report.called?.('signed', elapsed() - began)
       answered()
@@ -153,7 +156,7 @@ export function createRemoteSigner(
   return {
     address,
     at_once: max_in_flight,
-    sign: (digest) =>
+    sign: (digest, preimage) =>
       new Promise<RawSignature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
@@ -162,7 +165,7 @@ export function createRemoteSigner(
         }
         report.waits?.(1)
         waiting.push({
-          ...{ digest, due: now + deadline_ms, attempts: 0 },
+          ...{ digest, preimage, due: now + deadline_ms, attempts: 0 },
           resolve(signature) {
             report.waits?.(-1)
             resolve(signature)

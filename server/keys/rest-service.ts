@@ -1,5 +1,5 @@
 import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
 import { type JsonAnswer, type JsonRequest, requestJson, textMember } from './json-request.ts'
 import { type FaultKind, KeyServiceFault, type Outbound } from './key-service.ts'
 import { max_in_flight } from './remote-signer.ts'
@@ -10,10 +10,14 @@ export interface RestService {
   send(request: Omit<JsonRequest, 'lookup' | 'agent'>): Promise<JsonAnswer>
 }
 
-/** `name`: as messages name the key service. */
-export function createRestService(name: string, { lookup }: Pick<Outbound, 'lookup'>): RestService {
+/** `name`: as messages name the key service. `tls`: its authorities, and the certificate of the client. */
+export function createRestService(
+  name: string,
+  { lookup }: Pick<Outbound, 'lookup'>,
+  tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {},
+): RestService {
   const options = { keepAlive: true, maxSockets: max_in_flight }
-  const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) }
+  const agents = { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...tls }) }
   return {
     async send(request) {
       const agent = request.url.startsWith('https:') ? agents.https : agents.http

@@ -14,7 +14,8 @@ export interface Signer {
   at_once: number
   /**
    * `digest`: 32 bytes. A local key is deterministic (RFC 6979); a key service may give another signature each time. Rejects with
-   * KeyServiceUnavailable when the key service does not sign.
+   * KeyServiceUnavailable when the key service does not sign. `preimage`: the bytes that have this keccak-256, for a key service that
+   * hashes.
    */
-  sign(digest: Uint8Array): RawSignature | Promise<RawSignature>
+  sign(digest: Uint8Array, preimage: () => Uint8Array): RawSignature | Promise<RawSignature>
 }

@@ -1,5 +1,5 @@
 import type { VaultConfig } from '../../generated/openapi.ts'
-import { curve, isKey } from './curve.ts'
+import { addressOf, curve, isKey } from './curve.ts'
 import { type JsonAnswer, member, requestJson } from './json-request.ts'
 import { type FaultKind, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 
@@ -56,7 +56,7 @@ export function createVaultKv({ lookup }: Outbound): (config: VaultConfig) => Re
     }
 
     return {
-      publicKey: async (signal) => ({ point: curve.publicKey(await keyOf(signal)) }),
+      publicKey: async (signal) => ({ address: addressOf(curve.publicKey(await keyOf(signal))) }),
       sign: async (digest, signal) => ({ rs: curve.sign(digest, await keyOf(signal)).rs }),
     }
   }

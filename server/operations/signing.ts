@@ -24,8 +24,14 @@ interface Signature {
   recovery: number
 }
 
+/** A digest, and the bytes that have it. */
+interface Content {
+  digest: Uint8Array
+  preimage(): Uint8Array
+}
+
 interface Held extends OnAddress {
-  signer: { sign(digest: Uint8Array): Signature | Promise<Signature> }
+  signer: { sign(digest: Uint8Array, preimage: () => Uint8Array): Signature | Promise<Signature> }
 }
 
 /** The members of a transaction that policies check. */
@@ -45,6 +51,10 @@ export interface SigningDependencies {
   findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string | Uint8Array): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
+  /** The bytes that have these digests, for key services that hash. */
+  messagePreimage(message: string | Uint8Array): Uint8Array
+  typedDataPreimage(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
+  authorizationPreimage(authorization: { chain_id: number; address: string; nonce: number }): Uint8Array
   /** Throws ApiError (400) with the path of the fault. */
   hashTypedData(document: TypedData): {
     domain_separator: Uint8Array
@@ -89,16 +99,19 @@ export function signing(dependencies: SigningDependencies): Signing {
       const digest = messageDigest(message)
       auditEntry.subject = toHex(digest)
       checkAddress(held, caller, messageFault)
-      return single(signatureResult(await sign(held.signer, digest, 'message')))
+      const preimage = () => dependencies.messagePreimage(message)
+      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'message')))
     },
 
     async signTypedData({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id)
       const separator = hash('domain_separator', body)
-      const digest = typedDataDigest(separator, hash('hash_struct_message', body))
+      const struct_hash = hash('hash_struct_message', body)
+      const digest = typedDataDigest(separator, struct_hash)
       auditEntry.subject = toHex(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-      return single(signatureResult(await sign(held.signer, digest, 'typed_data')))
+      const preimage = () => dependencies.typedDataPreimage(separator, struct_hash)
+      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'typed_data')))
     },
 
     async signTypedDataFull({ path, body, caller, auditEntry }) {
@@ -117,7 +130,8 @@ export function signing(dependencies: SigningDependencies): Signing {
           )
         }
       }
-      return single(signatureResult(await sign(signer, digest, 'typed_data')))
+      const preimage = () => dependencies.typedDataPreimage(domain_separator, struct_hash)
+      return single(signatureResult(await sign(signer, { digest, preimage }, 'typed_data')))
     },
 
     async signAuthorization({ path, body, auditEntry }) {
@@ -126,8 +140,9 @@ export function signing(dependencies: SigningDependencies): Signing {
       checkAuthorization(relayer.policies, address)
       const authorization = { chain_id: relayer.chain_id, address, nonce: body.nonce }
       const digest = dependencies.authorizationDigest(authorization)
+      const preimage = () => dependencies.authorizationPreimage(authorization)
       auditEntry.subject = toHex(digest)
-      const { r, s, v } = signatureResult(await sign(signer, digest, 'authorization'))
+      const { r, s, v } = signatureResult(await sign(signer, { digest, preimage }, 'authorization'))
       return single({ ...authorization, r, s, y_parity: v - 27 })
     },
 
@@ -143,7 +158,7 @@ export function signing(dependencies: SigningDependencies): Signing {
       }
       auditEntry.subject = toHex(transaction.digest)
       await judge(relayer, transaction, auditEntry)
-      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction.digest, 'transaction'))
+      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction, 'transaction'))
       return single({ signed_transaction: toHex(raw), hash, signature })
     },
   }
@@ -152,26 +167,30 @@ export function signing(dependencies: SigningDependencies): Signing {
   async function prepare(relayer_id: string, item: BatchItem, caller: Caller): Promise<ReadyToSign> {
     const held = await find(relayer_id)
     if (!('domain_separator' in item)) {
-      const digest = messageDigest(messageOf(item))
+      const message = messageOf(item)
+      const digest = messageDigest(message)
       checkAddress(held, caller, messageFault)
-      return readyToSign(held, digest, 'message')
+      const preimage = () => dependencies.messagePreimage(message)
+      return readyToSign(held, { digest, preimage }, 'message')
     }
     const separator = hash('domain_separator', item)
-    const digest = typedDataDigest(separator, hash('hash_struct_message', item))
+    const struct_hash = hash('hash_struct_message', item)
+    const digest = typedDataDigest(separator, struct_hash)
     checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-    return readyToSign(held, digest, 'typed_data')
+    const preimage = () => dependencies.typedDataPreimage(separator, struct_hash)
+    return readyToSign(held, { digest, preimage }, 'typed_data')
   }
 
-  function readyToSign({ signer }: Held, digest: Uint8Array, kind: 'message' | 'typed_data'): ReadyToSign {
+  function readyToSign({ signer }: Held, content: Content, kind: 'message' | 'typed_data'): ReadyToSign {
     return {
-      digest: toHex(digest),
+      digest: toHex(content.digest),
       operation: kind === 'message' ? 'signMessage' : 'signTypedData',
-      sign: async () => signatureResult(await sign(signer, digest, kind)),
+      sign: async () => signatureResult(await sign(signer, content, kind)),
     }
   }
 
-  async function sign(signer: Held['signer'], digest: Uint8Array, kind: SignatureKind): Promise<Signature> {
-    const signature = await signer.sign(digest)
+  async function sign(signer: Held['signer'], { digest, preimage }: Content, kind: SignatureKind): Promise<Signature> {
+    const signature = await signer.sign(digest, preimage)
     observer.signed?.(kind)
     return signature
   }

@@ -25,7 +25,7 @@ export interface HeldRelayer {
     address: string
     /** How many signatures may be asked for at once; 1 for a key in this process. */
     at_once: number
-    sign(digest: Uint8Array): RawSignature | Promise<RawSignature>
+    sign(digest: Uint8Array, preimage: () => Uint8Array): RawSignature | Promise<RawSignature>
   }
 }
 

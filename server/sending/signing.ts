@@ -76,7 +76,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
       if (over) return waiting(row, waitForBudget(relayer))
     }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
-    const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest))
+    const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest, sealed.preimage))
     observer.signed?.('sent_transaction')
 
     const number = (last?.number ?? 0) + 1

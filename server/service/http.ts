@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { messageDigest, typedDataDigest } from '../evm/digest.ts'
-import { authorizationDigest } from '../evm/envelope.ts'
+import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../evm/digest.ts'
+import { authorizationDigest, authorizationPreimage } from '../evm/envelope.ts'
 import * as fees from '../evm/fees.ts'
 import { AnswerTooLarge } from '../evm/post.ts'
 import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
@@ -132,8 +132,11 @@ function createHandlers(parts: Parts): Handlers {
     generateKey,
     openKeystore,
     messageDigest,
+    messagePreimage,
     typedDataDigest,
+    typedDataPreimage,
     authorizationDigest,
+    authorizationPreimage,
     hashTypedData,
     parseUnsigned,
     countCalls: counting(parts.rateLimit),

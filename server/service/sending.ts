@@ -3,7 +3,7 @@ import * as fees from '../evm/fees.ts'
 import { contradictionOf, flawOf } from '../evm/flaws.ts'
 import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import { makeId } from '../ids.ts'
-import { KeyServiceUnavailable } from '../keys/key-service.ts'
+import { CannotSign, KeyServiceUnavailable } from '../keys/key-service.ts'
 import { readTransactionRequest } from '../operations/transaction-request.ts'
 import { createChainRestart } from '../sending/chain-restart.ts'
 import { createDryRun } from '../sending/dry-run.ts'
@@ -109,4 +109,5 @@ const isAgreed = (error: unknown) => error instanceof RpcError && error.isAgreed
 
 const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
 
-const keyServiceFault = (error: unknown) => (error instanceof KeyServiceUnavailable ? error.reason : undefined)
+const keyServiceFault = (error: unknown) =>
+  error instanceof KeyServiceUnavailable || error instanceof CannotSign ? error.reason : undefined

@@ -1,0 +1,160 @@
+import { Transaction } from 'ethers/transaction'
+import type { RemoteConfig } from '../../generated/openapi.ts'
+import { addressOf } from './curve.ts'
+import { type JsonAnswer, member, textMember } from './json-request.ts'
+import { CannotSign, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
+import { createRestService, kindOfStatus, type RestService } from './rest-service.ts'
+
+/** Headers by the origin of the remote signer that they are for. */
+export type HeadersByOrigin = Record<string, Record<string, string>>
+
+const name = 'the remote signer'
+const max_connections = 1_000
+
+/**
+ * Keys in a remote signer, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
+ * keccak-256 of the data, and its JSON-RPC interface (eth_accounts, eth_sign, eth_signTransaction).
+ */
+export function createWeb3signer(outbound: Outbound, byOrigin: HeadersByOrigin): (config: RemoteConfig) => RemoteKey {
+  const connections = new Map<string, RestService>()
+
+  function connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
+    const tls = {
+      ...(ca_certificate !== undefined && { ca: ca_certificate }),
+      ...(client_certificate !== undefined && { cert: client_certificate, key: client_key }),
+    }
+    const of = JSON.stringify([new URL(url).origin, tls])
+    const known = connections.get(of)
+    if (known) return known
+    if (connections.size >= max_connections) connections.clear()
+    const opened = createRestService(name, outbound, tls)
+    connections.set(of, opened)
+    return opened
+  }
+
+  return (config) => {
+    const base = config.url.replace(/\/$/, '')
+    const headers = { ...byOrigin[new URL(base).origin], ...config.headers }
+    const address = config.address.toLowerCase()
+
+    async function call(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<JsonAnswer> {
+      const url = path === '' ? config.url : `${base}${path}`
+      const answer = await connectionTo(config).send({ url, method, headers, body, signal })
+      if (answer.status === 200) return answer
+      throw new KeyServiceFault(kindOfStatus(answer.status), `${name} answered ${answer.status}`, answer.text)
+    }
+    return config.interface === 'json_rpc' ? byJsonRpc(call, address) : byRest(call, address)
+  }
+}
+
+type Call = (method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal) => Promise<JsonAnswer>
+
+function byRest(call: Call, address: string): RemoteKey {
+  let known: Uint8Array | undefined
+
+  async function findKey(signal: AbortSignal): Promise<Uint8Array> {
+    if (known) return known
+    const { body } = await call('GET', '/api/v1/eth1/publicKeys', undefined, signal)
+    for (const text of Array.isArray(body) ? body : []) {
+      if (typeof text !== 'string' || !/^(?:0x)?(?:04)?[0-9a-fA-F]{128}$/.test(text)) continue
+      // Without its first byte, as web3signer writes it.
+      const point = Buffer.concat([Uint8Array.of(4), Buffer.from(text.slice(-128), 'hex')])
+      if (addressOf(point) === address) {
+        known = point
+        return point
+      }
+    }
+    throw new KeyServiceFault('refused', `${name} has no key of the address ${address}`)
+  }
+
+  return {
+    publicKey: async (signal) => ({ address: addressOf(await findKey(signal)) }),
+    async sign(_, signal, preimage) {
+      const identifier = hex((await findKey(signal)).subarray(1))
+      const { text } = await call('POST', `/api/v1/eth1/sign/${identifier}`, { data: hex(preimage()) }, signal)
+      return { rs: signatureIn(text.trim()) }
+    },
+  }
+}
+
+function byJsonRpc(call: Call, address: string): RemoteKey {
+  async function ask(method: string, params: unknown[], signal: AbortSignal): Promise<unknown> {
+    const { body } = await call('POST', '', { jsonrpc: '2.0', id: 1, method, params }, signal)
+    const error = member(body, 'error')
+    if (error === undefined || error === null) return member(body, 'result')
+    throw new KeyServiceFault('refused', `${name} refused ${method}`, textMember(error, 'message'))
+  }
+
+  return {
+    async publicKey(signal) {
+      const accounts = await ask('eth_accounts', [], signal)
+      const isThere = Array.isArray(accounts) && accounts.some((one) => `${one}`.toLowerCase() === address)
+      if (!isThere) throw new KeyServiceFault('refused', `${name} has no key of the address ${address}`)
+      return { address }
+    },
+    async sign(_, signal, preimage) {
+      const bytes = preimage()
+      const message = messageIn(bytes)
+      if (message) return { rs: signatureIn(await ask('eth_sign', [address, hex(message)], signal)) }
+      const answer = await ask('eth_signTransaction', [{ from: address, ...fieldsOf(bytes) }], signal)
+      // Geth and others answer {raw, tx}.
+      return { rs: signatureOf(typeof answer === 'string' ? answer : textMember(answer, 'raw')) }
+    },
+  }
+}
+
+/** The message whose digest (EIP-191, version 0x45) has this preimage; undefined: it is something else. */
+function messageIn(preimage: Uint8Array): Uint8Array | undefined {
+  const head = Buffer.from(preimage.subarray(0, 40)).toString('latin1')
+  const prefix = '\x19Ethereum Signed Message:\n'
+  if (!head.startsWith(prefix)) return undefined
+  for (let digits = 1; digits <= 9; digits += 1) {
+    const message = preimage.subarray(prefix.length + digits)
+    if (head.slice(prefix.length, prefix.length + digits) === `${message.length}`) return message
+  }
+  return undefined
+}
+
+/** The fields of a transaction for eth_signTransaction. Throws CannotSign when the method has no fields for the content. */
+function fieldsOf(preimage: Uint8Array): Record<string, string> {
+  const [first = 0] = preimage
+  if (first !== 1 && first !== 2 && first < 0xc0) {
+    throw new CannotSign(
+      'a remote signer with the interface json_rpc signs messages and transactions only; typed data requires rest',
+    )
+  }
+  const { type, to, nonce, gasLimit, gasPrice, maxFeePerGas, maxPriorityFeePerGas, value, data, chainId, accessList } =
+    Transaction.from(hex(preimage))
+  if (accessList && accessList.length > 0) {
+    throw new CannotSign('a remote signer with the interface json_rpc signs no access lists; they require rest')
+  }
+  const prices: Record<string, bigint | null> = type === 2 ? { maxFeePerGas, maxPriorityFeePerGas } : { gasPrice }
+  const numbers = { nonce: BigInt(nonce), gas: gasLimit, value, chainId, ...prices }
+  return {
+    ...Object.fromEntries(Object.entries(numbers).map(([key, number]) => [key, `0x${(number ?? 0n).toString(16)}`])),
+    ...(to !== null && { to }),
+    data,
+    type: `0x${(type ?? 0).toString(16)}`,
+  }
+}
+
+const wrong = () => new KeyServiceFault('wrong', `the answer of ${name} is not a signature`)
+
+/** r and s of 65 bytes of hex. */
+function signatureIn(text: unknown): Uint8Array {
+  if (typeof text !== 'string' || !/^0x[0-9a-fA-F]{130}$/.test(text)) throw wrong()
+  return Buffer.from(text.slice(2, 130), 'hex')
+}
+
+/** r and s of a signed transaction. The caller checks them against the digest that it asked for. */
+function signatureOf(raw: string | undefined): Uint8Array {
+  try {
+    const { signature } = Transaction.from(raw ?? '')
+    if (signature) return Buffer.from(signature.r.slice(2) + signature.s.slice(2), 'hex')
+  } catch {
+    // Not a transaction.
+  }
+  throw wrong()
+}
+
+const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
