@@ -72,7 +72,7 @@ export const securityClaims: Claims = {
     'operations/api-keys.test: the address is the other end of the connection, whatever a header says',
     'operations/api-keys.test: behind a trusted proxy it is the one that the proxy names, and no one before it',
   ],
-  'Nothing is sent twice after a crash': ['crash.test: 12 kills lose nothing, send nothing twice', 'crash/run'],
+  'Nothing is sent twice after a crash': ['crash.test: kills lose nothing, send nothing twice', 'crash/run'],
   "A relayer's `policies` apply to every signature": [
     'policies/policy-signatures.test: allows messages, hashes, documents and transactions separately',
     'policies/policy-limits.test: 100 requests at once against a limit with room for 37',
@@ -198,7 +198,7 @@ export const securityClaims: Claims = {
 
 export const readmeClaims: Claims = {
   'An accepted transaction reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`': [
-    'crash.test: 12 kills lose nothing, send nothing twice, and leave no gap',
+    'crash.test: kills lose nothing, send nothing twice, and leave no gap',
     'sending/reorg.test: 10 reorganizations of depth 1 to 10',
     'sending/dropped.test: broadcasts transactions again that the pool dropped under traffic',
     'evm/rpc-faults.test: loses and doubles nothing under each kind of fault of a node',
@@ -233,7 +233,7 @@ export const readmeClaims: Claims = {
   'finishes running requests for a grace period of 8 seconds and exits': [
     'stop.test: SIGTERM under load drops nothing that was accepted',
   ],
-  '`kill -9` loses no accepted transaction': ['crash.test: 12 kills lose nothing', 'crash/run'],
+  '`kill -9` loses no accepted transaction': ['crash.test: kills lose nothing', 'crash/run'],
   'One of them sends; when it ends, another takes over': [
     'background/lease.test: two services with one database',
     'background/processes.test: a process that dies is replaced',
@@ -250,8 +250,8 @@ export const readmeClaims: Claims = {
   'Rows that another program changed are refused with 503 (API keys: 401)': [
     'secrets/rights.test: a forged API key is refused and reported',
   ],
-  'When the disk is full, writes return 503; no data is lost': ['store/disk.test', 'disk/run'],
-  'the process exits with code 74': ['store/disk.test', 'disk/run'],
+  'When the disk is full, writes return 503; no data is lost': ['disk/run'],
+  'the process exits with code 74': ['disk/run'],
   'Nonce counters are never deleted': [
     'background/retention.test: keeps the transactions after an unfinished one, and the transaction of the last used nonce',
   ],
