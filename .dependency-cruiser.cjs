@@ -46,7 +46,7 @@ const openPackages = Object.keys({ ...dependencies, ...devDependencies, ...optio
   .map((name) => ({ name, entries: entriesOf(name) }))
   .filter(({ entries }) => entries)
 // Ajv documents it as the entry for JSON Schema draft 2020-12.
-const documented_entries = ['node_modules/ajv/dist/2020.js']
+const documented_entries = ['node_modules/ajv/dist/2020.js', 'node_modules/uplot/dist/uPlot.min.css']
 
 module.exports = {
   forbidden: [
@@ -54,8 +54,8 @@ module.exports = {
     {
       name: 'no-undeclared-packages',
       severity: 'error',
-      // An example is copied into a project that has the packages.
-      from: { pathNot: '^client/examples/' },
+      // An example is copied into a project that has the packages; the console is bundled, from the packages of the root.
+      from: { pathNot: '^client/(examples|console)/' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     {
@@ -116,6 +116,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^client/' },
       to: { path: '^(server|test)/' },
+    },
+    {
+      name: 'the-package-does-not-contain-the-console',
+      severity: 'error',
+      from: { path: '^client/', pathNot: '^client/console/' },
+      to: { path: '^client/console/' },
     },
     {
       name: 'the-server-does-not-use-the-client',

@@ -5,9 +5,10 @@ FROM node:26 AS reference
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY openapi.yaml redocly.yaml ./
-COPY client/samples client/samples
-RUN npm run docs
+COPY openapi.yaml redocly.yaml tsconfig.json ./
+COPY generated generated
+COPY client client
+RUN npm run docs && npm run build:console
 
 # The full image has compilers: where secp256k1 brings no binary (arm64), its install script makes one.
 FROM node:26 AS dependencies
@@ -24,6 +25,7 @@ COPY package.json LICENSE openapi.yaml ./
 COPY generated generated
 COPY server server
 COPY --from=reference /service/generated/reference.html generated/
+COPY --from=reference /service/generated/console generated/console
 # What a start compiles is kept for the next one of the same container.
 RUN install --directory --owner=node --group=node --mode=700 /data node_modules/.cache
 USER node

@@ -78,6 +78,7 @@ function greeting(config: Config, { url: bound, metrics_url, api_key_file: made,
   const lines = [
     'The relayer service is ready.',
     `  API      ${url}/api/v1`,
+    `  Console  ${url}/console`,
     `  Docs     ${url}/docs`,
     `  Data     ${near(config.database_file)}`,
     `  API key  ${key}`,

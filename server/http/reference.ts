@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..', '..')
 export function readReference(): Reference {
   const page = read('generated/reference.html')
   return [
-    { path: '/', serve: redirectToDocs },
+    { path: '/', serve: redirectToConsole },
     document('/openapi.json', 'application/json; charset=utf-8', read('generated/openapi.json') as Buffer),
     document('/openapi.yaml', 'application/yaml; charset=utf-8', read('openapi.yaml') as Buffer),
     page
@@ -21,9 +21,9 @@ export function readReference(): Reference {
   ]
 }
 
-/** Sends a browser that opens the service's address to the API reference. Any other client gets the usual failure. */
-function redirectToDocs(request: Request, response: Response, next: NextFunction): void {
-  if (asksForHtml(request)) response.writeHead(302, { Location: '/docs', Vary: 'Accept', 'Content-Length': 0 }).end()
+/** Sends a browser that opens the service's address to the console. Any other client gets the usual failure. */
+function redirectToConsole(request: Request, response: Response, next: NextFunction): void {
+  if (asksForHtml(request)) response.writeHead(302, { Location: '/console', Vary: 'Accept', 'Content-Length': 0 }).end()
   else next()
 }
 
@@ -64,7 +64,8 @@ function pagePolicy(html: string): string {
   ].join('; ')
 }
 
-function document(path: string, type: string, content: Buffer, policyOf?: () => string) {
+/** A public document, served from memory. */
+export function document(path: string, type: string, content: Buffer, policyOf?: () => string) {
   const headers = {
     'Content-Type': type,
     'Content-Length': content.length,

@@ -11,6 +11,7 @@ import { createApiKeyUses } from '../http/api-key-uses.ts'
 import { createApp } from '../http/app.ts'
 import { createAuthentication } from '../http/authentication.ts'
 import { checkRoles } from '../http/authorization.ts'
+import { readConsole } from '../http/console.ts'
 import type { Operation } from '../http/contract.ts'
 import { parseJson } from '../http/json.ts'
 import { createKeyConnections } from '../http/key-connections.ts'
@@ -69,6 +70,8 @@ export async function serveHttp(
     config.processes,
     elapsed,
   )
+  const { pages, isBuilt } = readConsole()
+  if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const app = createApp({
     operations: contract.operations,
     handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
@@ -82,7 +85,7 @@ export async function serveHttp(
     }),
     rateLimit,
     audit,
-    reference: readReference(),
+    reference: [...readReference(), ...pages],
     bodyBytes: createShares(body_byte_limits),
     streamPace: createStreamPace(() => performance.now()),
     countConnection: createKeyConnections(createShares(connection_limits)),

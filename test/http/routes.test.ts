@@ -36,7 +36,7 @@ test('treats a trailing slash as part of the path, except in the list of transac
   expect(await ask('GET /api/v1/health/')).toEqual([404, undefined])
 })
 
-test('redirects a browser at the root to the reference, with or without a token, and answers other clients with a failure', async () => {
+test('redirects a browser at the root to the console, with or without a token, and answers other clients with a failure', async () => {
   const { url, api_key } = await startTestService()
   const ask = async (line: string, headers: string[]) => {
     const answer = await exchange(url, rawRequest(line, headers))
@@ -44,9 +44,9 @@ test('redirects a browser at the root to the reference, with or without a token,
   }
   const html = 'Accept: text/html,application/xhtml+xml,*/*;q=0.8'
   const token = `Authorization: Bearer ${api_key}`
-  expect(await ask('GET /', [html])).toEqual([302, '/docs', ''])
-  expect(await ask('GET /', [html, token])).toEqual([302, '/docs', ''])
-  expect(await ask('HEAD /', [html])).toEqual([302, '/docs', ''])
+  expect(await ask('GET /', [html])).toEqual([302, '/console', ''])
+  expect(await ask('GET /', [html, token])).toEqual([302, '/console', ''])
+  expect(await ask('HEAD /', [html])).toEqual([302, '/console', ''])
   for (const accept of [[], ['Accept: */*'], ['Accept: application/json']]) {
     expect((await ask('GET /', [...accept, token])).slice(0, 2)).toEqual([404, undefined])
     expect((await ask('GET /', accept))[0]).toBe(401)

@@ -1,0 +1,99 @@
+import { lazy, Suspense } from 'react'
+import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
+import { useHashLocation } from 'wouter/use-hash-location'
+import { SessionProvider, useSession } from './data/session.tsx'
+import { Overview } from './pages/overview.tsx'
+import { SignIn } from './pages/sign-in.tsx'
+import { Skeleton } from './parts/feedback.tsx'
+import { Search } from './parts/search.tsx'
+import { ServiceState } from './parts/service-state.tsx'
+
+const Relayer = lazy(async () => ({ default: (await import('./pages/relayer.tsx')).Relayer }))
+const Transaction = lazy(async () => ({ default: (await import('./pages/transaction.tsx')).Transaction }))
+const Notifications = lazy(async () => ({ default: (await import('./pages/notifications.tsx')).Notifications }))
+const Notification = lazy(async () => ({ default: (await import('./pages/notification.tsx')).Notification }))
+const ApiKeys = lazy(async () => ({ default: (await import('./pages/api-keys.tsx')).ApiKeys }))
+const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit }))
+const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
+const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
+
+export const App = () => (
+  <SessionProvider signIn={(state) => <SignIn {...state} />}>
+    <Router hook={useHashLocation}>
+      <Shell />
+    </Router>
+  </SessionProvider>
+)
+
+function Shell() {
+  const { caller, may, mayManageAll, signOut } = useSession()
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
+        Skip to the content
+      </button>
+      <header className="top">
+        <strong>Relayer console</strong>
+        <nav aria-label="Pages">
+          {may('read') && <Page to="/">Overview</Page>}
+          {may('notifications') && <Page to="/notifications">Notifications</Page>}
+          {may('read') && <Page to="/networks">Networks</Page>}
+          {(may('sign') || may('send')) && <Page to="/sandbox">Sandbox</Page>}
+          {caller.may_administer && <Page to="/keys">API keys</Page>}
+          {mayManageAll && <Page to="/audit">Audit</Page>}
+        </nav>
+        {may('read') && <Search />}
+        <div className="who">
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
+          <button type="button" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <ServiceState />
+      <main id="content" tabIndex={-1}>
+        <Suspense fallback={<Skeleton lines={6} />}>
+          <Pages />
+        </Suspense>
+      </main>
+    </>
+  )
+}
+
+function Pages() {
+  const { caller, may, mayManageAll } = useSession()
+  const first = may('read') ? undefined : may('notifications') ? '/notifications' : '/sandbox'
+  return (
+    <Switch>
+      <Route path="/">{first === undefined ? <Overview /> : <Redirect to={first} />}</Route>
+      <Route path="/relayers/:relayer_id/transactions/:transaction_id">
+        {(params) => <Transaction key={params.transaction_id} {...params} />}
+      </Route>
+      <Route path="/relayers/:relayer_id/:tab?">{(params) => <Relayer key={params.relayer_id} {...params} />}</Route>
+      {may('notifications') && <Route path="/notifications" component={Notifications} />}
+      {may('notifications') && (
+        <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
+      )}
+      {may('read') && <Route path="/networks" component={Networks} />}
+      {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
+      {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
+      {mayManageAll && <Route path="/audit" component={Audit} />}
+      <Route>
+        <h1>No such page</h1>
+        <p>
+          This page does not exist, or your API key may not open it. <Link to="/">To the overview</Link>
+        </p>
+      </Route>
+    </Switch>
+  )
+}
+
+function Page({ to, children }: { to: string; children: string }) {
+  const [path] = useLocation()
+  const isHere = to === '/' ? path === '/' || path.startsWith('/relayers') : path.startsWith(to)
+  return (
+    <Link to={to} aria-current={isHere ? 'page' : undefined}>
+      {children}
+    </Link>
+  )
+}

@@ -1,0 +1,34 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import type { Event } from '../../index.ts'
+import { pause } from '../../pause.ts'
+
+const again_ms = 3_000
+
+/** Calls back with each event of a relayer until the signal; a broken stream is continued after its last event. */
+export async function followEvents(
+  token: string,
+  relayer_id: string,
+  signal: AbortSignal,
+  tell: (event: Event) => void,
+): Promise<void> {
+  let last: string | undefined
+  while (!signal.aborted) {
+    try {
+      const response = await fetch(`/api/v1/relayers/${encodeURIComponent(relayer_id)}/events`, {
+        headers: { Authorization: `Bearer ${token}`, ...(last !== undefined && { 'Last-Event-ID': last }) },
+        redirect: 'error',
+        signal,
+      })
+      if (response.status === 401 || response.status === 404) return
+      const events = response.ok ? response.body : null
+      const messages = events?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+      for await (const { id, data } of messages ?? []) {
+        last = id
+        tell(JSON.parse(data) as Event)
+      }
+    } catch {
+      // The service is away: the page says so itself.
+    }
+    await pause(again_ms, signal).catch(() => undefined)
+  }
+}

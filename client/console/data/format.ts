@@ -1,0 +1,45 @@
+const wei_per_gwei = 10n ** 9n
+const wei_per_ether = 10n ** 18n
+
+/** An amount in wei as ether, with at most six digits after the point, cut. */
+export const ether = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_ether, 6))
+
+/** A price in wei as gwei. */
+export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))
+
+function decimal(value: bigint, unit: bigint, digits: number): string {
+  const whole = (value / unit).toString().replaceAll(/\B(?=(\d{3})+$)/g, ',')
+  const rest = (value % unit).toString().padStart(unit.toString().length - 1, '0')
+  const shown = rest.slice(0, digits).replace(/0+$/, '')
+  if (shown === '' && value > 0n && value < unit) return `< 0.${'0'.repeat(digits - 1)}1`
+  return shown === '' ? whole : `${whole}.${shown}`
+}
+
+/** Ether as typed, in wei; undefined when it is no amount. */
+export function weiOf(text: string, digits = 18): string | undefined {
+  const found = /^(\d{1,40})(?:\.(\d+))?$/.exec(text.trim())
+  if (!found || (found[2]?.length ?? 0) > digits) return undefined
+  return BigInt(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`).toString()
+}
+
+/** A time as its age: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function age(timestamp: string, now = Date.now()): string {
+  return span(now - Date.parse(timestamp))
+}
+
+export function span(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1_000))
+  if (s < 120) return `${s} s`
+  if (s < 7_200) return `${Math.round(s / 60)} min`
+  return s < 172_800 ? `${Math.round(s / 3_600)} h` : `${Math.round(s / 86_400)} d`
+}
+
+/** A time in the reader's zone. */
+export const time = (timestamp: string | null): string =>
+  timestamp === null ? '–' : new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** The start and the end of a long hex value. */
+export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
+
+/** `price_cap` is `price cap`. */
+export const words = (code: string): string => code.replaceAll('_', ' ')

@@ -1,0 +1,134 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
+
+/** The API key lives in the tab only: sessionStorage ends with it. */
+const storage_key = 'api_key'
+
+interface Session {
+  client: RelayerClient
+  token: string
+  caller: Caller
+  /** Whether the API key has the scope. */
+  may(scope: Scope): boolean
+  /** Whether it may manage what relayers share: networks, signers, the audit trail. */
+  mayManageAll: boolean
+  signOut(): void
+}
+
+const SessionContext = createContext<Session | undefined>(undefined)
+
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (!session) throw new Error('There is no session')
+  return session
+}
+
+export const connect = (token: string): RelayerClient =>
+  createRelayerClient({ baseUrl: location.origin, token, maxRetries: 1 })
+
+export interface SignInState {
+  /** Undefined until the first sign-in in this tab. */
+  token: string | undefined
+  /** Why the page asks for a key again. */
+  reason: string | undefined
+  signIn(token: string, caller: Caller): void
+}
+
+/** Keeps the key and what it may do. When the service refuses the key, `signIn` shows above the pages, which keep what was typed. */
+export function SessionProvider({
+  children,
+  signIn,
+}: {
+  children: ReactNode
+  signIn: (state: SignInState) => ReactNode
+}) {
+  const [token, setToken] = useState(() => sessionStorage.getItem(storage_key) ?? undefined)
+  const [caller, setCaller] = useState<Caller>()
+  const [reason, setReason] = useState<string>()
+
+  const queries = useMemo(
+    () =>
+      createQueries(() =>
+        setReason(
+          'The service does not accept the API key any more. Sign in again: this page and your input are kept.',
+        ),
+      ),
+    [],
+  )
+  const signOut = useCallback(() => {
+    sessionStorage.removeItem(storage_key)
+    queries.clear()
+    setToken(undefined)
+    setCaller(undefined)
+    setReason(undefined)
+  }, [queries])
+  // A reload of the page keeps the key of the tab.
+  useEffect(() => {
+    if (token === undefined || caller !== undefined) return
+    const ended = new AbortController()
+    connect(token)
+      .get('/api/v1/caller', { signal: ended.signal })
+      .then(
+        ({ data }) => setCaller(data),
+        (error) => ended.signal.aborted || setReason(signInProblem(error)),
+      )
+    return () => ended.abort()
+  }, [token, caller])
+  const session = useMemo(
+    () => token !== undefined && caller && makeSession(token, caller, signOut),
+    [token, caller, signOut],
+  )
+  const state: SignInState = {
+    token,
+    reason,
+    signIn(newToken, newCaller) {
+      sessionStorage.setItem(storage_key, newToken)
+      setToken(newToken)
+      setCaller(newCaller)
+      setReason(undefined)
+      void queries.invalidateQueries()
+    },
+  }
+  return (
+    <QueryClientProvider client={queries}>
+      {(!session || reason !== undefined) && signIn(state)}
+      {session && (
+        <SessionContext.Provider value={session}>
+          <div hidden={reason !== undefined}>{children}</div>
+        </SessionContext.Provider>
+      )}
+    </QueryClientProvider>
+  )
+}
+
+export function signInProblem(error: unknown): string {
+  if (error instanceof RelayerError && error.status === 401)
+    return 'The service does not accept this API key. It may be mistyped, expired, revoked, or not allowed from here.'
+  return error instanceof RelayerError ? error.message : 'The service does not answer. Is it running?'
+}
+
+function makeSession(token: string, caller: Caller, signOut: () => void): Session {
+  const may = (scope: Scope) => caller.scopes.includes(scope)
+  const mayManageAll = may('manage') && caller.relayer_ids === null
+  return { client: connect(token), token, caller, may, mayManageAll, signOut }
+}
+
+function createQueries(refused: () => void): QueryClient {
+  const queries = new QueryClient({
+    defaultOptions: {
+      queries: {
+        networkMode: 'always',
+        staleTime: 1_000,
+        retry: (failures, error) => failures < 1 && !(error instanceof RelayerError && error.status < 500),
+      },
+      mutations: { networkMode: 'always', retry: false },
+    },
+  })
+  const check = (error: unknown) => {
+    if (error instanceof RelayerError && error.status === 401) refused()
+  }
+  queries.getQueryCache().config.onError = check
+  queries.getMutationCache().config.onError = check
+  return queries
+}

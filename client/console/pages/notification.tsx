@@ -1,0 +1,188 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Delivery, DeliveryStatus, NotificationHealth } from '../../index.ts'
+import { age, time, words } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from '../parts/action.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Loaded, Problem } from '../parts/feedback.tsx'
+
+const look_ms = 3_000
+const per_page = 50
+const one = '/api/v1/notifications/{notification_id}'
+const statuses = ['all', 'pending', 'failed', 'delivered'] as const
+
+/** A webhook endpoint: its health, its deliveries with the answers, and what sends them again. */
+export function Notification(path: { notification_id: string }) {
+  const { client } = useSession()
+  const [status, setStatus] = useState<(typeof statuses)[number]>('all')
+  const id = path.notification_id
+  const notification = useQuery({
+    queryKey: ['notification', id],
+    queryFn: async ({ signal }) => (await client.get(one, { path, signal })).data,
+  })
+  const health = useQuery({
+    queryKey: ['health', id],
+    queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
+  const deliveries = useQuery({
+    queryKey: ['deliveries', id, status],
+    queryFn: async ({ signal }) => (await client.get(`${one}/deliveries`, { path, query, signal })).data,
+    refetchInterval: look_ms,
+  })
+  return (
+    <>
+      <p className="crumbs">
+        <Link to="/notifications">Notifications</Link> / webhook
+      </p>
+      <h1>{id}</h1>
+      <Loaded query={notification}>
+        {({ url }) => (
+          <p>
+            <code>{url}</code>
+          </p>
+        )}
+      </Loaded>
+      <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
+      <Actions path={path} url={notification.data?.url ?? ''} />
+      <div className="bar">
+        <h2>Deliveries</h2>
+        <fieldset className="choice">
+          <legend className="hidden">Status</legend>
+          {statuses.map((each) => (
+            <button key={each} type="button" aria-pressed={status === each} onClick={() => setStatus(each)}>
+              {each}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <Loaded query={deliveries}>
+        {(all) =>
+          all.length === 0 ? (
+            <p>No delivery {status === 'all' ? 'yet' : `is ${status}`}.</p>
+          ) : (
+            <ul className="deliveries">
+              {all.map((delivery) => (
+                <OneDelivery key={delivery.id} delivery={delivery} path={path} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function Health({ its }: { its: NotificationHealth }) {
+  return (
+    <>
+      {its.status === 'disabled' && (
+        <Problem>It is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
+      )}
+      {its.failing_since !== null && its.status !== 'disabled' && (
+        <Problem>Every attempt has failed for {age(its.failing_since)}. The answers are below.</Problem>
+      )}
+      <dl className="figures">
+        <div>
+          <dt>Due</dt>
+          <dd>{its.pending}</dd>
+        </div>
+        <div>
+          <dt>Failed</dt>
+          <dd>{its.failed}</dd>
+        </div>
+        <div>
+          <dt>Last success</dt>
+          <dd>{time(its.last_success_at)}</dd>
+        </div>
+      </dl>
+    </>
+  )
+}
+
+function Actions({ path, url }: { path: { notification_id: string }; url: string }) {
+  const { client } = useSession()
+  const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
+  const [newUrl, setNewUrl] = useState<string>()
+  const [tested, setTested] = useState('')
+  return (
+    <div className="buttons actions">
+      <Action
+        label="Send a test"
+        tone="primary"
+        effect={<p>Sends one event “test” to the URL now, without retries.</p>}
+        run={async () => {
+          const { data } = await client.post(`${one}/test`, { path })
+          setTested(data.error ?? `It answered ${data.status} in ${data.duration_ms} ms.`)
+        }}
+        done={tested}
+      />
+      <Action
+        label="Redeliver failed"
+        effect={<p>Sends every failed delivery of an event since this time again, in the order of the events.</p>}
+        run={() => client.post(`${one}/redeliver`, { path, body: { since: new Date(`${since}Z`).toISOString() } })}
+      >
+        <label>
+          Since (UTC)
+          <input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
+        </label>
+      </Action>
+      <Action
+        label="Change URL"
+        effect={<p>Later attempts go to this URL. It also enables a disabled notification.</p>}
+        run={() => client.patch(one, { path, body: { url: newUrl ?? url } })}
+      >
+        <label>
+          URL
+          <input type="url" required value={newUrl ?? url} onChange={(event) => setNewUrl(event.target.value)} />
+        </label>
+      </Action>
+    </div>
+  )
+}
+
+function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notification_id: string } }) {
+  const { client } = useSession()
+  const { id, event, sequence, status, created_at, next_attempt_at, attempts } = delivery
+  const last = attempts.at(-1)
+  return (
+    <li>
+      <div className="bar">
+        <span>
+          <Badge state={status} /> <strong>{words(event)}</strong>{' '}
+          <span className="hint">
+            event {sequence}, {time(created_at)}
+          </span>
+        </span>
+        <Action
+          label={status === 'pending' ? 'Retry now' : 'Redeliver'}
+          effect={
+            <p>
+              Sends this event again, from the start of the retry schedule. The receiver gets the same id and bytes.
+            </p>
+          }
+          run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
+        />
+      </div>
+      {last && (
+        <details>
+          <summary>
+            {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; the last:{' '}
+            {last.error ?? `HTTP ${last.status}`}
+            {next_attempt_at !== null && status === 'pending' && `; next ${time(next_attempt_at)}`}
+          </summary>
+          <ol>
+            {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
+              <li key={number}>
+                {time(at)}, {duration_ms} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useHealths, useNotifications } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from '../parts/action.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+
+const max_examined = 50
+
+export function Notifications() {
+  const { client } = useSession()
+  const notifications = useNotifications()
+  const healths = useHealths((notifications.data ?? []).slice(0, max_examined).map(({ id }) => id))
+  const [url, setUrl] = useState('')
+  const [id, setId] = useState('')
+  return (
+    <>
+      <div className="bar">
+        <h1>Notifications</h1>
+        <Action
+          label="Create"
+          tone="primary"
+          effect={
+            <p>Creates a webhook endpoint. Relayers that name it as their notification deliver their events there.</p>
+          }
+          run={() => client.post('/api/v1/notifications', { body: { url, ...(id !== '' && { id }) } })}
+        >
+          <label>
+            URL
+            <input type="url" required value={url} onChange={(event) => setUrl(event.target.value)} />
+          </label>
+          <label>
+            Id (optional)
+            <input value={id} onChange={(event) => setId(event.target.value)} />
+          </label>
+        </Action>
+      </div>
+      <Loaded query={notifications}>
+        {(all) =>
+          all.length === 0 ? (
+            <p>There is none. A notification sends the events of relayers to a webhook endpoint of yours.</p>
+          ) : (
+            <div className="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th>Id</th>
+                    <th>URL</th>
+                    <th>Health</th>
+                    <th className="number">Due</th>
+                    <th className="number">Failed</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((notification, index) => {
+                    const health = healths[index]?.data
+                    const state =
+                      health?.status === 'disabled' ? 'disabled' : health?.failing_since ? 'failing' : 'healthy'
+                    return (
+                      <tr key={notification.id}>
+                        <td>
+                          <Link to={`/notifications/${encodeURIComponent(notification.id)}`}>{notification.id}</Link>
+                        </td>
+                        <td>
+                          <code>{notification.url}</code>
+                        </td>
+                        <td>{health ? <Badge state={state} /> : '…'}</td>
+                        <td className="number">{health?.pending ?? '…'}</td>
+                        <td className="number">{health?.failed ?? '…'}</td>
+                      </tr>
+                    )
+                  })}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}

@@ -1,0 +1,145 @@
+import { useQuery } from '@tanstack/react-query'
+import { useCallback, useState } from 'react'
+import { Link } from 'wouter'
+import type { Event, Relayer as Its } from '../../index.ts'
+import { ether } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { useLive } from '../data/transactions.ts'
+import { Action } from '../parts/action.tsx'
+import { ActivityCharts } from '../parts/activity.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Events } from '../parts/events.tsx'
+import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Copyable, relayerPath } from '../parts/links.tsx'
+import { Nonces } from '../parts/nonces.tsx'
+import { Policies } from '../parts/policies.tsx'
+import { Transactions } from '../parts/transactions.tsx'
+
+const look_ms = 5_000
+const max_events = 200
+const base = '/api/v1/relayers/{relayer_id}'
+const tabs = ['transactions', 'nonces', 'policies', 'events', 'activity'] as const
+
+/** A relayer: its address and state, and a tab for each thing that people ask about it. */
+export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: string; tab?: string | undefined }) {
+  const { client } = useSession()
+  const path = { relayer_id }
+  const [events, setEvents] = useState<Event[]>([])
+  useLive(
+    relayer_id,
+    useCallback((event) => setEvents((before) => [event, ...before].slice(0, max_events)), []),
+  )
+  const relayer = useQuery({
+    queryKey: ['relayer', relayer_id],
+    queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  return (
+    <>
+      <Loaded query={relayer}>
+        {(its) => (
+          <>
+            <Head its={its} />
+            <nav className="tabs" aria-label="Parts of the relayer">
+              {tabs.map((one) => (
+                <Link
+                  key={one}
+                  to={`${relayerPath(relayer_id)}/${one}`}
+                  aria-current={tab === one ? 'page' : undefined}
+                >
+                  {one}
+                </Link>
+              ))}
+            </nav>
+            {tab === 'nonces' && <Nonces relayer={its} />}
+            {tab === 'policies' && <Policies relayer={its} />}
+            {tab === 'events' && <Events events={events} />}
+            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} />}
+          </>
+        )}
+      </Loaded>
+      {/* It keeps its place in the list while other tabs are open. */}
+      <div hidden={tab !== 'transactions' || !relayer.data}>
+        <Transactions relayer_id={relayer_id} />
+      </div>
+    </>
+  )
+}
+
+function Head({ its }: { its: Its }) {
+  const { client, may } = useSession()
+  const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
+  const path = { relayer_id: id }
+  const status = useQuery({
+    queryKey: ['status', id],
+    queryFn: async ({ signal }) => (await client.get(`${base}/status`, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  return (
+    <>
+      <p className="crumbs">
+        <Link to="/">Overview</Link> / relayer
+      </p>
+      <div className="bar">
+        <h1>
+          {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
+        </h1>
+        {may('manage') && (
+          <Action
+            label={paused ? 'Resume' : 'Pause'}
+            tone={paused ? 'primary' : 'danger'}
+            effect={
+              <p>
+                {paused
+                  ? 'It signs and sends again, and its waiting transactions go on.'
+                  : 'It signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
+              </p>
+            }
+            run={() => client.patch(base, { path, body: { paused: !paused } })}
+          />
+        )}
+      </div>
+      {system_disabled && (
+        <Problem>
+          The service disabled it: {disabled_reason} The cause is usually with its nodes:{' '}
+          <Link to="/networks">open the nodes</Link>, or repair its <Link to={`${relayerPath(id)}/nonces`}>nonces</Link>
+          .
+        </Problem>
+      )}
+      {paused && !system_disabled && <Problem>It is paused: it signs and sends nothing until it is resumed.</Problem>}
+      {warnings.map((warning) => (
+        <p className="problem" key={warning}>
+          {warning}
+        </p>
+      ))}
+      <dl className="figures">
+        <div>
+          <dt>Address, to fund it</dt>
+          <dd>
+            <Copyable value={address} whole />
+          </dd>
+        </div>
+        <div>
+          <dt>Balance</dt>
+          <dd>{status.data ? `${ether(status.data.balance)} ether` : '…'}</dd>
+        </div>
+        <div>
+          <dt>Unfinished</dt>
+          <dd>{status.data?.pending_transactions_count ?? '…'}</dd>
+        </div>
+        <div>
+          <dt>Next nonce</dt>
+          <dd>{status.data?.nonce ?? '…'}</dd>
+        </div>
+        <div>
+          <dt>Network</dt>
+          <dd>{network}</dd>
+        </div>
+        <div>
+          <dt>Name</dt>
+          <dd>{name}</dd>
+        </div>
+      </dl>
+    </>
+  )
+}

@@ -1,0 +1,199 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import type { Explanation, Transaction as Its } from '../../index.ts'
+import { age, ether, gwei, words } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+import { Copyable, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
+import { Suggestions } from '../parts/suggestions.tsx'
+import { Timeline } from '../parts/timeline.tsx'
+import { TransactionActions } from '../parts/transaction-actions.tsx'
+
+const look_ms = 2_000
+const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
+
+/** Why a transaction is where it is, what would help, and its life so far. */
+export function Transaction(path: { relayer_id: string; transaction_id: string }) {
+  const { client } = useSession()
+  const key = [path.relayer_id, path.transaction_id]
+  const transaction = useQuery({
+    queryKey: ['transaction', ...key],
+    queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  const explanation = useQuery({
+    queryKey: ['explanation', ...key],
+    queryFn: async ({ signal }) => (await client.get(`${base}/explanation`, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  const attempts = useQuery({
+    queryKey: ['attempts', ...key],
+    queryFn: async ({ signal }) =>
+      (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
+    refetchInterval: look_ms,
+  })
+  return (
+    <>
+      <p className="crumbs">
+        <RelayerLink id={path.relayer_id} /> / transaction
+      </p>
+      <Loaded query={transaction}>
+        {(its) => (
+          <>
+            <h1>
+              Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
+            </h1>
+            <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
+            <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
+            <h2>Life</h2>
+            <Loaded query={attempts}>{(signed) => <Timeline transaction={its} attempts={signed} />}</Loaded>
+            <Facts its={its} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Why({ its, why }: { its: Its; why: Explanation }) {
+  const { figures } = why
+  const shown = [
+    ['It offers', figures.price, 'gwei'],
+    ['Base fee', figures.base_fee, 'gwei'],
+    ['Price cap', figures.price_cap, 'gwei'],
+    ['Balance', figures.balance, 'ether'],
+    ['May still cost', figures.reserved, 'ether'],
+  ] as const
+  return (
+    <section className={`card why ${why.waiting_for === null ? '' : 'waits'}`} aria-label="Explanation">
+      <p className="summary">{inGwei(why.summary)}</p>
+      <p className="hint">
+        {why.waiting_for === null ? `Ended ${age(why.since)} ago` : `${words(why.waiting_for)}, for ${age(why.since)}`}
+        {why.blocked_by !== null && (
+          <>
+            {' · '}
+            <Link to={transactionPath({ relayer_id: its.relayer_id, id: why.blocked_by })}>
+              Open the transaction that comes first
+            </Link>
+          </>
+        )}
+      </p>
+      {why.waiting_for !== null && (
+        <dl className="figures">
+          {shown
+            .filter(([, value]) => value !== null)
+            .map(([name, value, unit]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  {unit === 'gwei' ? gwei(value) : ether(value)} {unit}
+                </dd>
+              </div>
+            ))}
+          <div>
+            <dt>Nonce on the chain</dt>
+            <dd>{figures.next_nonce ?? 'unknown'}</dd>
+          </div>
+        </dl>
+      )}
+      <Suggestions suggestions={why.suggestions} from={its.from} />
+    </section>
+  )
+}
+
+/** Prices in the service's sentences are in wei; people read gwei. */
+const inGwei = (summary: string): string =>
+  summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
+
+function Facts({ its }: { its: Its }) {
+  const { receipt, error } = its
+  return (
+    <>
+      {error && (
+        <section className="card" aria-label="Error">
+          <h2>Why it failed</h2>
+          <p className="summary">
+            {words(error.code)}: {error.message}
+          </p>
+          {error.revert_data && <Bytes name="Revert data" value={error.revert_data} />}
+        </section>
+      )}
+      {receipt && (
+        <section>
+          <h2>Receipt</h2>
+          <dl className="figures">
+            <Fact name="Block" value={`${receipt.block_number}`} />
+            <Fact name="Gas used" value={`${receipt.gas_used ?? 'unknown'} of ${its.gas_limit ?? 'unknown'}`} />
+            <Fact name="Price" value={`${gwei(receipt.effective_gas_price)} gwei`} />
+            <Fact name="Cost" value={`${ether(receipt.fee)} ether`} />
+            {receipt.contract_address && <Fact name="Contract" value={receipt.contract_address} />}
+          </dl>
+        </section>
+      )}
+      <section>
+        <h2>Content</h2>
+        <dl className="figures wide">
+          <div>
+            <dt>From</dt>
+            <dd>
+              <Copyable value={its.from} whole />
+            </dd>
+          </div>
+          <div>
+            <dt>To</dt>
+            <dd>{its.to === null ? 'creates a contract' : <Copyable value={its.to} whole />}</dd>
+          </div>
+          <Fact name="Value" value={`${ether(its.value)} ether`} />
+          <Fact name="Gas limit" value={`${its.gas_limit ?? 'not known yet'}`} />
+          <Fact name="Speed" value={its.speed ? words(its.speed.tier) : 'own prices'} />
+          {its.reference !== null && <Fact name="Reference" value={its.reference} />}
+          <div>
+            <dt>Id</dt>
+            <dd>
+              <Copyable value={its.id} whole />
+            </dd>
+          </div>
+        </dl>
+        {its.data !== null && <Bytes name="Data" value={its.data} />}
+        <p>
+          <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
+            Open in the sandbox
+          </Link>{' '}
+          to test or send it again. <Link to={relayerPath(its.relayer_id)}>All transactions of the relayer</Link>
+        </p>
+      </section>
+    </>
+  )
+}
+
+const Fact = ({ name, value }: { name: string; value: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </div>
+)
+
+const shown_characters = 400
+
+/** Bytes may be a megabyte: a part is shown, and all of it is copied. */
+function Bytes({ name, value }: { name: string; value: string }) {
+  const bytes = (value.length - 2) / 2
+  return (
+    <div className="bytes">
+      <h3>
+        {name} ({bytes.toLocaleString()} bytes)
+      </h3>
+      <code>
+        {value.slice(0, shown_characters)}
+        {value.length > shown_characters && '…'}
+      </code>
+      {value.length > shown_characters && (
+        <button type="button" onClick={() => void navigator.clipboard.writeText(value)}>
+          Copy all
+        </button>
+      )}
+    </div>
+  )
+}

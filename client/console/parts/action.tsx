@@ -1,0 +1,69 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { errorText, Problem } from './feedback.tsx'
+
+interface ActionProps {
+  /** The word on the button. */
+  label: string
+  /** What it does, told before it does it. */
+  effect: ReactNode
+  /** Further input. */
+  children?: ReactNode
+  run: () => Promise<unknown>
+  /** What is said afterwards. */
+  done?: ReactNode
+  tone?: 'primary' | 'danger' | undefined
+  disabled?: boolean
+}
+
+/** A button that says in a dialog what it will do, and does it when that is confirmed. */
+export function Action({ label, effect, children, run, done, tone, disabled = false }: ActionProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" className={tone} disabled={disabled} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen && (
+        <Confirmation {...{ label, effect, run, done, tone }} close={() => setOpen(false)}>
+          {children}
+        </Confirmation>
+      )}
+    </>
+  )
+}
+
+function Confirmation({ label, effect, children, run, done, tone, close }: ActionProps & { close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const queries = useQueryClient()
+  const title = useId()
+  const action = useMutation({ mutationFn: run, onSettled: () => queries.invalidateQueries() })
+  useEffect(() => dialog.current?.showModal(), [])
+
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    action.mutate(undefined, { onSuccess: () => done === undefined && close() })
+  }
+
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby={title}>
+      <form onSubmit={submit}>
+        <h2 id={title}>{label}</h2>
+        <div>{effect}</div>
+        {!action.isSuccess && children}
+        {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
+        {action.error && <Problem>{errorText(action.error)}</Problem>}
+        <div className="buttons">
+          <button type="button" onClick={close}>
+            {action.isSuccess ? 'Close' : 'Do nothing'}
+          </button>
+          {!action.isSuccess && (
+            <button type="submit" className={tone ?? 'primary'} disabled={action.isPending}>
+              {action.isPending ? 'Working…' : label}
+            </button>
+          )}
+        </div>
+      </form>
+    </dialog>
+  )
+}

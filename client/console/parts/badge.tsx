@@ -1,0 +1,22 @@
+import { words } from '../data/format.ts'
+
+type Tone = 'good' | 'bad' | 'warn' | 'idle'
+
+const tones: Record<string, Tone> = {
+  ...{
+    confirmed: 'good',
+    mined: 'good',
+    healthy: 'good',
+    delivered: 'good',
+    enabled: 'good',
+    in_step: 'good',
+    active: 'good',
+  },
+  ...{ failed: 'bad', unreachable: 'bad', wrong_chain: 'bad', disabled: 'bad', chain_restarted: 'bad', revoked: 'bad' },
+  ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },
+}
+
+/** A state in a word; the color repeats it. */
+export const Badge = ({ state }: { state: string }) => (
+  <span className={`badge ${tones[state] ?? 'idle'}`}>{words(state)}</span>
+)

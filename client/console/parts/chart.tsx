@@ -1,0 +1,82 @@
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+
+export interface Line {
+  label: string
+  /** The name of a CSS variable. */
+  color: string
+  values: (number | null)[]
+}
+
+const height = 150
+
+/** A line chart over time, with a table of the same values for screen readers. `at`: seconds since the Unix epoch. */
+export function Chart({ title, unit, at, lines }: { title: string; unit: string; at: number[]; lines: Line[] }) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(undefined)
+  const names = lines.map(({ label, color }) => `${label} ${color}`).join()
+
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const style = getComputedStyle(element)
+    const text = style.getPropertyValue('--text-soft')
+    const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
+    const axis = { stroke: text, grid, ticks: grid, font: '11px system-ui' }
+    const series = names.split(',').map((name) => {
+      const [color = '', ...label] = name.split(' ').reverse()
+      return {
+        label: label.reverse().join(' '),
+        stroke: style.getPropertyValue(color),
+        width: 1.5,
+        points: { size: 4 },
+      }
+    })
+    const options = {
+      width: element.clientWidth,
+      height,
+      legend: { show: false },
+      cursor: { show: false },
+      scales: { y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] } },
+      axes: [axis, { ...axis, size: 68, values: (_: uPlot, splits: number[]) => splits.map(figure) }],
+      series: [{}, ...series],
+    }
+    const made = new uPlot(options, [[], ...series.map(() => [])], element)
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      made.destroy()
+    }
+  }, [names])
+  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines])
+
+  return (
+    <figure className="chart">
+      <figcaption>
+        <strong>{title}</strong> <span className="hint">{unit}</span>
+        {lines.map(({ label, color, values }) => (
+          <span key={label} className={`legend ${color.slice(2)}`}>
+            {label} {lastOf(values)}
+          </span>
+        ))}
+      </figcaption>
+      <div ref={place} role="img" aria-label={`${title}: ${lines.map(summaryOf).join('; ')}`} />
+    </figure>
+  )
+}
+
+const lastOf = (values: (number | null)[]) => {
+  const last = values.findLast((value) => value !== null)
+  return last === undefined || last === null ? '–' : figure(last)
+}
+
+function summaryOf({ label, values }: Line): string {
+  const known = values.filter((value) => value !== null)
+  if (known.length === 0) return `${label}: none`
+  return `${label}: highest ${figure(Math.max(...known))}, last ${lastOf(values)}`
+}
+
+const figure = (value: number): string => value.toLocaleString(undefined, { maximumSignificantDigits: 3 })

@@ -1,0 +1,39 @@
+import { Link } from 'wouter'
+import type { Event } from '../../index.ts'
+import { time, words } from '../data/format.ts'
+import { transactionPath } from './links.tsx'
+
+/** The events since the page was opened, newest first. */
+export function Events({ events }: { events: Event[] }) {
+  if (events.length === 0)
+    return (
+      <p role="status">Listening. Events appear here as they happen; nothing has happened since you opened the page.</p>
+    )
+  return (
+    <ol className="timeline" aria-live="polite">
+      {events.map((event) => (
+        <li key={event.id}>
+          <time dateTime={event.timestamp}>{time(event.timestamp)}</time>{' '}
+          <strong>{words(event.payload.payload_type)}</strong> <EventText event={event} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function EventText({ event: { payload } }: { event: Event }) {
+  switch (payload.payload_type) {
+    case 'transaction':
+    case 'transaction_waiting':
+      return (
+        <Link to={transactionPath(payload)}>
+          nonce {payload.nonce ?? '–'} is {payload.status}
+          {payload.status_reason !== null && `: ${payload.status_reason}`}
+        </Link>
+      )
+    case 'relayer_disabled':
+      return payload.disable_reason
+    default:
+      return null
+  }
+}

@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react'
+import { RelayerError } from '../../index.ts'
+
+export const Problem = ({ children }: { children: ReactNode }) => (
+  <p className="problem" role="alert">
+    {children}
+  </p>
+)
+
+export const Skeleton = ({ lines = 3 }: { lines?: number }) => (
+  <div className="skeleton" role="status" aria-label="Loading">
+    {Array.from({ length: lines }, (_, line) => `line-${line}`).map((line) => (
+      <div key={line} />
+    ))}
+  </div>
+)
+
+interface Queried<T> {
+  data: T | undefined
+  error: unknown
+  isPending: boolean
+}
+
+/** What a query has: its data, also while it fails again; before that a skeleton, or why there is none. */
+export function Loaded<T>({
+  query,
+  lines,
+  children,
+}: {
+  query: Queried<T>
+  lines?: number
+  children: (data: T) => ReactNode
+}) {
+  if (query.data !== undefined) return children(query.data)
+  if (query.error) return <Problem>{errorText(query.error)}</Problem>
+  return <Skeleton {...(lines !== undefined && { lines })} />
+}
+
+/** A failure in words. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof RelayerError)) return 'The service does not answer.'
+  if (error.status === 404) return 'Not found: it does not exist, or this API key may not see it.'
+  const told = error.details.map(({ path, message }) =>
+    `${path.replace(/^\/?body\/?/, '')}: ${message}`.replace(/^: /, ''),
+  )
+  return told.length > 0 ? told.join('. ') : error.message
+}

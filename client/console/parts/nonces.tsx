@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { NonceState, Relayer, Transaction } from '../../index.ts'
+import { words } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from './action.tsx'
+import { Badge } from './badge.tsx'
+import { Loaded } from './feedback.tsx'
+import { transactionPath } from './links.tsx'
+
+const look_ms = 3_000
+const before = 3
+const max_shown = 60
+const base = '/api/v1/relayers/{relayer_id}'
+
+/** The nonces around the chain's count and the service's: what holds each, and the gaps. */
+export function Nonces({ relayer }: { relayer: Relayer }) {
+  const { client, may } = useSession()
+  const path = { relayer_id: relayer.id }
+  const [stated, setStated] = useState('')
+  const [restarted, setRestarted] = useState(false)
+  const nonce = useQuery({
+    queryKey: ['nonce', relayer.id],
+    queryFn: async ({ signal }) => (await client.get(`${base}/nonce`, { path, signal })).data,
+    refetchInterval: look_ms,
+  })
+  const from = Math.max(0, (nonce.data?.chain_latest ?? nonce.data?.next_nonce ?? 0) - before)
+  const query = { nonce_from: from, nonce_to: from + max_shown - 1, per_page: max_shown }
+  const holders = useQuery({
+    queryKey: ['holders', relayer.id, from],
+    queryFn: async ({ signal }) => (await client.get(`${base}/transactions/`, { path, query, signal })).data,
+    refetchInterval: look_ms,
+    enabled: nonce.data !== undefined,
+    placeholderData: (data) => data,
+  })
+  return (
+    <Loaded query={nonce}>
+      {(state) => (
+        <>
+          <div className="bar">
+            <p className="summary">
+              <Badge state={state.status} /> {state.explanation}
+            </p>
+            {may('send') && (
+              <Action
+                label="Repair the nonces"
+                tone="primary"
+                effect={
+                  <p>
+                    Asks every node for the transaction count of the address. If a majority reports a higher one, the
+                    service follows it, and unsigned transactions get new nonces.
+                  </p>
+                }
+                run={() =>
+                  client.post(`${base}/nonce/heal`, {
+                    path,
+                    body: {
+                      ...(stated !== '' && { next_nonce: Number(stated) }),
+                      ...(restarted && { chain_restarted: true }),
+                    },
+                  })
+                }
+                done="Done."
+              >
+                <label>
+                  Transaction count that you know from a source you trust (optional)
+                  <input
+                    inputMode="numeric"
+                    pattern="[0-9]{0,15}"
+                    value={stated}
+                    onChange={(event) => setStated(event.target.value)}
+                  />
+                </label>
+                <label className="inline">
+                  <input type="checkbox" checked={restarted} onChange={(event) => setRestarted(event.target.checked)} />
+                  The test chain was reset: discard the nonces of the former chain
+                </label>
+              </Action>
+            )}
+          </div>
+          <dl className="figures">
+            <div>
+              <dt>Mined on the chain</dt>
+              <dd>{state.chain_latest ?? 'no node answers'}</dd>
+            </div>
+            <div>
+              <dt>With pending in the node</dt>
+              <dd>{state.chain_pending ?? 'unknown'}</dd>
+            </div>
+            <div>
+              <dt>Next of the service</dt>
+              <dd>{state.next_nonce}</dd>
+            </div>
+            <div>
+              <dt>Gaps</dt>
+              <dd>{state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', ')}</dd>
+            </div>
+          </dl>
+          {state.blocking && (
+            <p>
+              Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.waiting_for)}):{' '}
+              <Link to={transactionPath({ relayer_id: relayer.id, id: state.blocking.transaction_id })}>
+                see why, and what helps
+              </Link>
+            </p>
+          )}
+          <Picture state={state} holders={holders.data ?? []} from={from} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function Picture({ state, holders, from }: { state: NonceState; holders: Transaction[]; from: number }) {
+  const byNonce = new Map(holders.map((its) => [its.nonce, its]))
+  const { chain_latest, next_nonce, gaps } = state
+  const end = Math.min(Math.max(next_nonce, chain_latest ?? 0) + 1, from + max_shown)
+  const nonces = Array.from({ length: Math.max(0, end - from) }, (_, index) => from + index)
+  return (
+    <ol className="nonces" aria-label="Nonces">
+      {nonces.map((nonce) => {
+        const its = byNonce.get(nonce)
+        const isGap = gaps.includes(nonce)
+        const isUsed = chain_latest !== null && nonce < chain_latest
+        const state = its?.status ?? (isGap ? 'gap' : nonce >= next_nonce ? 'next' : isUsed ? 'used elsewhere' : 'free')
+        const marks = [nonce === chain_latest && 'chain', nonce === next_nonce && 'service'].filter(Boolean)
+        return (
+          <li key={nonce}>
+            <span className="marks">{marks.length > 0 ? `next of ${marks.join(' and ')}` : ''}</span>
+            <strong>{nonce}</strong>
+            {its ? (
+              <Link to={transactionPath(its)}>
+                <Badge state={its.status} />
+              </Link>
+            ) : (
+              <Badge state={state} />
+            )}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

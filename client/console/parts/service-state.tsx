@@ -1,0 +1,44 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { RelayerError } from '../../index.ts'
+import { useSession } from '../data/session.tsx'
+
+const look_ms = 3_000
+const told_ms = 4_000
+
+/** Says when the service is away, and when it is back; then every page is loaded again. */
+export function ServiceState() {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const wasAway = useRef(false)
+  const [isBack, setBack] = useState(false)
+  const { error } = useQuery({
+    queryKey: ['ready'],
+    queryFn: ({ signal }) => client.get('/api/v1/ready', { signal }),
+    refetchInterval: look_ms,
+    retry: false,
+  })
+  const isAway = error !== null
+
+  useEffect(() => {
+    const returned = wasAway.current && !isAway
+    wasAway.current = isAway
+    if (!returned) return
+    setBack(true)
+    void queries.invalidateQueries()
+    const timer = setTimeout(() => setBack(false), told_ms)
+    return () => clearTimeout(timer)
+  }, [isAway, queries])
+
+  return (
+    <div role="status">
+      {isAway && <p className="banner bad">{textOf(error)} What you see is from before. Trying again…</p>}
+      {!isAway && isBack && <p className="banner good">The service is back.</p>}
+    </div>
+  )
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof RelayerError
+    ? `The service is not ready: ${error.details.map(({ path, message }) => `${path} ${message}`).join(', ') || error.message}.`
+    : 'The service does not answer.'

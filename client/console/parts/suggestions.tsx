@@ -1,0 +1,122 @@
+import { Link } from 'wouter'
+import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion } from '../../index.ts'
+import { ether, gwei } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from './action.tsx'
+import { Copyable, relayerPath } from './links.tsx'
+
+const relayer = '/api/v1/relayers/{relayer_id}'
+const transaction = `${relayer}/transactions/{transaction_id}` as const
+
+/** The remedies that the service proposes, as buttons where this API key may use them. */
+export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; from: string }) {
+  if (suggestions.length === 0) return null
+  return (
+    <div className="remedies">
+      <h2>What helps</h2>
+      <ul className="plain">
+        {suggestions.map((suggestion) => (
+          <li key={`${suggestion.operation} ${suggestion.summary}`}>
+            <span>{readable(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Remedy({
+  suggestion: { operation, relayer_id, transaction_id, body, summary },
+  from,
+}: {
+  suggestion: Suggestion
+  from: string
+}) {
+  const { client, may, mayManageAll } = useSession()
+  const path = { relayer_id, transaction_id: transaction_id ?? '' }
+  switch (operation) {
+    case 'updateRelayer': {
+      if (!may('manage')) return null
+      if (!body) return <Link to={`${relayerPath(relayer_id)}/policies`}>Open the policies</Link>
+      const change = body as { paused?: boolean; policies?: RelayerPoliciesPatch }
+      return (
+        <Action
+          label={change.paused === false ? 'Resume' : 'Change the policy'}
+          tone="primary"
+          effect={
+            <p>
+              Relayer {relayer_id}: {changeText(change)}. It applies to all its transactions.
+            </p>
+          }
+          run={() => client.patch(relayer, { path, body: change })}
+        />
+      )
+    }
+    case 'replaceTransaction':
+      if (!may('send')) return null
+      if (!body)
+        return <Link to={`/sandbox/${encodeURIComponent(relayer_id)}/${path.transaction_id}`}>Open in the sandbox</Link>
+      return (
+        <Action
+          label="Replace it"
+          tone="primary"
+          effect={
+            <p>
+              Signs it again with the same content at the price of the tier “{String(body.speed)}”, on the same nonce.
+            </p>
+          }
+          run={() => client.put(transaction, { path, body: body as SendTransactionRequest })}
+        />
+      )
+    case 'cancelTransaction':
+      if (!may('send')) return null
+      return (
+        <Action
+          label="Cancel it"
+          tone="danger"
+          effect={
+            <p>
+              Replaces it by a transfer of 0 to the relayer itself on the same nonce, which costs a fee. If it is mined
+              first, it stays.
+            </p>
+          }
+          run={() => client.delete(transaction, { path })}
+        />
+      )
+    case 'healNonce':
+      if (!may('send')) return null
+      return (
+        <Action
+          label="Repair the nonces"
+          tone="primary"
+          effect={
+            <p>
+              Asks every node of {relayer_id} for its transaction count, and corrects the nonces of unsigned
+              transactions.
+            </p>
+          }
+          run={() => client.post(`${relayer}/nonce/heal`, { path, body: {} })}
+          done="Done: the nonces agree with what the nodes report."
+        />
+      )
+    case 'updateNetwork':
+      return <Link to="/networks">{mayManageAll ? 'Open the nodes, to change them' : 'Open the nodes'}</Link>
+    case null:
+      return summary.includes(from) ? <Copyable value={from} whole /> : null
+    default:
+      return null
+  }
+}
+
+/** Amounts of wei in a sentence, as ether. */
+const readable = (summary: string): string =>
+  summary.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)
+
+function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {
+  if (paused !== undefined) return paused ? 'stops signing and sending' : 'signs and sends again'
+  return Object.entries(policies ?? {})
+    .map(
+      ([name, value]) => `${name} becomes ${name === 'gas_price_cap' ? `${gwei(String(value))} gwei` : String(value)}`,
+    )
+    .join(', ')
+}

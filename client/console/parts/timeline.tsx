@@ -1,0 +1,47 @@
+import type { Attempt, Transaction } from '../../index.ts'
+import { gwei, time } from '../data/format.ts'
+import { Copyable } from './links.tsx'
+
+/** A transaction's life: its acceptance, each signed version with the nodes' answer, its block and its end. */
+export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
+  const { created_at, confirmed_at, receipt, status, status_reason } = transaction
+  return (
+    <ol className="timeline">
+      <li>
+        <strong>Accepted</strong> <time dateTime={created_at}>{time(created_at)}</time>
+      </li>
+      {attempts.map((attempt) => (
+        <li key={attempt.number} className={attempt.refusal === null ? '' : 'bad'}>
+          <strong>{attempt.purpose === 'cancel' ? 'Signed a cancellation' : `Signed version ${attempt.number}`}</strong>{' '}
+          <time dateTime={attempt.signed_at}>{time(attempt.signed_at)}</time>
+          <div>
+            <Copyable value={attempt.hash} /> nonce {attempt.nonce ?? 'unknown'}, {priceOf(attempt)}
+          </div>
+          <div className="answer">{answerOf(attempt)}</div>
+        </li>
+      ))}
+      {receipt && (
+        <li>
+          <strong>In block {receipt.block_number}</strong>
+        </li>
+      )}
+      {(status === 'confirmed' || status === 'failed' || status === 'canceled' || status === 'expired') && (
+        <li className={status === 'failed' ? 'bad' : ''}>
+          <strong>Ended as {status}</strong> <time dateTime={confirmed_at ?? undefined}>{time(confirmed_at)}</time>
+          {status_reason !== null && <div>{status_reason}</div>}
+        </li>
+      )}
+    </ol>
+  )
+}
+
+function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Attempt): string {
+  if (gas_price !== null) return `at ${gwei(gas_price)} gwei`
+  return `at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
+}
+
+function answerOf({ accepted_at, refusal, is_mined }: Attempt): string {
+  if (is_mined) return 'This version is in a block.'
+  if (refusal !== null) return `A node refused it: ${refusal}`
+  return accepted_at === null ? 'No node is known to have it.' : `A node has it since ${time(accepted_at)}.`
+}

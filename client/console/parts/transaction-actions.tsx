@@ -1,0 +1,74 @@
+import { useState } from 'react'
+import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
+import { ether } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from './action.tsx'
+
+const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const speeds = ['average', 'fast', 'fastest'] as const
+
+/** What can be done to a transaction that is in no block; each says first what it will do. */
+export function TransactionActions({ transaction, isEnded }: { transaction: Transaction; isEnded: boolean }) {
+  const { client, may } = useSession()
+  const { id, relayer_id, status, to, value, data, gas_limit, nonce } = transaction
+  const [speed, setSpeed] = useState<Speed>('fastest')
+  const [receiver, setReceiver] = useState(to ?? '')
+  const [amount, setAmount] = useState(value)
+  if (!may('send') || isEnded || status === 'mined') return null
+  const path = { relayer_id, transaction_id: id }
+  const same: SendTransactionRequest = { to, value, data, gas_limit }
+  const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
+  return (
+    <div className="buttons actions">
+      <Action
+        label="Speed up"
+        tone="primary"
+        effect={<p>Signs the same content again at a higher price, on nonce {nonce}. Only one version can be mined.</p>}
+        run={() => replace({ ...same, speed })}
+      >
+        <SpeedChoice speed={speed} choose={setSpeed} />
+      </Action>
+      <Action
+        label="Replace"
+        effect={
+          <p>Signs another content on nonce {nonce}. Either version may be mined; the page shows which one was.</p>
+        }
+        run={() => replace({ to: receiver || null, value: amount, data, gas_limit, speed })}
+      >
+        <label>
+          To
+          <input value={receiver} spellCheck={false} onChange={(event) => setReceiver(event.target.value)} />
+        </label>
+        <label>
+          Value in wei ({/^\d{1,78}$/.test(amount) ? `${ether(amount)} ether` : 'digits only'})
+          <input inputMode="numeric" value={amount} onChange={(event) => setAmount(event.target.value)} />
+        </label>
+        <SpeedChoice speed={speed} choose={setSpeed} />
+      </Action>
+      <Action
+        label="Cancel"
+        tone="danger"
+        effect={
+          <p>
+            Replaces it by a transfer of 0 to the relayer itself on nonce {nonce}, which costs a fee. An unsigned last
+            transaction ends at once. If it is mined first, it stays as it is.
+          </p>
+        }
+        run={() => client.delete(path_of_one, { path })}
+      />
+    </div>
+  )
+}
+
+const SpeedChoice = ({ speed, choose }: { speed: Speed; choose(speed: Speed): void }) => (
+  <label>
+    Price
+    <select value={speed} onChange={(event) => choose(event.target.value as Speed)}>
+      {speeds.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  </label>
+)

@@ -1,0 +1,72 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useMemo, useRef } from 'react'
+import { Link } from 'wouter'
+import { age, ether, short } from '../data/format.ts'
+import { type Filter, useTransactions } from '../data/transactions.ts'
+import { Badge } from './badge.tsx'
+import { Loaded } from './feedback.tsx'
+import { transactionPath } from './links.tsx'
+
+const row_px = 41
+const overscan = 8
+
+/** A list of any length: only the rows in view exist, and pages are read as the reader comes to them. */
+export function TransactionList({ relayer_id, filter }: { relayer_id: string; filter: Filter }) {
+  const query = useTransactions(relayer_id, filter)
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  // A page may repeat rows of the one before, when transactions arrived in between.
+  const rows = useMemo(
+    () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
+    [query.data],
+  )
+  const total = query.data?.pages[0]?.pagination.total_items ?? 0
+  const place = useRef<HTMLDivElement>(null)
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => row_px,
+    overscan,
+  })
+  const shown = list.getVirtualItems()
+  const last = shown.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && last >= rows.length - overscan * 2) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, rows.length])
+
+  return (
+    <Loaded query={query} lines={6}>
+      {() =>
+        rows.length === 0 ? (
+          <p>No transaction matches.</p>
+        ) : (
+          <>
+            <p className="hint" role="status">
+              {total.toLocaleString()} transactions, newest first
+            </p>
+            <section className="list" ref={place} aria-label="Transactions" style={{ height: list.getTotalSize() + 2 }}>
+              <ul style={{ height: list.getTotalSize() }}>
+                {shown.map(({ index, start }) => {
+                  const row = rows[index]
+                  if (!row) return null
+                  return (
+                    <li key={row.id} style={{ transform: `translateY(${start}px)`, height: row_px }}>
+                      <Link to={transactionPath(row)}>
+                        <span className="nonce">{row.nonce ?? '–'}</span>
+                        <Badge state={row.status} />
+                        <code>{row.hash === null ? 'not signed' : short(row.hash)}</code>
+                        <span className="to">{row.to === null ? 'new contract' : `to ${short(row.to)}`}</span>
+                        <span className="number">{ether(row.value)}</span>
+                        <span className="reason">{row.status_reason ?? row.reference ?? ''}</span>
+                        <span className="hint">{age(row.created_at)}</span>
+                      </Link>
+                    </li>
+                  )
+                })}
+              </ul>
+            </section>
+          </>
+        )
+      }
+    </Loaded>
+  )
+}

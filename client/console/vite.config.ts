@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** The service serves the result at /console (server/http/console.ts). Nothing is inlined, for the Content-Security-Policy. */
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/console/',
+  plugins: [react()],
+  build: {
+    outDir: join(import.meta.dirname, '..', '..', 'generated', 'console'),
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    reportCompressedSize: false,
+    target: 'es2023',
+  },
+  logLevel: 'warn',
+})

@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+const browserFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const root = join(import.meta.dirname, '..', '..')
+const screenshots = join(import.meta.dirname, 'screenshots')
+
+/** What is longer than this freezes the page for a reader. */
+const max_task_ms = 100
+
+export async function startBrowser(): Promise<Browser> {
+  if (!existsSync(browserFile))
+    throw new Error(`There is no browser at ${browserFile}: install Debian's chromium, or name another in CHROMIUM.`)
+  if (!existsSync(join(root, 'generated', 'console', 'index.html')))
+    throw new Error('There is no generated/console: run `npm run build:console`.')
+  return chromium.launch({
+    executablePath: browserFile,
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+      ...['--disable-component-update', '--disable-sync', '--no-proxy-server'],
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+    ],
+  })
+}
+
+export interface Console {
+  page: Page
+  context: BrowserContext
+  /** Signs in, and waits for the page. */
+  signIn(token: string): Promise<void>
+  /** Opens a page of the console by its address, without loading the console again. */
+  open(path: string): Promise<void>
+  /** A picture for people to look at. */
+  picture(name: string): Promise<void>
+  /** What axe-core finds that is serious or critical. */
+  accessibilityFaults(): Promise<string[]>
+  /** Tasks of the page's main thread that took too long since the last call, in milliseconds. */
+  longTasks(): Promise<number[]>
+  /** From now on, the page may complain of this; everything else fails the test at its end. */
+  expectComplaint(pattern: RegExp): void
+}
+
+/** The console in a tab of its own. At the end of the test, any complaint of the page or request elsewhere fails it. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options: { width?: number; dark?: boolean } = {},
+): Promise<Console> {
+  const { width = 1280, dark = false } = options
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+    permissions: ['clipboard-write'],
+  })
+  const complaints: string[] = []
+  const expected: RegExp[] = []
+  context.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(`asks ${request.url()}`)
+  })
+  context.on('weberror', (error) => complaints.push(`${error.error()}`))
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  context.on('dialog', (dialog) => {
+    complaints.push(`dialog ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await context.exposeFunction('keepViolation', (violation: string) => complaints.push(`CSP: ${violation}`))
+  await context.addInitScript(`
+    addEventListener('securitypolicyviolation', (event) => keepViolation(event.violatedDirective + ' ' + event.blockedURI))
+    window.longTasks = []
+    new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) longTasks.push(duration) })
+      .observe({ type: 'longtask', buffered: true })`)
+  onTestFinished(async () => {
+    await context.close()
+    expect(complaints.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([])
+  })
+  const page = await context.newPage()
+  await page.goto(`${url}/console`)
+
+  return {
+    page,
+    context,
+    async signIn(token) {
+      await page.getByLabel('API key').fill(token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    },
+    open: (path) => page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`),
+    async picture(name) {
+      mkdirSync(screenshots, { recursive: true })
+      await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true })
+    },
+    async accessibilityFaults() {
+      // As an extension would, apart from the page's Content-Security-Policy.
+      const { source } = (await import('axe-core')).default
+      const session = await context.newCDPSession(page)
+      await session.send('Runtime.evaluate', { expression: source })
+      await session.detach()
+      const { violations } = await page.evaluate<{
+        violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[]
+      }>('axe.run(document, { resultTypes: ["violations"] })')
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(
+          ({ id, nodes }) =>
+            `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('\n')}`,
+        )
+    },
+    async longTasks() {
+      const tasks = await page.evaluate<number[]>('longTasks.splice(0)')
+      return tasks.filter((duration) => duration > max_task_ms)
+    },
+    expectComplaint: (pattern) => void expected.push(pattern),
+  }
+}

@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { openConsole, startBrowser } from './browser.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let browser: Browser
+let rig: Rig
+let receiver: Receiver
+let account: Account
+let transaction_id: string
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  receiver = await startReceiver()
+  rig = await startRig()
+  account = await rig.addAccount()
+  const client = rig.client()
+  await client.post('/api/v1/notifications', { body: { id: 'treasury-events', url: receiver.url } })
+  const path = { relayer_id: account.relayer_id }
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { notification_id: 'treasury-events' } })
+  await account.send(5, { reference: 'payout-7' })
+  await account.finished(() => rig.chain.mine())
+  transaction_id = (await account.transactions())[0]?.id ?? ''
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+  await receiver?.stop()
+})
+
+const pages = () => ({
+  overview: '/',
+  relayer: `/relayers/${account.relayer_id}`,
+  nonces: `/relayers/${account.relayer_id}/nonces`,
+  policies: `/relayers/${account.relayer_id}/policies`,
+  events: `/relayers/${account.relayer_id}/events`,
+  activity: `/relayers/${account.relayer_id}/activity`,
+  transaction: `/relayers/${account.relayer_id}/transactions/${transaction_id}`,
+  notifications: '/notifications',
+  notification: '/notifications/treasury-events',
+  networks: '/networks',
+  sandbox: '/sandbox',
+  keys: '/keys',
+  audit: '/audit',
+})
+
+test.each([
+  ['light', 1280, false],
+  ['dark', 1280, true],
+  ['narrow', 375, false],
+] as const)('every page is whole and accessible: %s', async (name, width, dark) => {
+  const { page, signIn, open, picture, accessibilityFaults } = await openConsole(browser, rig.url(), { width, dark })
+  await picture(`${name}-sign-in`)
+  expect(await accessibilityFaults()).toEqual([])
+  await signIn(rig.api_key)
+  for (const [title, path] of Object.entries(pages())) {
+    await open(path)
+    await page.locator('h1').first().waitFor()
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+    await pause(300)
+    await picture(`${name}-${title}`)
+    expect(await accessibilityFaults(), title).toEqual([])
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    expect(overflow, `${title} is wider than the screen`).toBeLessThanOrEqual(0)
+  }
+})
