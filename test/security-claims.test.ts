@@ -1,12 +1,18 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Transaction } from 'ethers'
 import { expect, test } from 'vitest'
+import { createRelayerClient } from '../client/index.ts'
 import { beginning, seal } from '../server/store/audit-lots.ts'
 import { checkAudit } from '../server/store/sqlite/audit-check.ts'
+import { operations } from './support/contract.ts'
+import { createRelayer, createSigner } from './support/resources.ts'
 import { startTestService } from './support/service.ts'
+import { until } from './support/until.ts'
 
-// What SECURITY.md says does not hold, as experiments: when one of them fails, the document has to be corrected.
+// Claims of SECURITY.md and README.md that no other test tries, and what they say does not hold. When one of them fails, the document
+// has to be corrected. claims.ts names the tests of all claims.
 
 test('detects an audit trail with recomputed hashes by the log, and not without it', async () => {
   const service = await startTestService()
@@ -63,4 +69,118 @@ test('does not detect that the table of daily limits was emptied, because it car
   db.exec('DELETE FROM spending')
   db.close()
   await spend()
+})
+
+test('requires a token in every operation except health and ready; its tokens have 256 random bits, and their SHA-256 is stored', async () => {
+  const service = await startTestService()
+  const open: string[] = []
+  for (const { id, method, path } of operations) {
+    const { status } = await service.raw(path.replaceAll(/\{\w+\}/g, 'demo'), {
+      method: method.toUpperCase(),
+      headers: {},
+    })
+    if (status !== 401) open.push(id)
+  }
+  expect(open.sort()).toEqual(['getHealth', 'getReadiness'])
+  const made = () => service.client.post('/api/v1/api-keys', { body: { name: 'a', scopes: ['sign'] } })
+  const tokens = [(await made()).data.token, (await made()).data.token]
+  const secrets = tokens.map((token) => token.slice(-43))
+  for (const secret of secrets) expect(Buffer.from(secret, 'base64url').length).toBe(32)
+  expect(secrets[0]).not.toBe(secrets[1])
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
+  const stored = db.prepare<[], Buffer>('SELECT secret_hash FROM api_keys').pluck().all()
+  db.close()
+  const hashed = secrets.map((text) => createHash('sha256').update(text).digest('hex'))
+  expect(stored.map((hash) => hash.toString('hex')).sort()).toEqual(hashed.sort())
+})
+
+test('finds a removed row at the next scan', async () => {
+  const service = await startTestService()
+  await createRelayer(service.client, { id: 'other' })
+  const sign = () =>
+    service.client.post('/api/v1/relayers/{relayer_id}/sign', {
+      path: { relayer_id: 'demo' },
+      body: { message: 'Hello' },
+    })
+  await sign()
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  // The generation makes the processes read what they remember again.
+  db.exec(`DELETE FROM relayers WHERE id = 'other'; UPDATE generation SET value = value + 1`)
+  db.close()
+  await until('the table is refused', async () =>
+    sign().then(
+      () => false,
+      ({ status }) => status === 503,
+    ),
+  )
+})
+
+test('does not start with a view that somebody else created', async () => {
+  const service = await startTestService()
+  await service.close()
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  db.exec('CREATE VIEW planted AS SELECT * FROM relayers')
+  db.close()
+  await expect(startTestService({ DATA_DIR: service.data_dir })).rejects.toThrow(/triggers or views.*planted/)
+})
+
+test('signs with another relayer on the address of a paused one', async () => {
+  const service = await startTestService()
+  const { client } = service
+  await client.post('/api/v1/networks', {
+    body: { name: 'second', network_type: 'evm', chain_id: 7, rpc_urls: ['http://127.0.0.1:9'] },
+  })
+  const { id: signer_id } = await createSigner(client)
+  const one = await createRelayer(client, { id: 'one', signer_id })
+  const two = await createRelayer(client, { id: 'two', signer_id, network: 'second' })
+  expect(two.address).toBe(one.address)
+  await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'one' }, body: { paused: true } })
+  const sign = (relayer_id: string) =>
+    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message: 'Hello' } })
+  await expect(sign('one')).rejects.toMatchObject({ status: 403 })
+  expect((await sign('two')).data.v).toBeGreaterThan(26)
+})
+
+test('stores URLs in plain text, masks those of nodes in responses, and reveals by 409 that an id is taken', async () => {
+  const service = await startTestService()
+  const [node, hook] = ['http://127.0.0.1:9/key-of-the-provider', 'https://hooks.example.com/?key-of-the-hook']
+  const network = await service.client.post('/api/v1/networks', {
+    body: { name: 'masked', network_type: 'evm', chain_id: 7, rpc_urls: [node] },
+  })
+  expect(JSON.stringify(network.data)).not.toContain('key-of-the-provider')
+  const notification = await service.client.post('/api/v1/notifications', { body: { url: hook } })
+  expect(notification.data.url).toBe(hook)
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
+  expect(db.prepare('SELECT rpc_urls FROM networks WHERE chain_id = 7').pluck().get()).toContain('key-of-the-provider')
+  expect(db.prepare('SELECT url FROM notifications').pluck().get()).toBe(hook)
+  db.close()
+
+  await service.client.post('/api/v1/notifications', { body: { id: 'taken', url: 'https://hooks.example.com' } })
+  const { data } = await service.client.post('/api/v1/api-keys', {
+    body: { name: 'limited', scopes: ['notifications'], relayer_ids: ['demo'] },
+  })
+  const other = createRelayerClient({ baseUrl: service.url, token: data.token })
+  const path = { notification_id: 'taken' }
+  await expect(other.get('/api/v1/notifications/{notification_id}', { path })).rejects.toMatchObject({ status: 404 })
+  const body = { id: 'taken', url: 'https://hooks.example.com' }
+  await expect(other.post('/api/v1/notifications', { body })).rejects.toMatchObject({ status: 409 })
+})
+
+test('takes about 180 bytes of the audit trail for a signature', async () => {
+  const service = await startTestService()
+  const count = 200
+  await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      service.client.post('/api/v1/relayers/{relayer_id}/sign', {
+        path: { relayer_id: 'demo' },
+        body: { message: `${index}` },
+      }),
+    ),
+  )
+  await service.close()
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
+  const bytes = db.prepare<[], number>('SELECT sum(length(entries)) FROM audit').pluck().get() as number
+  db.close()
+  expect(bytes / count).toBeGreaterThan(130)
+  expect(bytes / count).toBeLessThan(230)
 })

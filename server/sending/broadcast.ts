@@ -14,8 +14,8 @@ export interface BroadcastResult {
   moves: Move[]
   /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
   hopeless: Hopeless[]
-  /** Some bytes were not accepted: broadcast them again later. */
-  again: boolean
+  /** The rows whose bytes were not accepted: broadcast them again later. */
+  again: number[]
   /** A node reported a nonce as used: read the chain now. */
   look: boolean
   /** The lowest nonce that a node refused because its pool was full; undefined: none. */
@@ -70,7 +70,7 @@ export async function broadcast(
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
-  const result: BroadcastResult = { moves: [], hopeless: [], again: false, look: false, full_at: undefined }
+  const result: BroadcastResult = { moves: [], hopeless: [], again: [], look: false, full_at: undefined }
   const errors: (Error | undefined)[] = []
   while (errors.length < wanted.length) {
     const raws = nextBatch(wanted, errors.length)
@@ -103,7 +103,7 @@ async function judge(
   const kind = error && (dependencies.kindOf(error) ?? 'unknown')
   const told = (error?.message ?? '').slice(0, max_text_length)
   const verdict = kind === undefined ? 'taken' : (verdictOf[kind] ?? 'later')
-  if (verdict !== 'taken') result.again = true
+  if (verdict !== 'taken') result.again.push(row.row_id)
   switch (verdict) {
     case 'taken':
       result.moves.push(...takenMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))

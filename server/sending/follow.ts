@@ -4,7 +4,7 @@ import type { Commit } from './commit.ts'
 import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
 import type { createHandOver } from './hand-over.ts'
 import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
-import { countLeftOut, isStalled, lookSoon } from './lane-state.ts'
+import { countLeftOut, isStalled, type LaneState, lookSoon } from './lane-state.ts'
 import type { LaneWaits } from './lane-waits.ts'
 import { min_witnesses } from './nonce-evidence.ts'
 import { receiptsOfMost } from './receipts-of-most.ts'
@@ -43,6 +43,8 @@ export function createFollow(dependencies: FollowDependencies) {
     const { paused } = relayer
     const priced = inFlight.map((row) => ({ row, nonce: row.nonce as number, payable: isPayable(row, market) }))
     if (isNewBlock) countLeftOut(laneState, priced)
+    const open = new Set(inFlight.map(({ row_id }) => row_id))
+    for (const row_id of laneState.not_taken) if (!open.has(row_id)) laneState.not_taken.delete(row_id)
 
     const known = { reorganized: isReorganized, paused }
     const others = [...mined, ...unsigned].map((row) => ({ row, payable: true }))
@@ -92,13 +94,19 @@ export function createFollow(dependencies: FollowDependencies) {
     const lost = everything
       ? (await store.inFlight(relayer.row_id, max_rows)).filter(isInWindow)
       : elapsed() >= laneState.retry_at
-        ? decided.filter(({ step }) => step.do === 'broadcast').map(({ row }) => row)
+        ? decided.filter((one) => isNotTaken(laneState, one)).map(({ row }) => row)
         : []
     await handOverAgain(
       lane,
       lost.filter(({ row_id }) => !laneState.handed.has(row_id)),
       everything,
     )
+  }
+
+  /** A transaction that a node has may have newer bytes, for example of its cancellation, that none has. */
+  function isNotTaken({ not_taken, latest }: LaneState, { row, step }: Decided): boolean {
+    const isOlder = row.status === 'submitted' && not_taken.has(row.row_id) && (row.nonce ?? -1) >= latest
+    return step.do === 'broadcast' || (step.do === 'rest' && isOlder)
   }
 
   /** Decides again about transactions without a receipt, by the block at their height. */

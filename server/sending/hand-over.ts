@@ -131,7 +131,10 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     everywhere: boolean,
   ): Promise<void> {
     if (wanted.length === 0) return
-    for (const { row } of wanted) laneState.handed.add(row.row_id)
+    for (const { row } of wanted) {
+      laneState.handed.add(row.row_id)
+      laneState.not_taken.delete(row.row_id)
+    }
     const state = { next: laneState.latest, cap: capOf(held.relayer), everywhere }
     const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
@@ -139,7 +142,8 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     const ended = await endHopeless(held.relayer, hopeless)
     if (ended > 0) changed()
     if (look || ended > 0) lookSoon(laneState, elapsed())
-    if (again) {
+    for (const row_id of again) laneState.not_taken.add(row_id)
+    if (again.length > 0) {
       laneState.retry_at = elapsed() + laneState.retry_ms
       laneState.retry_ms = Math.min(laneState.retry_ms * 2, max_retry_ms)
     } else {

@@ -24,6 +24,8 @@ export interface LaneState {
   recheck: boolean
   /** Transactions that were broadcast in this round. */
   handed: Set<number>
+  /** Transactions whose newest bytes no node accepted when they were last broadcast. */
+  not_taken: Set<number>
   /** Consecutive answers from nodes that lag behind. */
   lags: number
   /** By transaction that a node has: how many blocks left it out. */
@@ -80,6 +82,7 @@ export const newLaneState = (): LaneState => ({
   resend: true,
   recheck: true,
   handed: new Set(),
+  not_taken: new Set(),
   lags: 0,
   left_out: new Map(),
   window: max_window,

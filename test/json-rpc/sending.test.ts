@@ -72,6 +72,29 @@ test('gas, prices and type are taken', async () => {
   expect(await sent({ input: '0x1234' })).toMatchObject({ input: '0x1234' })
 })
 
+test('a transaction that no node has yet is shown in the form in which nodes show it', async () => {
+  const { send, rpc, proxy, chain } = await start({ chain: { noMining: true } })
+  await proxy.setFault({ kind: 'connection_reset', methods: ['eth_sendRawTransaction'] })
+  const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(31)}ab`] }]
+  const hashes = [{ accessList }, { accessList, type: '0x1' }, { type: '0x0' }].map(async (transaction) => {
+    const { result } = await send(transaction)
+    return result as string
+  })
+  const inPool = (hash: string) => chain.rpc('eth_getTransactionByHash', [hash])
+  const shown: Answer[] = []
+  for (const hash of await Promise.all(hashes)) {
+    expect(await inPool(hash)).toBe(null)
+    shown.push(await rpc.result<Answer>('eth_getTransactionByHash', [hash]))
+  }
+  await proxy.setFault(undefined)
+  // Nodes differ in the gasPrice of a transaction with two fees.
+  for (const { gasPrice, ...form } of shown) {
+    expect(gasPrice).toMatch(/^0x[1-9a-f]/)
+    await until('the node has it', async () => (await inPool(form.hash)) !== null)
+    expect(await inPool(form.hash)).toMatchObject(form)
+  }
+})
+
 const refusals: [string, object, RegExp][] = [
   ['blobs', { blobVersionedHashes: [] }, /EIP-4844/],
   ['a blob type', { type: '0x3' }, /EIP-4844/],

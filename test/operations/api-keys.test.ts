@@ -268,7 +268,7 @@ describe('from where a key is accepted', () => {
   })
 })
 
-test('10,000 malformed tokens are all refused alike', async () => {
+test('3,000 malformed tokens are all refused alike', async () => {
   const service = await startTestService()
   const { token, api_key } = await makeKey(service)
   const other = randomBytes(32).toString('base64url')
@@ -284,7 +284,7 @@ test('10,000 malformed tokens are all refused alike', async () => {
     `relayer_${api_key.id}_`,
   )
   const scheme = fc.constantFrom('Bearer ', 'bearer ', 'Bearer  ', 'Basic ', '')
-  const values = fc.sample(fc.tuple(scheme, fc.oneof(printable, near, shaped)), 10_000).map(([a, b]) => a + b)
+  const values = fc.sample(fc.tuple(scheme, fc.oneof(printable, near, shaped)), 3_000).map(([a, b]) => a + b)
   const right = new Set([token, service.api_key].map((key) => `bearer ${key}`))
   const bodies = new Set<string>()
   const wrong = values.filter((value) => !right.has(value.trim().replace(/^bearer +/i, 'bearer ')))

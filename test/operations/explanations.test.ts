@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RelayerPoliciesPatch, Transaction } from '../../client/index.ts'
+import type { Explanation, RelayerPoliciesPatch, Transaction } from '../../client/index.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -22,25 +22,30 @@ async function start(confirmations = 1) {
     ...rig,
     ...account,
     byNonce,
-    explain,
     patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) =>
       rig.client().patch(base, { path: { relayer_id }, body }),
     attempts: async (transaction_id: string, query = {}) =>
       rig
         .client()
         .get(`${base}/transactions/{transaction_id}/attempts`, { path: { relayer_id, transaction_id }, query }),
-    /** Until the explanation has this code. */
-    waitsFor: (code: string | null, nonce = 0) =>
-      expect.poll(async () => (await explain(nonce)).waiting_for).toBe(code),
+    /** The explanation, once it has this code and what a busy node may not have answered in time for an earlier one. */
+    async waitsFor(code: string | null, nonce = 0): Promise<Explanation> {
+      let explained = await explain(nonce)
+      await until(`it waits for ${code}`, async () => {
+        explained = await explain(nonce)
+        const isWhole = explained.figures.base_fee !== null || !(code === 'block' || code === 'earlier_nonce')
+        return explained.waiting_for === code && isWhole
+      })
+      return explained
+    },
   }
 }
 
 test('a transaction is explained from its block to its end', async () => {
-  const { send, explain, waitsFor, chain, byNonce } = await start(3)
+  const { send, waitsFor, chain, byNonce } = await start(3)
   await send(1)
-  await waitsFor('block')
+  const waiting = await waitsFor('block')
   const { sent_at } = await byNonce(0)
-  const waiting = await explain()
   expect(waiting).toMatchObject({ status: 'submitted', blocked_by: null, suggestions: [] })
   expect(waiting.summary).toBe('It waits: a node has it, and one of the next blocks includes it.')
   expect(waiting.since >= String(sent_at).slice(0, 19)).toBe(true)
@@ -55,14 +60,12 @@ test('a transaction is explained from its block to its end', async () => {
     attempts: 1,
   })
   await chain.mine(2)
-  await waitsFor('confirmations')
-  expect(await explain()).toMatchObject({
+  expect(await waitsFor('confirmations')).toMatchObject({
     summary: 'It is in block 1, with 2 of 3 confirmations.',
     figures: { next_nonce: 1, confirmations: 2 },
   })
   await chain.mine()
-  await waitsFor(null)
-  expect(await explain()).toMatchObject({
+  expect(await waitsFor(null)).toMatchObject({
     status: 'confirmed',
     summary: 'It is confirmed, in block 1.',
     suggestions: [],
@@ -70,23 +73,22 @@ test('a transaction is explained from its block to its end', async () => {
 })
 
 test('a cap below the base fee: it, what waits behind it, the dry run and the next send say so, and the help helps', async () => {
-  const { send, explain, waitsFor, patch, chain, client, relayer_id, byNonce, finished } = await start()
+  const { send, waitsFor, patch, chain, client, relayer_id, byNonce, finished } = await start()
   const cap = 5n * gwei
   await chain.setBaseFee(10n * gwei)
   await chain.mine()
   await patch({ policies: { gas_price_cap: `${cap}` } })
   await send(1, { gas_limit: 21_000 })
   const [second] = await send(1, { gas_limit: 21_000 })
-  await waitsFor('price_cap')
-  const first = await explain()
+  const first = await waitsFor('price_cap')
   expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5000000000\) is below the .+\.$/)
   expect(first.figures).toMatchObject({ price: `${cap}`, price_cap: `${cap}` })
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer', 'cancelTransaction'])
 
   const { id } = await byNonce(0)
-  const behind = await explain(1)
-  expect(behind).toMatchObject({ waiting_for: 'earlier_nonce', blocked_by: id, suggestions: first.suggestions })
+  const behind = await waitsFor('earlier_nonce', 1)
+  expect(behind).toMatchObject({ blocked_by: id, suggestions: first.suggestions })
   expect(behind.summary).toContain(`nonce 0 comes first (transaction ${id}), which waits: the policy gas_price_cap`)
 
   const codes = [
@@ -108,13 +110,12 @@ test('a cap below the base fee: it, what waits behind it, the dry run and the ne
 })
 
 test('a base fee above the price: the suggested replacement pays it', async () => {
-  const { send, explain, waitsFor, chain, client, relayer_id, finished, byNonce } = await start()
+  const { send, waitsFor, chain, client, relayer_id, finished, byNonce } = await start()
   await send(1)
   await waitsFor('block')
   await chain.setBaseFee(100n * gwei)
   await chain.mine()
-  await waitsFor('base_fee')
-  const [help] = (await explain()).suggestions
+  const [help] = (await waitsFor('base_fee')).suggestions
   expect(help).toMatchObject({ operation: 'replaceTransaction', relayer_id })
   const path = { relayer_id, transaction_id: help?.transaction_id as string }
   await client().put(`${base}/transactions/{transaction_id}`, { path, body: help?.body as { value: string } })
@@ -123,22 +124,27 @@ test('a base fee above the price: the suggested replacement pays it', async () =
 })
 
 test('a pause, no funds, a refusing node and no node at all have their codes and their help', async () => {
-  const { send, explain, waitsFor, patch, chain, proxy, address, finished } = await start()
+  const { send, waitsFor, patch, chain, proxy, address, finished } = await start()
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await send(1)
   await waitsFor('node')
   await chain.setBalance(address, 0n)
   await proxy.setFault(undefined)
-  await waitsFor('funds')
-  expect((await explain()).suggestions[0]).toMatchObject({ operation: null, summary: expect.stringContaining(address) })
+  const [help] = (await waitsFor('funds')).suggestions
+  expect(help).toMatchObject({ operation: null, summary: expect.stringContaining(address) })
   await patch({ paused: true })
-  await waitsFor('paused')
-  expect((await explain()).suggestions).toMatchObject([{ operation: 'updateRelayer', body: { paused: false } }])
+  expect((await waitsFor('paused')).suggestions).toMatchObject([
+    { operation: 'updateRelayer', body: { paused: false } },
+  ])
   await patch({ paused: false })
   await proxy.setFault({ kind: 'http_500' })
-  await waitsFor('unreachable')
   // Figures of the store stay, and those of the chain are unknown.
-  expect((await explain()).figures).toMatchObject({ nonce: 0, base_fee: null, balance: null, next_nonce: null })
+  expect((await waitsFor('unreachable')).figures).toMatchObject({
+    nonce: 0,
+    base_fee: null,
+    balance: null,
+    next_nonce: null,
+  })
   await proxy.setFault(undefined)
   await chain.setBalance(address, 10n ** 24n)
   await finished(chain.mine)

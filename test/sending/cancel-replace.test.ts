@@ -245,3 +245,14 @@ test('a transaction of another relayer is none', async () => {
   const byNonce = client.get(`${all}/by-nonce/{nonce}`, { path: { relayer_id: data.id, nonce: '0' } })
   expect(await refusal(byNonce)).toMatchObject({ status: 404, message: 'Transaction with nonce 0 not found' })
 })
+
+test('a cancellation that does not reach the node is handed over again, also when no block comes', async () => {
+  const { proxy, send, cancel, become, hold, address } = await start()
+  const sent = await send(prices)
+  await hold([{ to, value: '0x3e8' }])
+  await proxy.setFault({ kind: 'connection_reset', methods: ['eth_sendRawTransaction'], times: 2 })
+  await cancel(sent)
+  await hold([{ to: address, value: '0x0' }])
+  expect(proxy.counts().connection_reset).toBe(2)
+  await become(sent, { status: 'submitted' })
+})

@@ -1,0 +1,265 @@
+// The claims of SECURITY.md and README.md, each by some words of it, and the tests that try it: the file under test/ without .ts, and
+// the beginning of a title in it. A file without a title is a harness of its own (`npm run test:...`). A claim without a test warns
+// of something outside the service, which no test can try.
+
+type Claims = Record<string, string[]>
+
+export const securityClaims: Claims = {
+  'AES-256-GCM under a key derived from the master key, and each is bound to its row': [
+    'secrets/vault.test: it opens in another process with the same master key, and with no other',
+    'secrets/vault.test: it opens for no other row',
+    'secrets/vault.test: it does not open when any byte was changed, taken away or added',
+  ],
+  'The master key is not in the database. No operation returns a private key, and no log line or error contains one': [
+    'secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file',
+  ],
+  'Key files and the database are created with mode 0600, whatever the umask is': [
+    'secrets/master-key.test: only the user can read the files of a first start, even with a lax umask',
+    'secrets/master-key.test: a draft that somebody made in advance, or a link, does not become the key file',
+  ],
+  'In production, startup fails when another user can read or write these files': [
+    'secrets/master-key.test: folders that others can write to and files that others can read are refused in production',
+  ],
+  'Outside production, the service logs a warning and corrects the mode of its own files': [
+    'secrets/master-key.test: outside production they are named in the log',
+  ],
+  'A row that was added or changed is refused when it is read for use': [
+    'secrets/rights.test: a forged API key is refused and reported',
+    'secrets/rights.test: nodes of a network and the target of a notification are not used',
+  ],
+  'A table with removed or rolled back rows is refused as a whole': [
+    'secrets/rights.test: of one row is refused, in a service that runs',
+    'secrets/rights.test: without a strict relayer on the address refuses the laxer one',
+  ],
+  'so a removal can go unnoticed for that long': ['security-claims.test: finds a removed row at the next scan'],
+  'triggers or views that the service did not create': [
+    'secrets/rights.test: a trigger in the database ends the start, and writes of a service that runs',
+    'security-claims.test: does not start with a view that somebody else created',
+  ],
+  '`npm run rights -- verify` lists the rows': [
+    'secrets/rights.test: verify names the rows, rotation refuses them, and accept takes them as they are',
+  ],
+  'A generated token has 256 random bits. It is stored as SHA-256': [
+    'security-claims.test: its tokens have 256 random bits, and their SHA-256 is stored',
+    'operations/api-keys.test: a token is in no log, no later answer and not in the database',
+  ],
+  'Every operation requires a token, except `health`, `ready` and the published documents': [
+    'security-claims.test: requires a token in every operation except health and ready',
+  ],
+  'Policies, scopes and pauses are checked before the key service is called': [
+    'keys/aws-kms.test: nothing that a policy or a pause refuses reaches the key service',
+  ],
+  'cannot make the service send other bytes': [
+    'keys/aws-kms.test: a wrong signature never leaves the service',
+    'sending/key-service.test: a throttled key service, wrong signatures and a restart lose nothing and send nothing twice',
+  ],
+  'a key of the type `vault` is read into the process': [
+    'keys/vault-kv.test: a key in Vault signs, is read once, and neither it nor the credentials are shown',
+  ],
+  'An API key is limited to its scopes': [
+    'operations/api-keys.test: every operation asks for a scope, and a key with another one is refused',
+    'operations/api-keys.test: a key that is limited to relayers sees them alone',
+    'operations/api-keys.test: its own rate limit is in the place of the usual one',
+  ],
+  'It gets 404 for other relayers and notifications': [
+    'operations/api-keys.test: a relayer that a key may not touch answers exactly as one that does not exist',
+    'operations/notification-owners.test: answers 404 for another tenant',
+  ],
+  'A revocation applies from the next request on, in every process': [
+    'operations/api-keys.test: a revocation by another process on the same store applies at once',
+  ],
+  '`X-Forwarded-For` is trusted only from `TRUSTED_PROXIES`': [
+    'operations/api-keys.test: the address is the other end of the connection, whatever a header says',
+    'operations/api-keys.test: behind a trusted proxy it is the one that the proxy names, and no one before it',
+  ],
+  'Nothing is sent twice after a crash': ['crash.test: kills lose nothing, send nothing twice', 'crash/run'],
+  "A relayer's `policies` apply to every signature": [
+    'policies/policy-signatures.test: allows messages, hashes, documents and transactions separately',
+    'policies/policy-limits.test: 100 requests at once against a limit with room for 37',
+    'policies/fee-limits.test: max_fee_per_transaction holds when sending, replacing, signing, and in a dry run',
+  ],
+  'apply to every relayer on the same address, on any chain': ['policies/address-policies.test: hold for another one'],
+  'webhooks and RPC URLs must not resolve to private, link-local': [
+    'outbound/webhook-targets.test: delivers to no hostile URL that leads to this machine',
+    'outbound/targets.test: hostile URLs are refused',
+  ],
+  'A name is resolved once, checked, and called at the checked address. Redirects are not followed': [
+    'outbound/webhook-targets.test: looks up a name once per delivery, and never calls this machine in 1,000 tries',
+    'webhooks/webhook-attempts.test: a redirect is a failure, and nobody goes where it points',
+  ],
+  'Signatures cover id, time and body (Standard Webhooks)': [
+    'webhooks/webhook-signature.test: of a thousand mutations of id, time, body and signature none is taken',
+  ],
+  'Limits: headers 16 KB and 10 s, bodies 1 MiB and 30 s, 30 s to read a response, 60 s idle': [
+    'http/slow-sockets.test: disconnects slow sockets of every kind, and serves others meanwhile',
+    'http/bad-input.test: bodies of the wrong size, type or encoding',
+    'hostile/sockets',
+  ],
+  'one keystore at a time with at most 256 MiB and a few seconds': [
+    'keys/keystores.test: refuses a keystore that does not open or costs too much, with the reason',
+    'keys/keystores.test: ends a key derivation at its time limit, and opens the next keystore',
+  ],
+  '16 MiB of data in a page of transactions': [
+    'http/large-pages.test: a page with more than 16 MiB of data is refused before it is read',
+  ],
+  'One API key holds at most a quarter of the connections, streams, RPC calls and of the memory for bodies and pages': [
+    'http/held-bodies.test: limits the connections of one key to a quarter',
+    'http/held-bodies.test: limits the bodies of one key to a quarter',
+    'http/caller-shares.test: allows one key a quarter of the event streams, and serves others',
+    'http/caller-shares.test: does not delay the sender by slow RPC calls of a read key',
+    'http/large-pages.test: pages that a client does not read take the share of its API key',
+  ],
+  'rate limit counts large bodies and responses once for each 256 KiB, and its event streams share one read rate': [
+    'http/rate-limit.test: a large request or response counts once for each 256 KiB',
+    'http/large-pages.test: all streams of one API key share a pace',
+  ],
+  'Every request is validated against the contract': [
+    'http/generated-requests.test',
+    'http/bad-input.test: bodies that are not JSON, or violate the contract',
+  ],
+  'With the heads that the log reports every minute, an edit, a removal or a reordering before the last head is detected':
+    [
+      'http/audit.test: 1,000 random edits, deletions and reorderings are all found',
+      'http/audit.test: the command verifies it, and with the log that nothing is missing at its end',
+    ],
+  'Without them it is detected only if the hashes were not recomputed': [
+    'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
+  ],
+  "Keys are decrypted in the process's memory": [],
+  'A key in AWS KMS': ['keys/aws-kms.test: the reference to the key is encrypted in the store'],
+  '`token_limits` count four ERC-20 functions and refuse all others': [
+    'policies/token-calls.test: token transfers and allowances are counted',
+    'policies/token-calls.test: everything else is another call',
+  ],
+  'A pause stops one relayer only': ['security-claims.test: signs with another relayer on the address of a paused one'],
+  '`API_KEY` has all rights and does not expire': [
+    'operations/api-keys.test: API keys are managed by keys that have all scopes and no limit',
+  ],
+  'Tokens and responses are sent in plain text': [
+    'server.test: the curl command that it prints signs with the demo relayer',
+  ],
+  'RPC URLs, webhook URLs and transactions are stored in plain text': [
+    'security-claims.test: stores URLs in plain text, masks those of nodes in responses',
+  ],
+  'The 409 for a taken id reveals that it exists': ['security-claims.test: reveals by 409 that an id is taken'],
+  'the amounts counted against daily limits, which carry no MAC': [
+    'security-claims.test: does not detect that the table of daily limits was emptied, because it carries no MAC',
+  ],
+  'They can also restore an older copy of the whole database': [
+    'secrets/rights.test: of a whole backup is taken: rows and manifest belong together',
+  ],
+  'A writer of the database can recompute the audit trail': [
+    'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
+  ],
+  'loses the signature entries of the last 50 ms': [
+    'http/audit.test: an answer that was given 50 ms before a kill -9 is there',
+    'http/audit.test: kill -9 while requests keep the process busy',
+  ],
+  "A node's answers are trusted for display": ['sending/lying-nodes.test', 'chaos/run'],
+  'It cannot cause a transaction to be sent again under another nonce': [
+    'sending/lying-nodes.test: one liar among three nodes: each accepted transaction is on the chain once',
+    'sending/lying-nodes.test: heal gives an accepted transaction no new nonce because the only node calls its nonce used',
+  ],
+  'Its refusal does not end a transaction': [
+    'sending/refusals.test: of two nodes one rejects every transaction: the other one takes all, and none fails',
+    'sending/refusals.test: what the only node rejects waits',
+    'sending/refusals.test: what both of two nodes reject fails and gives its nonce back, but only so many times an hour',
+  ],
+  'Its transaction count does not raise the nonce counter': [
+    'sending/lying-nodes.test: two nodes that agree for three blocks on a small step are followed',
+    'sending/lying-nodes.test: an imported key whose history no node shows: one node is not believed',
+  ],
+  'With two or more nodes, a final state requires that most answering nodes': [
+    'sending/lying-nodes.test: a receipt of one node of three for a transaction that is in no block is not believed',
+    'sending/lying-nodes.test: the newest block that one node of three shows, far ahead, makes nothing final early',
+  ],
+  'A node that calls a nonce used for an hour and shows no receipt makes the transaction `failed`': [
+    'sending/lying-nodes.test: a transaction that failed because its nonce was reported as used for an hour',
+    'sending/lying-nodes.test: what was given up because a node denied its receipt for an hour is corrected',
+  ],
+  "The market's price is the median of three nodes": [
+    'evm/market.test',
+    'policies/fee-limits.test: the balance is not paid',
+  ],
+  'never outbid': ['sending/waiting-reasons.test', 'chaos/run'],
+  "`valid_until` and the 24 hours of daily limits follow the system's clock": [
+    'background/clock.test: cancels a submitted transaction on the chain at valid_until, and then expires it',
+    'policies/policy-limits.test: a day is any 24 hours',
+  ],
+  'Requests without a valid token get a 401 at any rate': [
+    'http/rate-limit.test: nothing else is limited, and a request without its token takes nothing',
+  ],
+  '`METRICS_PORT` requires no token': ['telemetry/metrics.test: serves no metrics without the setting'],
+  'private addresses may be called, both keys are generated into files of mode 0600': [
+    'secrets/master-key.test: only their user can read the keys, whoever starts the service',
+    'outbound/targets.test: where private targets are allowed only scheme, name and password are looked at',
+  ],
+}
+
+export const readmeClaims: Claims = {
+  'An accepted transaction reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`': [
+    'crash.test: kills lose nothing, send nothing twice, and leave no gap',
+    'sending/reorg.test: 10 reorganizations of depth 1 to 10',
+    'sending/dropped.test: broadcasts transactions again that the pool dropped under traffic',
+    'evm/rpc-faults.test: loses and doubles nothing under each kind of fault of a node',
+    'chaos/run',
+    'model.test',
+  ],
+  'Every request and every response is validated against': ['http/generated-requests.test'],
+  'A second request with the same `Idempotency-Key` and the same body returns the first transaction and sends nothing':
+    ['sending/idempotency.test: 100 requests at once with one key are one transaction, in two processes too'],
+  'When a setting is invalid, startup fails and names it': ['config.test'],
+  'A change or a revocation applies from the next request on, in every process': [
+    'operations/api-keys.test: a revocation by another process on the same store applies at once',
+  ],
+  'A change and its entry are one commit': [
+    'http/audit.test: a transaction, and each signature that the service makes for it, in the same commits',
+  ],
+  'at most 50 ms after its response, or before the next request is handled if that is later': [
+    'http/audit.test: kill -9 while requests keep the process busy: a signature that was answered some requests ago',
+  ],
+  'The service signs nothing while it cannot write the trail': [
+    'http/audit.test: while the trail cannot be written nothing is signed',
+  ],
+  'A signature takes about 180 bytes of the database': [
+    'security-claims.test: takes about 180 bytes of the audit trail for a signature',
+  ],
+  'Deliveries are made at least once, in order per transaction, and their bytes never change': [
+    'webhooks/webhook-crash.test: 3 kills and faults in three answers of ten lose nothing and change nothing',
+    'webhooks/webhooks.test: a failure is tried again with the same id and bytes',
+    'webhooks/run',
+  ],
+  'Failed deliveries are retried for three days': ['webhooks/webhook-clock.test: makes ten attempts at 0'],
+  'finishes running requests for a grace period of 8 seconds and exits': [
+    'stop.test: SIGTERM under load drops nothing that was accepted',
+  ],
+  '`kill -9` loses no accepted transaction': ['crash.test: kills lose nothing', 'crash/run'],
+  'One of them sends; when it ends, another takes over': [
+    'background/lease.test: two services with one database',
+    'background/processes.test: a process that dies is replaced',
+  ],
+  'verifies the copy, and never overwrites a file': [
+    'commands/backup.test: an existing file is kept',
+    'commands/backup.test: a damaged database gives no backup',
+  ],
+  'An older copy sends nothing twice': ['sending/nonces.test: an older backup is put back: nothing is sent twice'],
+  'Paths, queries, headers and bodies are never logged': [
+    'http/request-log.test: a line says what was asked, by whom, and how long it took: nothing of what the caller wrote',
+  ],
+  'If the command is interrupted, run it again': ['secrets/rotate-master-key.test: kill -9 before any of its steps'],
+  'Rows that another program changed are refused with 503 (API keys: 401)': [
+    'secrets/rights.test: a forged API key is refused and reported',
+  ],
+  'When the disk is full, writes return 503; no data is lost': ['disk/run'],
+  'the process exits with code 74': ['disk/run'],
+  'Nonce counters are never deleted': [
+    'background/retention.test: keeps the transactions after an unfinished one, and the transaction of the last used nonce',
+  ],
+  'After the clock jumps ahead, nothing is deleted for 24 hours and the log warns': [
+    'background/retention.test: deletes nothing when the clock is far ahead, and logs this',
+  ],
+  'is signed again at the same nonce for at least 10 % more': [
+    'sending/fees-on-chain.test: raises the price of 100 pending transactions by at least 10 %',
+  ],
+  'Nonces come from the database, never from a node': ['sending/nonces.test: the counter is ahead of the chain'],
+}
