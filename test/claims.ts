@@ -6,9 +6,9 @@ type Claims = Record<string, string[]>
 
 export const securityClaims: Claims = {
   'AES-256-GCM under a key derived from the master key, and each is bound to its row': [
-    'secrets/vault.test: it opens in another process with the same master key, and with no other',
-    'secrets/vault.test: it opens for no other row',
-    'secrets/vault.test: it does not open when any byte was changed, taken away or added',
+    'secrets/vault.test: opens a sealed secret in another process with the same master key, and with no other key',
+    'secrets/vault.test: opens a sealed secret for no other row',
+    'secrets/vault.test: opens no sealed secret with a changed, missing or added byte',
   ],
   'The master key is not in the database. No operation returns a private key, and no log line or error contains one': [
     'secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file',
@@ -88,7 +88,7 @@ export const securityClaims: Claims = {
     'webhooks/webhook-attempts.test: a redirect is a failure, and nobody goes where it points',
   ],
   'Signatures cover id, time and body (Standard Webhooks)': [
-    'webhooks/webhook-signature.test: of a thousand mutations of id, time, body and signature none is taken',
+    'webhooks/webhook-signature.test: refuses a thousand mutations of id, time, body and signature',
   ],
   'Limits: headers 16 KB and 10 s, bodies 1 MiB and 30 s, 30 s to read a response, 60 s idle': [
     'http/slow-sockets.test: disconnects slow sockets of every kind, and serves others meanwhile',
@@ -192,7 +192,7 @@ export const securityClaims: Claims = {
   '`METRICS_PORT` requires no token': ['telemetry/metrics.test: serves no metrics without the setting'],
   'private addresses may be called, both keys are generated into files of mode 0600': [
     'secrets/master-key.test: only their user can read the keys, whoever starts the service',
-    'outbound/targets.test: where private targets are allowed only scheme, name and password are looked at',
+    'outbound/targets.test: checks only scheme, name and password of URLs where private targets are allowed',
   ],
 }
 
@@ -246,7 +246,9 @@ export const readmeClaims: Claims = {
   'Paths, queries, headers and bodies are never logged': [
     'http/request-log.test: a line says what was asked, by whom, and how long it took: nothing of what the caller wrote',
   ],
-  'If the command is interrupted, run it again': ['secrets/rotate-master-key.test: kill -9 before any of its steps'],
+  'If the command is interrupted, run it again': [
+    'secrets/rotate-master-key.test: a rotation that is killed before any of its steps',
+  ],
   'Rows that another program changed are refused with 503 (API keys: 401)': [
     'secrets/rights.test: a forged API key is refused and reported',
   ],

@@ -38,6 +38,7 @@ const defaults = {
   log_level: 'info',
   allow_private_targets: true,
   pkcs11: { modules: [], pin: undefined },
+  remote_signer_headers: {},
   retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
   webhook_time_scale: 1,
 }

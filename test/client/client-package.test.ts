@@ -42,7 +42,7 @@ test('publint and attw find nothing wrong with the tarball', async () => {
   await run(bin('attw'), [tarball, '--profile', 'esm-only'], folder)
 })
 
-test('it brings the licence, the README and what was built, and depends on the version that the tests use', async () => {
+test('contains the licence, the README and the build, and depends on the versions that the tests use', async () => {
   const { dependencies, peerDependenciesMeta } = manifest('client')
   expect(Object.keys(dependencies)).toEqual(['commander', 'eventsource-parser', 'openapi-fetch'])
   for (const name in dependencies) expect(dependencies[name], name).toBe(manifest('.').devDependencies[name])
@@ -67,7 +67,7 @@ test('installed in an empty project, it does what its README shows', async () =>
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
 })
 
-test('it installs the command, which says what --call needs', async () => {
+test('installs the command, which names the package that --call needs', async () => {
   const { url, api_key } = await startTestService()
   const env = { ...process.env, RELAYER_URL: url, RELAYER_API_KEY: api_key }
   const relayer = join(project, 'node_modules', '.bin', 'relayer')

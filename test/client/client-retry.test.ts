@@ -59,7 +59,7 @@ test('a body goes out whole every time', async () => {
   expect(await Promise.all(requests.map((request) => request.text()))).toEqual(Array(4).fill('{"message":"Hello"}'))
 })
 
-test('it gives up after three retries, and at once when the wait is unknown or too long', async () => {
+test('gives up after three retries, and at once when the wait is unknown or too long', async () => {
   const many = limited(9, '0')
   expect(await rejectionOf(many.client.get('/api/v1/health'))).toMatchObject({ status: 429, retryAfter: 0 })
   expect(many.requests).toHaveLength(4)

@@ -25,7 +25,7 @@ async function startOnChain(options = {}) {
   return { chain, ...started }
 }
 
-test('it signs a text, bytes and typed data, and prints the signature alone', async () => {
+test('signs a text, bytes and typed data, and prints only the signature', async () => {
   const { relayer, run } = await start()
   const signer = async (...parameters: Parameters<typeof run>) => {
     const { code, out, err } = await run(...parameters)
@@ -42,7 +42,7 @@ test('it signs a text, bytes and typed data, and prints the signature alone', as
   isBy(verifyTypedData({ name: 'A' }, types, message, await signer(['sign', '--typed-data', '-'], document)))
 })
 
-test('it encodes a call, sends it, waits, and shows it', async () => {
+test('encodes a call, sends it, waits for it and shows it', async () => {
   const { run, json } = await startOnChain({ blockTime_s: 0.3 })
   const amount = '1000000000000000000000'
   const sent = await json<Transaction>([
@@ -76,7 +76,7 @@ test('it encodes a call, sends it, waits, and shows it', async () => {
   expect((await json<{ accepted: boolean }>(['send', '--to', to, '--dry-run'])).accepted).toBe(true)
 })
 
-test('it speeds a transaction up, cancels it, says why it waits, and tells its end by the exit code', async () => {
+test('speeds up, explains and cancels a transaction, and reports its end by the exit code', async () => {
   const { chain, json, run } = await startOnChain({ noMining: true })
   const sent = await json<Transaction>(['send', '--to', to, '--value', '0.1ether', '--max-fee', '3gwei'])
   await expect.poll(async () => (await json<Transaction>(['tx', 'show', sent.id])).status).toBe('submitted')
@@ -100,7 +100,7 @@ test('it speeds a transaction up, cancels it, says why it waits, and tells its e
   clearInterval(mine)
 })
 
-test('it creates and changes resources, with secrets from a file or standard input only', async () => {
+test('creates and changes resources, and takes secrets from a file or standard input only', async () => {
   const { service, run, json } = await start()
   const signer = await json<Signer>(['signers', 'create', '--set', 'id=own', '--key-file', '-'], `${key}\n`)
   expect(signer).toMatchObject({ id: 'own', address: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f' })

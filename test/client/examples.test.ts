@@ -87,7 +87,7 @@ test('the receiver of webhooks processes each event once, and refuses what is no
   expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(400)
 })
 
-test('each snippet of JavaScript and Python in the READMEs stands in an example', () => {
+test('each JavaScript and Python snippet of the READMEs is part of an example', () => {
   const folder = join(root, 'client', 'examples')
   const examples = readdirSync(folder)
     .filter((name) => /\.(?:mjs|py|sh)$/.test(name))

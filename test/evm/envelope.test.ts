@@ -142,7 +142,7 @@ test('transactions are serialized to the byte as ethers does it, and parsed back
   )
 })
 
-test('so are unsigned transactions of others, of each type', () => {
+test('reads unsigned transactions of each type that other libraries wrote', () => {
   const access = fc.array(fc.record({ address: hex(20), storageKeys: fc.array(hex(32), { maxLength: 3 }) }), {
     maxLength: 3,
   })
@@ -227,7 +227,7 @@ test('the parts of the refused ones are valid', () => {
   for (const type of [0, 1, 2]) expect(parseUnsigned(written(type, {})).chain_id).toBe(1n)
 })
 
-test('of bytes that were tampered with nothing is taken that ethers reads otherwise', () => {
+test('accepts no tampered bytes that ethers reads differently', () => {
   const originals = [0, 1, 2].map((type) => Buffer.from(written(type, {}).slice(2), 'hex'))
   const change = fc.record({ at: fc.nat(60), byte: fc.nat(255) })
   let taken = 0

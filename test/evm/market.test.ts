@@ -87,7 +87,7 @@ describe("the market by several nodes' answers", () => {
   })
 })
 
-test('of three nodes one asks a hundred times the price: what is sent pays the price of the others', async () => {
+test('pays the price of the other nodes when one of three asks a hundred times as much', async () => {
   const { chain, proxies, addAccount } = await threeNodes()
   const honest = await addAccount({ rpc_urls: [chain.url] })
   const lied = await addAccount({ rpc_urls: proxies.map(({ url }) => url) })

@@ -240,7 +240,7 @@ describe('recorded entries', () => {
   })
 })
 
-test('it is listed the newest first, by page and by filter', async () => {
+test('lists audit entries newest first, by page and by filter', async () => {
   const service = await startTestService()
   for (const message of ['a', 'b', 'c', 'd', 'e']) await sign(service, message)
   await settled(service, 5)

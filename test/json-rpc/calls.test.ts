@@ -91,7 +91,7 @@ describe('JSON-RPC 2.0', () => {
 })
 
 describe('answers of the relayer', () => {
-  test('without a chain: its account and its network', async () => {
+  test('answers for its account and network while no chain can be reached', async () => {
     const { rpc, relayer } = await start()
     expect(await rpc.result('eth_accounts')).toEqual([relayer.address])
     expect(await rpc.result('eth_requestAccounts')).toEqual([relayer.address])

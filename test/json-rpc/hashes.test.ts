@@ -45,7 +45,7 @@ test('a transaction that is signed again: each of its hashes answers for the one
   }
 })
 
-test('before a node has the bytes: in the form of a node', async () => {
+test('shows a transaction that no node has yet in the form of a node', async () => {
   const { rig, proxy, chain, send, byHash, isWithNode } = await start()
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(32)}`] }]

@@ -228,7 +228,7 @@ async function breakOff(
   request.destroy()
 }
 
-test('without a key: repeated after a broken connection, or at the same time under the same id, it is sent once', async () => {
+test('sends a call without a key once when it is repeated after a broken connection, or at once under the same id', async () => {
   const { rpc, count, proxy, account } = await start()
   const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to, value: '0x1' }] })
   // Nothing is slower to answer than what waits for a node; each test of the service's prices asks one.

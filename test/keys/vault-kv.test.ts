@@ -80,7 +80,7 @@ test('wrong credentials, a missing secret and what is no key are refused with th
   expect((await service.client.get(path)).pagination.total_items).toBe(before)
 })
 
-test('after a start with a sealed Vault signing answers 503, and 200 once it is unsealed; then Vault is not needed', async () => {
+test('signing answers 503 after a start with a sealed Vault, and 200 once it is unsealed, without asking Vault again', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const config = { url: vault.url, path: 'relayers/cow', token: vault.token }

@@ -138,7 +138,7 @@ describe('rights of a key', () => {
 })
 
 describe('the life of a key', () => {
-  test('it is made, shown without its token, changed, and revoked; each holds at once', async () => {
+  test('creates, shows without its token, changes and revokes an API key, each with effect at once', async () => {
     const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
     const service = await startTestService({}, { now: () => clock.now_ms })
     const { api_key, token, path } = await makeKey(service, { name: 'checkout', scopes: ['sign'] })
@@ -161,7 +161,7 @@ describe('the life of a key', () => {
     await expect(service.client.get(oneKey, { path })).rejects.toMatchObject({ message: 'API key not found' })
   })
 
-  test('after a rotation both secrets hold, for a while; an older one does not', async () => {
+  test('accepts both tokens for a while after a rotation, and no older one', async () => {
     const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
     const service = await startTestService({}, { now: () => clock.now_ms })
     const { token: first, path } = await makeKey(service)

@@ -190,7 +190,7 @@ test('attempts show every signed version, and which was mined', async () => {
   await expect(attempts('none')).rejects.toMatchObject({ status: 404 })
 })
 
-test('what a node said against a version is shown with it', async () => {
+test('shows the refusal of a node with the version that it refused', async () => {
   const { send, chain, proxy, attempts, finished, byNonce } = await start()
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   const [sent] = await send(1)

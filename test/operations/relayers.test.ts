@@ -43,7 +43,7 @@ test('a taken id is 409, and the first relayer is untouched', async () => {
   expect((await client.get(onePath, { path: { relayer_id: 'a' } })).data).toEqual(first)
 })
 
-test('what it names must be there, and each is named that is not', async () => {
+test('refuses a relayer that names missing resources, and names each of them', async () => {
   const { client } = await startTestService()
   const { id: signer_id } = await createSigner(client)
   const wrong = [

@@ -152,7 +152,7 @@ describe('failover', () => {
     expect([first.asked.length, second.asked.length]).toEqual([1, 1])
   })
 
-  test('after three failures a node rests, longer each time; then it serves again, its chain asked for anew', async () => {
+  test('skips a node after three failures, longer each time, and asks for its chain before using it again', async () => {
     const first = await startNode()
     const { rpc, clock } = network([first, await startNode()])
     await rpc('a', [])

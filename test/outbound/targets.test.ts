@@ -62,7 +62,7 @@ test('a public address is accepted; a name is looked up at the call', () => {
   for (const url of harmless) expect.soft(refused(url), url).toBe(false)
 })
 
-test('where private targets are allowed only scheme, name and password are looked at', () => {
+test('checks only scheme, name and password of URLs where private targets are allowed', () => {
   const lenient = createTargetCheck(true)
   for (const url of ['http://127.0.0.1:8545', 'http://localhost', 'http://[::1]', 'https://169.254.169.254']) {
     expect.soft(lenient(new URL(url)), url).toBeUndefined()

@@ -94,7 +94,7 @@ test('a day is any 24 hours: what was counted leaves it one after the other, and
   expect(await signs(client, value(1))).toBe(false)
 })
 
-test('each token has its own day, each relayer too, and neither shares it with wei', async () => {
+test('counts daily limits separately for each token, each relayer and wei', async () => {
   const { client } = await startTestService()
   const other = `0x${'78'.repeat(20)}`
   const token_limits = [

@@ -33,7 +33,7 @@ async function signedIn(DATA_DIR: string, settings: Record<string, string> = {})
 
 const keyIn = (folder: string) => readFileSync(join(folder, 'master-key'), 'utf8').trim()
 
-test('after it everything opens under the new key and nothing under the old one', async () => {
+test('opens everything with the new key and nothing with the old one after a rotation', async () => {
   const receiver = await startReceiver()
   const { data_dir, signed } = await usedFolder({}, receiver.url)
   const old = keyIn(data_dir)
@@ -97,7 +97,7 @@ test('keys that are settings: both are given, none is stored or told, and to do 
   expect(await signedIn(data_dir, { MASTER_KEY: NEW_MASTER_KEY })).toEqual(signed)
 })
 
-test('it refuses while a service has the database, even an idle one, and changes nothing', async () => {
+test('refuses a rotation, and changes nothing, while a service has the database open, even an idle one', async () => {
   const service = await startTestService()
   const before = keyIn(service.data_dir)
   const { code, out, err } = await runCommand('rotate-master-key', [], { DATA_DIR: service.data_dir })
@@ -129,7 +129,7 @@ test('a wrong key, a word on the command line, and a secret that does not open a
 /** Each costs some seconds: every one with EVERY_STEP=1, else one of three. */
 const stride = process.env.EVERY_STEP ? 1 : 3
 
-test('kill -9 before any of its steps: the service starts and signs as before, and to run it again ends it', async () => {
+test('a rotation that is killed before any of its steps leaves a service that signs as before, and succeeds when it runs again', async () => {
   const { data_dir, signed } = await usedFolder()
   const old = keyIn(data_dir)
   const seen = { old: 0, new: 0 }

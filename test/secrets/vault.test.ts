@@ -18,7 +18,7 @@ test('any sealed text opens again', () => {
   )
 })
 
-test('it opens in another process with the same master key, and with no other', () => {
+test('opens a sealed secret in another process with the same master key, and with no other key', () => {
   const sealed = vault.seal(secret, 'signers:a')
   expect(createVault(Buffer.from(masterKey)).open(sealed, 'signers:a')).toEqual(secret)
   for (let bit = 0; bit < 256; bit += 1) {
@@ -28,14 +28,14 @@ test('it opens in another process with the same master key, and with no other', 
   }
 })
 
-test('it opens for no other row', () => {
+test('opens a sealed secret for no other row', () => {
   const sealed = vault.seal(secret, 'signers:a')
   for (const row of ['signers:b', 'notifications:a', 'signers:a ', 'signers:', 'SIGNERS:A', '']) {
     expect(() => vault.open(sealed, row), row).toThrow()
   }
 })
 
-test('it does not open when any byte was changed, taken away or added', () => {
+test('opens no sealed secret with a changed, missing or added byte', () => {
   const sealed = vault.seal(secret, 'signers:a')
   for (let at = 0; at < sealed.length; at += 1) {
     for (const flip of [1, 128, 255]) {

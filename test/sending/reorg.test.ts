@@ -71,7 +71,7 @@ test.each(['while it runs', 'while it is stopped'])(
   },
 )
 
-test('with another transaction in the place of a confirmed one: it is sent again under a new nonce', async () => {
+test('a confirmed transaction whose place another one takes is sent again under a new nonce', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const { key = '', address = '' } = chain.accounts[2] ?? {}
   const account = await addAccount({ key })

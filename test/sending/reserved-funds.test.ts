@@ -62,7 +62,7 @@ test('unfinished transactions reserve funds: a transaction that the remaining ba
   db.close()
 })
 
-test('of 20 requests at once those are accepted that the balance suffices for', async () => {
+test('accepts as many of 20 simultaneous requests as the balance covers', async () => {
   const { refusal } = await start(7n * (ether + fee))
   const refusals = await Promise.all(Array.from({ length: 20 }, () => refusal(ether)))
   expect(refusals.filter((message) => message === undefined)).toHaveLength(7)

@@ -97,7 +97,7 @@ test('blob transactions are refused with a sentence, in sending and in signing',
   })
 })
 
-test('without the policy allow_authorizations nothing of EIP-7702 is signed', async () => {
+test('refuses everything of EIP-7702 without the policy allow_authorizations', async () => {
   const { client } = await startTestService()
   const path = { relayer_id: 'demo' }
   const refused = { status: 403, details: [{ path: 'policies/allow_authorizations' }] }
@@ -161,7 +161,7 @@ test('authorizations that the chain would skip, or that would take a nonce, are 
   await expect(list(theirs, { to: null, data: '0x00' })).rejects.toMatchObject(fault('/body/to'))
 })
 
-test('with whitelist_receivers an account is handed to listed contracts only; the zero address ends it', async () => {
+test('whitelist_receivers limits the contracts that an account is delegated to, and allows the zero address', async () => {
   const { client } = await startTestService()
   const listed_contract = `0x${'12'.repeat(20)}`
   const policies = { allow_authorizations: true, whitelist_receivers: [listed_contract] }

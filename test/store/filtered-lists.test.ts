@@ -132,7 +132,7 @@ const isListed = (row: Listed, filter: TransactionFilter): boolean =>
   (filter.nonce_from === undefined || (row.nonce ?? -1) >= filter.nonce_from) &&
   (filter.nonce_to === undefined || (row.nonce !== null && row.nonce <= filter.nonce_to))
 
-test('each search walks one index, and no table', () => {
+test('each search reads one index and scans no table', () => {
   const { db } = openStore()
   const index: Record<string, RegExp> = {
     hash: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash/,

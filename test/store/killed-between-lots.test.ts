@@ -48,7 +48,7 @@ test('gives every transaction its lower nonce, in their order, although each pro
     INSERT INTO accounts (chain_id, address, next_nonce) VALUES (7, '${address}', ${count * 2});
     ${numbers(count)}
     INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
-    SELECT 't' || n, 1, 'a', n, 7, '${address}', '0', n + n / 2, 'pending', '' FROM numbers`)
+    SELECT 't' || n, 1, 'a', n, 7, '${address}', '0', n + n / 2, 'pending', '2026-01-01T00:00:00.000Z' FROM numbers`)
   const nonces = () =>
     db.prepare<[], number>('SELECT nonce FROM transactions WHERE nonce IS NOT NULL ORDER BY sequence').pluck().all()
   const counter = () => db.prepare<[], number>('SELECT next_nonce FROM accounts').pluck().get() as number

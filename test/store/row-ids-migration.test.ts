@@ -17,14 +17,17 @@ const MASTER_KEY = '5e'.repeat(32)
 function restoreFormer(file: string): void {
   const former = new Database(':memory:')
   for (const text of migrations.slice(0, at)) former.exec(text)
-  const triggers = former.prepare<[], { name: string; sql: string }>(
-    "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'",
-  )
   const db = new Database(file)
-  for (const { name } of triggers.all()) db.exec(`DROP TRIGGER ${name}`)
+  const namesIn = (database: Database.Database, type: 'table' | 'trigger') =>
+    database.prepare<[string], string>('SELECT name FROM sqlite_schema WHERE type = ?').pluck().all(type)
+  for (const name of namesIn(db, 'trigger')) db.exec(`DROP TRIGGER ${name}`)
+  // Of later migrations.
+  const known = namesIn(former, 'table')
+  for (const name of namesIn(db, 'table').filter((table) => !known.includes(table))) db.exec(`DROP TABLE ${name}`)
   const renames = migrations[at]?.matchAll(/ALTER TABLE (\w+) RENAME COLUMN (\w+) TO (\w+)/g) ?? []
   for (const [, table, from, to] of renames) db.exec(`ALTER TABLE ${table} RENAME COLUMN ${to} TO ${from}`)
-  for (const { sql } of triggers.all()) db.exec(sql)
+  const triggers = former.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").pluck().all()
+  for (const sql of triggers) db.exec(sql)
   db.pragma(`user_version = ${at}`)
   const columns = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
   expect(db.prepare(columns).all()).toEqual(former.prepare(columns).all())

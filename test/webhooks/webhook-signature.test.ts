@@ -47,7 +47,7 @@ describe.each(keys)('%s', (_kind, key, given) => {
   })
 })
 
-test('of a thousand mutations of id, time, body and signature none is taken', async () => {
+test('refuses a thousand mutations of id, time, body and signature', async () => {
   const key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
   const headers = headersOf(key) as Record<string, string>
   const parts = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'body'] as const
@@ -84,6 +84,6 @@ test('a former key signs beside the new one in webhook-signature only', async ()
   expect(headers['X-Signature']).toBe(headersOf('new key')['X-Signature'])
 })
 
-test('without a key nothing is signed', () => {
+test('signs nothing without a key', () => {
   expect(signatureHeaders(undefined, undefined, id, 1, body)).toEqual({})
 })

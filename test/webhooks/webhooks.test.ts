@@ -20,7 +20,7 @@ async function reportTo(service: TestService, url: string, id = 'hook') {
 const pause = (service: TestService, paused: boolean) =>
   service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
 
-test('each state of a transaction is delivered once, in order, signed, without holes', async () => {
+test('delivers each state of a transaction once, signed, in order and without gaps', async () => {
   const chain = await testChain({ blockTime_s: 0.3 })
   const receiver = await startReceiver()
   const service = await startTestService()
