@@ -1,10 +1,19 @@
 import { oncePerTurn } from './once-per-turn.ts'
+import { apiKeys } from './postgres/api-keys.ts'
+import { bulkChanges } from './postgres/bulk-changes.ts'
 import { type ConnectionSettings, connect, sql } from './postgres/connection.ts'
 import { creations } from './postgres/creations.ts'
+import { deliveries } from './postgres/deliveries.ts'
+import { eventLog } from './postgres/event-log.ts'
+import { networks } from './postgres/networks.ts'
 import { nonces } from './postgres/nonces.ts'
+import { notifications } from './postgres/notifications.ts'
+import { outbox } from './postgres/outbox.ts'
 import { protectRights } from './postgres/protection.ts'
+import { relayers } from './postgres/relayers.ts'
 import { relayersAtWork } from './postgres/relayers-at-work.ts'
 import { restarts } from './postgres/restarts.ts'
+import { signers } from './postgres/signers.ts'
 import { spendings } from './postgres/spending.ts'
 import { transactionLists } from './postgres/transaction-lists.ts'
 import { transactionReads } from './postgres/transaction-reads.ts'
@@ -31,6 +40,15 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     withAudit,
     appendAudit,
     auditHead,
+    ...networks(connection),
+    ...signers(connection),
+    ...relayers(connection, world),
+    ...notifications(connection, world),
+    ...apiKeys(connection),
+    ...eventLog(connection),
+    ...outbox(connection, world),
+    ...deliveries(connection, world),
+    ...bulkChanges(connection, world.now),
     ...creations(connection, world),
     ...spendings(connection, world),
     ...transactions(connection, world),

@@ -108,6 +108,9 @@ export interface NotificationChanges {
   former_until: number
 }
 
+/** The most characters of events that are read at once: an event may contain 128 KB of data as hex. */
+export const max_event_characters = 500_000
+
 export interface EventRow {
   sequence: number
   event: string

@@ -3,6 +3,7 @@ import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { StoreError } from '../store-error.ts'
 import { type AuditHead, createTrail } from './audit.ts'
 import { checkDurability, type DurabilitySetting } from './durability.ts'
+import { inOrder } from './in-order.ts'
 import { migrate } from './migrations.ts'
 import { connectClient, createPool, type PoolSettings } from './pool.ts'
 import { createRights, type Rights } from './rights.ts'
@@ -30,8 +31,8 @@ export interface ConnectionSettings extends PoolSettings {
  * Locks. A database transaction takes its locks in this order, each kind by ascending row id, so that two of them never wait for each
  * other: the row of `generation` (changes of configuration, by `writeCached`), rows of `relayers` (all that a relayer's transactions,
  * events, nonces, spending and reservations depend on), rows of `notifications` (FOR SHARE to add deliveries, FOR NO KEY UPDATE to
- * change them together), the manifest of the rights, the head of the audit chain (last). It reads what it decides on after it has the lock: with READ COMMITTED,
- * each statement sees all that was committed before it.
+ * change them together), the manifest of the rights, the head of the audit chain (last). It reads what it decides on after it has the
+ * lock: with READ COMMITTED, each statement sees all that was committed before it.
  */
 export interface Connection {
   /** Each statement by itself. */
@@ -79,6 +80,8 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
   const write = createWrite({ pool, begin: soleServer.begin, append: trail.append, committed: observer.committed })
   const { epoch } = soleServer
   const snapshot = createSnapshot(pool)
+  // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
+  const ordered = inOrder()
   let auditEntry: PendingAuditEntry | undefined
   let [seenGeneration, ownGenerations] = [0, 0]
   const rights = createRights(snapshot, () => seenGeneration - ownGenerations)
@@ -88,25 +91,33 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
     snapshot,
     rights,
     write: (work) => write(auditEntry, work),
-    writeAlone: (work) =>
-      write(auditEntry, async (transaction) => {
-        await transaction.one(lockGeneration)
-        return work(transaction)
-      }),
-    writeCached: (work) =>
-      write(auditEntry, async (transaction) => {
-        await transaction.one(lockGeneration)
-        const before = transaction.changes()
-        const done = await work(transaction)
-        // A refused change has no effect, so caches stay valid.
-        if (transaction.changes() !== before) {
-          await transaction.run(bumpGeneration)
-          transaction.afterCommit(() => {
-            ownGenerations += 1
-          })
-        }
-        return done
-      }),
+    writeAlone(work) {
+      const its = auditEntry
+      return ordered(() =>
+        write(its, async (transaction) => {
+          await transaction.one(lockGeneration)
+          return work(transaction)
+        }),
+      )
+    },
+    writeCached(work) {
+      const its = auditEntry
+      return ordered(() =>
+        write(its, async (transaction) => {
+          await transaction.one(lockGeneration)
+          const before = transaction.changes()
+          const done = await work(transaction)
+          // A refused change has no effect, so caches stay valid.
+          if (transaction.changes() !== before) {
+            await transaction.run(bumpGeneration)
+            transaction.afterCommit(() => {
+              ownGenerations += 1
+            })
+          }
+          return done
+        }),
+      )
+    },
     // `work` calls one method before its first await, which takes the entry.
     withAudit(its, work) {
       auditEntry = its

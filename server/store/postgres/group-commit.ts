@@ -6,20 +6,22 @@ import type { Transaction } from './session.ts'
 /** The most changes of one commit. */
 const max_batch = 200
 
-interface Waiting {
+interface Waiting<ToLock> {
   auditEntry: PendingAuditEntry | undefined
-  toLock: RelayersToLock
+  toLock: ToLock
   run(transaction: Transaction): Promise<unknown>
   resolve(value: never): void
   reject(error: unknown): void
 }
 
-interface Queue {
-  waiting: Waiting[]
-  isCommitting: boolean
-}
+type Lock<ToLock> = (transaction: Transaction, wanted: ToLock[]) => Promise<void>
 
-const queues = new WeakMap<Connection, Queue>()
+type Submit<ToLock> = <In, Out>(
+  toLock: (input: In) => ToLock,
+  one: (transaction: Transaction, input: In) => Promise<Out>,
+) => (input: In) => Promise<Out>
+
+const groups = new WeakMap<Connection, Submit<RelayersToLock>>()
 
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
@@ -31,28 +33,35 @@ export function groupCommit<In, Out>(
   toLock: (input: In) => RelayersToLock,
   one: (transaction: Transaction, input: In) => Promise<Out>,
 ): (input: In) => Promise<Out> {
-  const queue = queues.get(connection) ?? { waiting: [], isCommitting: false }
-  queues.set(connection, queue)
+  const group = groups.get(connection) ?? createGroup(connection, lockRelayers)
+  groups.set(connection, group)
+  return group(toLock, one)
+}
 
-  return (input) =>
+/** A group of changes that share commits. `lock`: takes the locks of all changes of a commit at its beginning. */
+export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>): Submit<ToLock> {
+  const waiting: Waiting<ToLock>[] = []
+  let isCommitting = false
+
+  async function commitAll(): Promise<void> {
+    while (waiting.length > 0) await commitSome(connection, lock, waiting.splice(0, max_batch))
+    isCommitting = false
+  }
+
+  return (toLock, one) => (input) =>
     new Promise((resolve, reject) => {
       const run = (transaction: Transaction) => one(transaction, input)
-      queue.waiting.push({ auditEntry: connection.currentAuditEntry(), toLock: toLock(input), run, resolve, reject })
-      if (queue.isCommitting) return
-      queue.isCommitting = true
-      setImmediate(() => void commitAll(connection, queue))
+      waiting.push({ auditEntry: connection.currentAuditEntry(), toLock: toLock(input), run, resolve, reject })
+      if (isCommitting) return
+      isCommitting = true
+      setImmediate(() => void commitAll())
     })
 }
 
-async function commitAll(connection: Connection, queue: Queue): Promise<void> {
-  while (queue.waiting.length > 0) await commitSome(connection, queue.waiting.splice(0, max_batch))
-  queue.isCommitting = false
-}
-
-async function commitSome(connection: Connection, batch: Waiting[]): Promise<void> {
+async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, batch: Waiting<ToLock>[]): Promise<void> {
   try {
     const results = await connection.writeFor(undefined, async (transaction) => {
-      await lockRelayers(
+      await lock(
         transaction,
         batch.map(({ toLock }) => toLock),
       )
@@ -66,6 +75,6 @@ async function commitSome(connection: Connection, batch: Waiting[]): Promise<voi
   } catch (error) {
     const [first] = batch
     if (batch.length === 1) first?.reject(error)
-    else for (const waiting of batch) await commitSome(connection, [waiting])
+    else for (const waiting of batch) await commitSome(connection, lock, [waiting])
   }
 }

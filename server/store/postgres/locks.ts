@@ -28,3 +28,12 @@ export async function lockRelayers(transaction: Transaction, wanted: RelayersToL
     addresses: accounts.map(({ address }) => address),
   })
 }
+
+const lockTargets = sql(
+  'SELECT row_id FROM notifications WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE',
+)
+
+/** Locks the rows of notifications, by ascending row id, until the commit: nobody else adds or changes their deliveries. */
+export async function lockNotifications(transaction: Transaction, row_ids: number[]): Promise<void> {
+  await transaction.all(lockTargets, { row_ids })
+}

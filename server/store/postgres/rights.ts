@@ -31,6 +31,8 @@ export interface Rights {
     read: () => Promise<R | undefined>,
     id?: string,
   ): Promise<Trusted<R> | undefined>
+  /** The same for several rows, all of which must be trusted. */
+  requireAll<R extends Row>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
   inserted(transaction: Transaction, table: RightsTable, row_id: number): void
   /** Must be called before the change. Locks the row. Throws ApiError (503) when it is not trusted. */
   updated(transaction: Transaction, table: RightsTable, row_id: number): Promise<void>
@@ -129,6 +131,11 @@ export function createRights(snapshot: Snapshot, foreign: () => number): Rights 
       if (!found) return undefined
       if (!found.isTrusted || (id !== undefined && found.row.id !== id)) throw distrusted()
       return unsealed(found.row)
+    },
+    async requireAll(table, read) {
+      const found = await judged(table, read)
+      if (found.some(({ isTrusted }) => !isTrusted)) throw distrusted()
+      return found.map(({ row }) => unsealed(row))
     },
     inserted(transaction, table, row_id) {
       if (sealing) add(transaction, sealing, { table, row_id, version: 0 })

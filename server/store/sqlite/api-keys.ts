@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
+import { encode, max_api_keys, type Row, read } from '../api-key-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
 import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
@@ -6,30 +7,12 @@ import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
 import { sealedColumns } from './rights-tables.ts'
 
-interface Row {
-  id: string
-  name: string
-  secret_hash: Uint8Array
-  former_hash: Uint8Array | null
-  former_valid_until: string | null
-  scopes: string
-  relayer_ids: string | null
-  allowed_cidrs: string | null
-  rate_limit: string | null
-  expires_at: string | null
-  created_at: string
-  last_used_at: string | null
-}
-
 const columns = `id, name, secret_hash, former_hash, former_valid_until, scopes,
   iif(is_limited, (
     SELECT json_group_array(relayers.id ORDER BY relayers.row_id) FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE api_key_row_id = api_keys.row_id
   ), NULL) AS relayer_ids,
   allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
-
-/** Limited, because every process keeps all API keys in memory. */
-const max_api_keys = 1_000
 
 type ApiKeys = Pick<
   Store,
@@ -116,21 +99,3 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
     noteApiKeyUses: async (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
   }
 }
-
-const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
-
-const read = (row: Row): ApiKeyRow => ({
-  ...row,
-  scopes: JSON.parse(row.scopes),
-  relayer_ids: parse(row.relayer_ids),
-  allowed_cidrs: parse(row.allowed_cidrs),
-  rate_limit: parse(row.rate_limit),
-})
-
-const encode = (api_key: ApiKeyRow) => ({
-  ...api_key,
-  scopes: JSON.stringify(api_key.scopes),
-  is_limited: api_key.relayer_ids === null ? 0 : 1,
-  allowed_cidrs: api_key.allowed_cidrs && JSON.stringify(api_key.allowed_cidrs),
-  rate_limit: api_key.rate_limit && JSON.stringify(api_key.rate_limit),
-})

@@ -1,23 +1,14 @@
+import {
+  type BulkChange as Change,
+  isMeant,
+  type BulkChangeKind as Kind,
+  max_lot,
+  max_removed,
+  rowIdsSince,
+  statusBefore,
+} from '../bulk-change-rules.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-
-/** The most deliveries that one database transaction changes. */
-const max_lot = 500
-/** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
-const max_removed = 100
-
-type Kind = 'redeliver' | 'give_up' | 'remove'
-
-interface Change {
-  row_id: number
-  kind: Kind
-  notification_row_id: number
-  /** As the store writes times. */
-  since: string
-  /** Deliveries up to this row id are done; those up to `up_to` remain. */
-  done_to: number
-  up_to: number
-}
 
 export interface BulkChanges {
   /**
@@ -65,12 +56,9 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
       for (const removal of removals) removal.run(JSON.stringify(row_ids))
       return { changed: row_ids.length, isDone: row_ids.length < max_removed, done_to }
     }
-    // The notification was enabled or disabled meanwhile, which replaces this change.
-    const isMeant = its !== undefined && (kind === 'redeliver') === (its.disabled_reason === null)
-    if (!isMeant) return { changed: 0, isDone: true, done_to }
-    const status = kind === 'redeliver' ? 'failed' : 'pending'
-    const rows = inState.all({ notification_row_id, status, done_to, up_to })
-    const row_ids = rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
+    if (!isMeant(kind, its)) return { changed: 0, isDone: true, done_to }
+    const rows = inState.all({ notification_row_id, status: statusBefore(kind), done_to, up_to })
+    const row_ids = rowIdsSince(rows, since)
     if (kind === 'redeliver') again.run(now(), JSON.stringify(row_ids))
     else fail.run(JSON.stringify(row_ids))
     return { changed: row_ids.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.row_id ?? up_to }

@@ -1,6 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
+import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
 import { type BlockList, findPage } from '../blocks.ts'
+import {
+  type BlockRow,
+  type Counts,
+  countIn,
+  type Health,
+  healthOf,
+  max_shown_attempts,
+  type Row,
+  show as showRow,
+  states,
+} from '../delivery-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
@@ -26,15 +37,8 @@ type Deliveries = Pick<
   | 'notificationHealth'
 >
 
-/** The number of attempts in a response: the last ones of a delivery. */
-const max_shown_attempts = 20
 /** The longest time that reading attempts blocks the event loop. */
 const turn_ms = 5
-const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
-
-type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
-type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
-type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
 
 /** The outbox, for the deliverer and for the API. */
 export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
@@ -114,25 +118,16 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
   const again = db.prepare<[number, number]>(
     `UPDATE deliveries SET status = 'pending', failures = 0, next_at = ? WHERE row_id = ?`,
   )
-  const health = db.prepare<
-    [number],
-    Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
-  >('SELECT disabled_reason, last_success_at, failing_since FROM notifications WHERE row_id = ?')
+  const health = db.prepare<[number], Health>(
+    'SELECT disabled_reason, last_success_at, failing_since FROM notifications WHERE row_id = ?',
+  )
 
-  const show = ({ row_id, next_at, ...row }: Row): Delivery => ({
-    ...row,
-    next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
-    attempts: attemptsOf.all(row_id).reverse(),
-  })
+  const show = (row: Row): Delivery => showRow(row, attemptsOf.all(row.row_id).reverse())
 
   /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
   const listOf = (notification_row_id: number, states: Delivery['status'][], since = ''): BlockList => ({
     blocks: (level, from, to) =>
-      blocks.all(notification_row_id, level, from, to).map((row) => {
-        const sum = states.reduce((count, state) => count + row[state], 0)
-        const isCut = sum > 0 && row.oldest < since
-        return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
-      }),
+      blocks.all(notification_row_id, level, from, to).map((row) => countIn(row, states, since)),
     numbers: (from, to) => row_ids.all({ notification_row_id, states: JSON.stringify(states), since, from, to }),
   })
 
@@ -197,13 +192,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
       )
     },
     async notificationHealth(notification_row_id) {
-      const known = health.get(notification_row_id) as NonNullable<ReturnType<typeof health.get>>
-      const status = known.disabled_reason === null ? 'enabled' : 'disabled'
-      return {
-        ...known,
-        status,
-        ...(counts.get(notification_row_id) as Counts),
-      }
+      return healthOf(health.get(notification_row_id) as Health, counts.get(notification_row_id) as Counts)
     },
   }
 }

@@ -7,7 +7,7 @@ import {
   transactionEvent,
   waitEvent,
 } from '../event-bodies.ts'
-import type { EventRow, RelayerRow } from '../rows.ts'
+import { type EventRow, max_event_characters, type RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
@@ -88,9 +88,6 @@ export function createEvents({ db }: Connection, world: StoreWorld): Events {
 
 type StoredEvent = EventRow & { data: Uint8Array | null }
 
-/** The most bytes of events that are read at once: an event may contain 128 KB of data as hex. */
-const max_characters = 500_000
-
 export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'> {
   const select = db.prepare<[number, number, number], StoredEvent>(`
     SELECT sequence, event, body, ${dataColumn('events')} FROM events WHERE relayer_row_id = +? AND sequence > +? ORDER BY sequence LIMIT +?`)
@@ -105,7 +102,7 @@ export function eventLog({ db }: Connection): Pick<Store, 'events' | 'lastEvent'
         const body = withData(event.body, data)
         events.push({ ...event, body })
         characters += body.length
-        if (characters >= max_characters) break
+        if (characters >= max_event_characters) break
       }
       return events
     },

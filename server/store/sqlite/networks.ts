@@ -1,20 +1,9 @@
-import type { Network } from '../../../generated/openapi.ts'
+import { columns, encode, type Row, read } from '../network-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
 import { sealedColumns } from './rights-tables.ts'
-
-type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'is_testnet'> & {
-  rpc_urls: string
-  explorer_urls: string
-  features: string
-  tags: string
-  is_testnet: 0 | 1
-}
-
-const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
-  is_testnet, explorer_urls, features, tags`
 
 type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
 
@@ -42,7 +31,7 @@ export function networks({ db, writeCached, rights }: Connection): Networks {
   }
 
   return {
-    createNetwork: async (network) => writeCached(() => insert.run(bind(network)).changes === 1),
+    createNetwork: async (network) => writeCached(() => insert.run(encode(network)).changes === 1),
     async getNetwork(id) {
       const row = select.get(id)
       return row && trusted(row, id)
@@ -53,7 +42,7 @@ export function networks({ db, writeCached, rights }: Connection): Networks {
         const row = select.get(id)
         if (!row) return undefined
         const changed = change(trusted(row, id))
-        update.run(bind(changed))
+        update.run(encode(changed))
         return changed
       }),
     deleteNetwork: async (id) =>
@@ -63,21 +52,3 @@ export function networks({ db, writeCached, rights }: Connection): Networks {
       }),
   }
 }
-
-const read = (row: Row): Network => ({
-  ...row,
-  rpc_urls: JSON.parse(row.rpc_urls),
-  explorer_urls: JSON.parse(row.explorer_urls),
-  features: JSON.parse(row.features),
-  tags: JSON.parse(row.tags),
-  is_testnet: row.is_testnet === 1,
-})
-
-const bind = (network: Network): Row => ({
-  ...network,
-  rpc_urls: JSON.stringify(network.rpc_urls),
-  explorer_urls: JSON.stringify(network.explorer_urls),
-  features: JSON.stringify(network.features),
-  tags: JSON.stringify(network.tags),
-  is_testnet: network.is_testnet ? 1 : 0,
-})

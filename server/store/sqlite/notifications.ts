@@ -1,12 +1,10 @@
-import type { Notification } from '../../../generated/openapi.ts'
+import { type Row, read } from '../notification-rows.ts'
 import type { NotificationRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
-
-type Row = Omit<Notification, 'has_signing_key'> & { has_signing_key: 0 | 1 }
 
 /** The column list omits the signing key and has only whether one exists. */
 const columns = 'id, type, url, signing_key IS NOT NULL AS has_signing_key'
@@ -84,5 +82,3 @@ export function notifications({ db, write, writeCached }: Connection, { now }: S
       }),
   }
 }
-
-const read = (row: Row): Notification => ({ ...row, has_signing_key: row.has_signing_key === 1 })

@@ -1,6 +1,7 @@
 import type { Network, Signer } from '../../../generated/openapi.ts'
+import { columns, encode, type Row, read } from '../relayer-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
-import type { NewRelayer, RelayerRow } from '../rows.ts'
+import type { RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
 import type { Connection } from './connection.ts'
@@ -8,17 +9,7 @@ import { createEvents } from './events.ts'
 import { lister } from './lists.ts'
 import { sealedColumns } from './rights-tables.ts'
 
-type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
-  paused: 0 | 1
-  system_disabled: 0 | 1
-  policies: string
-  custom_rpc_urls: string
-}
-
 type Sealed = Row & SealedRow
-
-const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
-  custom_rpc_urls, system_disabled, disabled_reason, chain_id`
 
 type Relayers = Pick<
   Store,
@@ -144,19 +135,3 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       }),
   }
 }
-
-const read = (row: Row): RelayerRow => ({
-  ...row,
-  paused: row.paused === 1,
-  system_disabled: row.system_disabled === 1,
-  policies: JSON.parse(row.policies),
-  custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
-})
-
-/** The columns whose stored form differs from the contract's. */
-const encode = (relayer: NewRelayer) => ({
-  paused: relayer.paused ? (1 as const) : (0 as const),
-  system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),
-  policies: JSON.stringify(relayer.policies),
-  custom_rpc_urls: JSON.stringify(relayer.custom_rpc_urls),
-})

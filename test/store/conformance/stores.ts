@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe } from 'vitest'
+import { connectClient } from '../../../server/store/postgres/pool.ts'
 import { openPostgresStore, type PostgresStore } from '../../../server/store/postgres.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
 import type { StoreWorld } from '../../../server/store/store-world.ts'
@@ -11,6 +13,12 @@ export interface OpenedStore {
   store: PostgresStore
   /** The wall clock of the store, which stands still. */
   clock: { ms: number }
+  /** Runs a statement of the test's own, which both databases understand. */
+  rows<Row>(statement: string): Promise<Row[]>
+  /** No bytes, as a literal of a statement. */
+  no_bytes: string
+  /** Statements that create and drop a trigger with the name `planted`. */
+  trigger: { create: string; drop: string }
 }
 
 interface Opened extends OpenedStore {
@@ -37,26 +45,59 @@ function testWorld() {
 async function openSqlite(): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), 'relayer-store-'))
   const { clock, world } = testWorld()
-  const store = openSqliteStore(join(folder, 'a.sqlite'), world)
-  return { store, clock, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  const file = join(folder, 'a.sqlite')
+  const store = openSqliteStore(file, world)
+  const db = new Database(file)
+  return {
+    store,
+    clock,
+    no_bytes: "x''",
+    trigger: {
+      create: "CREATE TRIGGER planted AFTER INSERT ON watches BEGIN UPDATE relayers SET policies = '{}'; END",
+      drop: 'DROP TRIGGER planted',
+    },
+    rows: async <Row>(statement: string) => {
+      const prepared = db.prepare<[], Row>(statement)
+      if (prepared.reader) return prepared.all()
+      prepared.run()
+      return []
+    },
+    remove() {
+      db.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function openPostgres(): Promise<Opened> {
   const { url, drop } = await newDatabase()
   const { clock, world } = testWorld()
   const store = await openPostgresStore({ url, max_connections: 10, allow_weak: [] }, world)
-  return { store, clock, remove: drop }
+  const client = await connectClient({ url })
+  return {
+    store,
+    clock,
+    no_bytes: "''",
+    trigger: {
+      create: 'CREATE TRIGGER planted AFTER INSERT ON watches EXECUTE FUNCTION count_changed_deliveries()',
+      drop: 'DROP TRIGGER planted ON watches',
+    },
+    rows: async <Row>(statement: string) => (await client.query(statement)).rows as Row[],
+    async remove() {
+      await client.end()
+      await drop()
+    },
+  }
 }
+
+export const openStores = { SQLite: openSqlite, PostgreSQL: openPostgres }
 
 /**
  * Runs the same cases against every store. All cases of a file share one database: they use ids of their own. Put one `onEveryStore` in
  * a file, so that files run at the same time.
  */
 export function onEveryStore(cases: (opened: () => OpenedStore) => void): void {
-  for (const [name, open] of [
-    ['SQLite', openSqlite],
-    ['PostgreSQL', openPostgres],
-  ] as const) {
+  for (const [name, open] of Object.entries(openStores)) {
     describe(name, () => {
       let opened: Opened | undefined
       beforeAll(async () => {

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { addRelayer, apiKeyOf, unique } from './resources.ts'
+import { onEveryStore } from './stores.ts'
+
+const hex = (bytes: Uint8Array | null | undefined) => bytes && Buffer.from(bytes).toString('hex')
+
+onEveryStore((opened) => {
+  test('an API key is created, read, changed and deleted', async () => {
+    const { store } = opened()
+    const [one, other] = [await addRelayer({ store }), await addRelayer({ store })]
+    const limited = apiKeyOf(unique('key'), {
+      relayer_ids: [other.id, one.id],
+      allowed_cidrs: ['10.0.0.0/8'],
+      rate_limit: { per_second: 1, burst: 2 },
+    })
+    const made = await store.createApiKey(limited)
+    // Relayers are told in the order of their creation.
+    const expected = { ...limited, relayer_ids: [one.id, other.id] }
+    expect(made).toMatchObject({ ...expected, secret_hash: expect.anything() })
+    expect(hex((await store.getApiKey(limited.id))?.secret_hash)).toBe(hex(limited.secret_hash))
+    const changed = await store.updateApiKey(limited.id, { name: 'Other', relayer_ids: [] })
+    expect(changed).toMatchObject({ name: 'Other', relayer_ids: [], rate_limit: limited.rate_limit })
+    expect(await store.updateApiKey(limited.id, { scopes: ['read'] })).toMatchObject({
+      scopes: ['read'],
+      relayer_ids: [],
+    })
+    expect(await store.updateApiKey(limited.id, { relayer_ids: null })).toMatchObject({ relayer_ids: null })
+    expect(await store.updateApiKey('none', { name: 'x' })).toBe('missing')
+    expect([await store.deleteApiKey(limited.id), await store.deleteApiKey(limited.id)]).toEqual([true, false])
+    expect(await store.getApiKey(limited.id)).toBeUndefined()
+  })
+
+  test('the first unknown relayer is told by its index, and nothing is changed', async () => {
+    const { store } = opened()
+    const { id: known } = await addRelayer({ store })
+    const key = apiKeyOf(unique('key'), { relayer_ids: [known, 'none', 'nothing'] })
+    expect(await store.createApiKey(key)).toEqual({ unknown_relayer: 1 })
+    await store.createApiKey({ ...key, relayer_ids: [known] })
+    expect(await store.updateApiKey(key.id, { name: 'Other', relayer_ids: ['none'] })).toEqual({ unknown_relayer: 0 })
+    expect(await store.getApiKey(key.id)).toMatchObject({ name: 'Name', relayer_ids: [known] })
+  })
+
+  test('rotation keeps the former secret as long as it is told to', async () => {
+    const { store } = opened()
+    const { id } = apiKeyOf(unique('key'))
+    await store.createApiKey(apiKeyOf(id))
+    const until = '2026-02-01T00:00:00.000Z'
+    const rotated = await store.rotateApiKey(id, Buffer.alloc(32, 8), until)
+    expect([hex(rotated?.secret_hash), hex(rotated?.former_hash), rotated?.former_valid_until]).toEqual([
+      '08'.repeat(32),
+      '07'.repeat(32),
+      until,
+    ])
+    const again = await store.rotateApiKey(id, Buffer.alloc(32, 9), null)
+    expect([hex(again?.secret_hash), again?.former_hash, again?.former_valid_until]).toEqual([
+      '09'.repeat(32),
+      null,
+      null,
+    ])
+    expect(await store.rotateApiKey('none', Buffer.alloc(32), null)).toBeUndefined()
+  })
+
+  test('all keys are told for authentication, without relayers that were deleted, and uses are noted', async () => {
+    const { store } = opened()
+    const [stays, goes] = [await addRelayer({ store }), await addRelayer({ store })]
+    const [a, b] = [unique('key'), unique('key')]
+    await store.createApiKey(apiKeyOf(a, { relayer_ids: [stays.id, goes.id] }))
+    await store.createApiKey(apiKeyOf(b))
+    await store.deleteRelayer(goes.id)
+    await store.noteApiKeyUses(
+      new Map([
+        [a, '2026-03-01T00:00:00.000Z'],
+        ['none', '2026-03-01T00:00:00.000Z'],
+      ]),
+    )
+    const keys = (await store.apiKeys()).filter(({ id }) => [a, b].includes(id))
+    expect(keys).toMatchObject([
+      { id: a, relayer_ids: [stays.id], last_used_at: '2026-03-01T00:00:00.000Z' },
+      { id: b, relayer_ids: null, last_used_at: null },
+    ])
+    const { items, total_items } = await store.listApiKeys({ offset: 0, limit: 1_000 })
+    expect([items.at(-1)?.id, items.length]).toEqual([b, total_items])
+  })
+
+  test('there are at most 1,000 keys, also when they are created at the same time', async () => {
+    const { store, rows } = opened()
+    const { total_items } = await store.listApiKeys({ offset: 0, limit: 0 })
+    const values = Array.from({ length: 995 - total_items }, (_, index) => `('many ${index}')`)
+    await rows(`INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, created_at)
+      SELECT number, 'x', secret_hash, '[]', 0, '' FROM (SELECT secret_hash FROM api_keys LIMIT 1) AS one,
+        (SELECT column1 AS number FROM (VALUES ${values.join(', ')}) AS numbers) AS many`)
+    const results = await Promise.all(Array.from({ length: 10 }, () => store.createApiKey(apiKeyOf(unique('key')))))
+    expect(results.filter((result) => result === 'too_many')).toHaveLength(5)
+  })
+})

@@ -1,0 +1,125 @@
+import { beforeAll, expect, test } from 'vitest'
+import { createVault } from '../../../server/secrets/vault.ts'
+import type { RightsFault } from '../../../server/store/rows.ts'
+import { addRelayer, apiKeyOf, notificationOf, unique } from './resources.ts'
+import { onEveryStore } from './stores.ts'
+
+const guard = createVault(Buffer.alloc(32, 1))
+const distrusted = expect.objectContaining({ code: 'unavailable' })
+
+onEveryStore((opened) => {
+  const faults: RightsFault[] = []
+  const told = (id: string) =>
+    faults.filter((fault) => fault.id === id).map(({ table, reason }) => `${table}: ${reason}`)
+  const refused = (work: Promise<unknown>) => expect(work).rejects.toEqual(distrusted)
+
+  beforeAll(async () => {
+    const { store } = opened()
+    faults.length = 0
+    const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
+    const protect = store.protect(
+      (known) => ({ guard, is_protected: known !== undefined, sealed }),
+      (fault) => faults.push(fault),
+    )
+    expect(await protect).toEqual({ first_sealed: 0 })
+  })
+
+  test('what the service writes is trusted, also after many changes of the same rows at once', async () => {
+    const { store } = opened()
+    const hook = unique('hook')
+    await store.createNotification(notificationOf(hook))
+    const { id, network, row_id } = await addRelayer({ store }, { notification_id: hook, name: 'Ünï "c\\ode\u0001' })
+    const key = unique('key')
+    await store.createApiKey(apiKeyOf(key, { relayer_ids: [id] }))
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) => [
+        store.updateRelayer(id, (its) => ({ ...its, policies: { allow_messages: index % 2 === 0 } })),
+        store.updateNetwork(`evm:${network}`, (its) => ({ ...its, required_confirmations: index + 1 })),
+        store.updateNotification(hook, { url: `https://example.com/${index}`, former_until: 1 }),
+        store.updateApiKey(key, { name: `Name ${index}` }),
+        store.rotateApiKey(key, Buffer.alloc(32, index), null),
+        store.getRelayer(id),
+        store.getNetwork(`evm:${network}`),
+      ]).flat(),
+    )
+    expect(await store.getRelayer(id)).toMatchObject({ id })
+    expect(await store.getRelayerByRowId(row_id)).toMatchObject({ id })
+    expect(await store.getNetwork(`evm:${network}`)).toMatchObject({ name: network })
+    expect(await store.getSecret(id)).toMatchObject({ id })
+    expect(await store.getTarget((await store.targetRowId(hook)) as number)).toMatchObject({ id: hook })
+    expect((await store.apiKeys()).some((its) => its.id === key)).toBe(true)
+    expect(faults).toEqual([])
+  })
+
+  test('a changed relayer is refused, for reading and for a change, and can be deleted', async () => {
+    const { store, rows } = opened()
+    const { id, address } = await addRelayer({ store })
+    const { id: other } = await addRelayer({ store })
+    await rows(`UPDATE relayers SET policies = '{}' WHERE id = '${id}'`)
+    await refused(store.getRelayer(id))
+    await refused(store.relayersOn(address))
+    await refused(store.updateRelayer(id, (its) => ({ ...its, name: 'Harmless' })))
+    expect(await store.getRelayer(other)).toMatchObject({ id: other })
+    expect(told(id)).toEqual(['relayers: changed'])
+    expect(await store.deleteRelayer(id)).toBe('deleted')
+    expect(await store.getRelayer(id)).toBeUndefined()
+  })
+
+  test('an older state of a row is refused', async () => {
+    const { store, rows } = opened()
+    const name = (await addRelayer({ store })).network
+    const [older] = await rows<{ rights_version: number }>(`SELECT rights_version FROM networks WHERE name = '${name}'`)
+    await rows(`CREATE TABLE older_networks AS SELECT * FROM networks WHERE name = '${name}'`)
+    await store.updateNetwork(`evm:${name}`, (its) => ({ ...its, required_confirmations: 99 }))
+    expect((await store.getNetwork(`evm:${name}`))?.required_confirmations).toBe(99)
+    await rows(`UPDATE networks SET required_confirmations = 12, rights_version = ${older?.rights_version},
+      rights_mac = (SELECT rights_mac FROM older_networks) WHERE name = '${name}'`)
+    await rows('DROP TABLE older_networks')
+    await refused(store.getNetwork(`evm:${name}`))
+    expect(told(`evm:${name}`)).toEqual(['networks: rolled back'])
+  })
+
+  test('an API key that another program changed grants nothing, and the others go on', async () => {
+    const { store, rows } = opened()
+    const { id: relayer } = await addRelayer({ store })
+    const [changed, widened, fine] = [unique('key'), unique('key'), unique('key')]
+    for (const id of [changed, widened, fine]) await store.createApiKey(apiKeyOf(id, { relayer_ids: [] }))
+    await rows(`UPDATE api_keys SET scopes = '["manage"]' WHERE id = '${changed}'`)
+    await rows(`INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
+      SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE api_keys.id = '${widened}' AND relayers.id = '${relayer}'`)
+    const known = (await store.apiKeys()).map(({ id }) => id)
+    expect([changed, widened, fine].map((id) => known.includes(id))).toEqual([false, false, true])
+    expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
+  })
+
+  test('a trigger of another program ends every change of a protected row', async () => {
+    const { store, rows, trigger } = opened()
+    await rows(trigger.create)
+    await expect(store.createNotification(notificationOf(unique('hook')))).rejects.toThrow(/triggers or views.*planted/)
+    await rows(trigger.drop)
+    expect(await store.createNotification(notificationOf(unique('hook')))).toBe('created')
+  })
+
+  test('a row that another program removes is missed, and its whole table is refused', async () => {
+    const { store, rows } = opened()
+    const [gone, stays] = [unique('hook'), unique('hook')]
+    await store.createNotification(notificationOf(gone))
+    await store.createNotification(notificationOf(stays))
+    const target = (await store.targetRowId(stays)) as number
+    await rows(`DELETE FROM notifications WHERE id = '${gone}'`)
+    await rows('UPDATE generation SET value = value + 1')
+    await expect
+      .poll(
+        async () => {
+          await store.generation()
+          return store.getTarget(target).then(
+            () => 'trusted',
+            () => 'refused',
+          )
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('refused')
+    expect(faults).toContainEqual({ table: 'notifications', id: null, reason: 'rows are missing or rolled back' })
+  })
+})
