@@ -162,6 +162,7 @@ function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notificat
           effect={
             <p>
               Sends this event again, from the start of the retry schedule. The receiver gets the same id and bytes.
+              Events of one transaction go in order: an earlier one that is pending goes first.
             </p>
           }
           run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}

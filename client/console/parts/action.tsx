@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { errorText, Problem } from './feedback.tsx'
 
 interface ActionProps {
@@ -42,10 +43,12 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
 
   function submit(event: FormEvent) {
     event.preventDefault()
+    // The button may stand in a form of the page, which is not meant.
+    event.stopPropagation()
     action.mutate(undefined, { onSuccess: () => done === undefined && close() })
   }
 
-  return (
+  return createPortal(
     <dialog ref={dialog} onClose={close} aria-labelledby={title}>
       <form onSubmit={submit}>
         <h2 id={title}>{label}</h2>
@@ -64,6 +67,7 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
           )}
         </div>
       </form>
-    </dialog>
+    </dialog>,
+    document.body,
   )
 }

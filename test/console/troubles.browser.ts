@@ -1,0 +1,230 @@
+import { Wallet } from 'ethers'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { RelayerPoliciesPatch } from '../../client/index.ts'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { openConsole, startBrowser } from './browser.ts'
+import { startReceiver } from './receiver.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const gwei = 10n ** 9n
+const key = `0x${'7c'.repeat(32)}`
+
+let browser: Browser
+let rig: Rig
+let transaction_ids: string[] = []
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig({ chain: { noMining: true } })
+})
+afterEach(async () => {
+  await rig.proxy.setFault(undefined)
+  rig.proxy.setLiar(undefined)
+  await rig.chain.setBaseFee(gwei)
+  await rig.chain.mine()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** The overview, signed in. */
+async function overview(): Promise<Page> {
+  const { page, signIn, expectComplaint } = await openConsole(browser, rig.url())
+  // A node's failure is a 503 of some operations, which the browser tells of.
+  expectComplaint(/status of 503/)
+  await signIn(rig.api_key)
+  return page
+}
+
+/** What the overview says of it, which is the first click. */
+const trouble = (page: Page, text: RegExp) => page.locator('.troubles a').filter({ hasText: text }).first()
+const shown = (page: Page, text: RegExp) => page.getByText(text).first().waitFor()
+
+/** The second click, and the confirmation of what it told. */
+async function remedy(page: Page, label: string): Promise<void> {
+  await page.getByRole('button', { name: label, exact: true }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: label, exact: true }).click()
+  await expect
+    .poll(async () => (await dialog.count()) === 0 || (await dialog.getByRole('status').count()) > 0)
+    .toBe(true)
+}
+
+const patch = (
+  { relayer_id }: Account,
+  body: { paused?: boolean; policies?: RelayerPoliciesPatch; notification_id?: string },
+) => rig.client().patch(base, { path: { relayer_id }, body })
+
+async function send(account: Account, count = 1, body = {}): Promise<void> {
+  transaction_ids = (await account.send(count, { gas_limit: 50_000, ...body })).map(({ id }) => id)
+}
+
+const finished = (account: Account) => account.finished(() => rig.chain.mine())
+
+/** Until a node has the last transaction that was sent. */
+const submitted = (account: Account) =>
+  expect.poll(async () => (await account.transactions())[0]?.status).toBe('submitted')
+
+/** A relayer whose cap is below the base fee, with transactions that wait for it. */
+async function capped(count: number): Promise<Account> {
+  const account = await rig.addAccount()
+  await patch(account, { policies: { gas_price_cap: `${5n * gwei}` } })
+  await send(account, count)
+  await rig.chain.setBaseFee(10n * gwei)
+  await rig.chain.mine()
+  return account
+}
+
+test('a cap that is too low: the reason, and a higher cap', async () => {
+  const account = await capped(1)
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}.*price cap`)).click()
+  await shown(page, /gas_price_cap/)
+  await remedy(page, 'Change the policy')
+  await finished(account)
+})
+
+test('an earlier transaction blocks: from the one behind it to the reason and the remedy', async () => {
+  const account = await capped(2)
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}.*1 more behind it`)).click()
+  await remedy(page, 'Change the policy')
+  await finished(account)
+  expect(transaction_ids).toHaveLength(2)
+})
+
+test('a spike of the base fee: the reason, and a replacement at a higher price', async () => {
+  const account = await rig.addAccount()
+  await send(account)
+  await submitted(account)
+  await rig.chain.setBaseFee(100n * gwei)
+  await rig.chain.mine()
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}.*base fee`)).click()
+  await shown(page, /base fee/)
+  await remedy(page, 'Replace it')
+  await finished(account)
+})
+
+test('no funds: the reason, and the address to fund', async () => {
+  const account = await rig.addAccount()
+  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await send(account)
+  await rig.chain.setBalance(account.address, 0n)
+  await rig.proxy.setFault(undefined)
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}.*funds: the balance is too low`)).click()
+  await page.locator('.remedies').getByText(account.address, { exact: true }).waitFor()
+  await rig.chain.setBalance(account.address, 10n ** 18n)
+  await finished(account)
+})
+
+test('a paused relayer: resume', async () => {
+  const account = await rig.addAccount()
+  await patch(account, { paused: true })
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id} is paused`)).click()
+  await shown(page, /signs and sends nothing until it is resumed/)
+  await remedy(page, 'Resume')
+  await send(account)
+  await finished(account)
+})
+
+test('a nonce used elsewhere: the reason, and the repair', async () => {
+  const account = await rig.addAccount({ key })
+  const request = { type: 2, chainId: 31_337, nonce: 0, to: account.address, gasLimit: 21_000n }
+  const raw = await new Wallet(key).signTransaction({
+    ...request,
+    maxFeePerGas: 50n * gwei,
+    maxPriorityFeePerGas: gwei,
+  })
+  await rig.chain.rpc('eth_sendRawTransaction', [raw])
+  await rig.chain.mine()
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}: nonces are not in step`)).click()
+  await shown(page, /chain ahead/)
+  await remedy(page, 'Repair the nonces')
+  const nonce = async () => (await rig.client().get(`${base}/nonce`, { path: { relayer_id: account.relayer_id } })).data
+  await expect.poll(async () => (await nonce()).status).toBe('in_step')
+  await send(account)
+  await finished(account)
+})
+
+test('a reverted transaction: the decoded reason, and another attempt when its cause is gone', async () => {
+  const account = await rig.addAccount()
+  const to = `0x${'fd'.repeat(20)}`
+  await rig.chain.rpc('anvil_setCode', [to, revertsWith('paused by the owner')])
+  await send(account, 1, { to })
+  await finished(account)
+  const page = await overview()
+  await trouble(page, new RegExp(`${account.relayer_id}: a transaction failed.*paused by the owner`)).click()
+  await shown(page, /reverted: paused by the owner/)
+  await rig.chain.rpc('anvil_setCode', [to, '0x'])
+  await page.getByRole('link', { name: 'Open in the sandbox' }).click()
+  await remedy(page, 'Send it')
+  await expect.poll(async () => (await account.transactions()).length).toBe(2)
+  await finished(account)
+  expect((await account.transactions())[0]).toMatchObject({ to, status: 'confirmed' })
+})
+
+test('a webhook target that is down: its answer, and another delivery', async () => {
+  const receiver = await startReceiver()
+  const account = await rig.addAccount()
+  await rig.client().post('/api/v1/notifications', { body: { id: 'shop-events', url: receiver.url } })
+  await patch(account, { notification_id: 'shop-events' })
+  receiver.answer(500, 'the shop is closed')
+  await patch(account, { paused: true })
+  await expect.poll(() => receiver.bodies.length).toBeGreaterThan(0)
+  const page = await overview()
+  await trouble(page, /Webhook shop-events fails/).click()
+  await shown(page, /HTTP 500/)
+  receiver.answer(200)
+  const before = receiver.bodies.length
+  await remedy(page, 'Retry now')
+  await expect.poll(() => receiver.bodies.length).toBeGreaterThan(before)
+  await expect.poll(() => page.locator('.deliveries').getByText('delivered').count()).toBeGreaterThan(0)
+  await receiver.stop()
+})
+
+test('a node away, and on the wrong chain: which one, its error, and other nodes', async () => {
+  const account = await rig.addAccount()
+  const page = await overview()
+  const change = async (url: string) => {
+    await page.getByRole('button', { name: 'Change nodes' }).first().click()
+    await page.getByLabel('URLs of the nodes').fill(url)
+    await page.getByRole('dialog').getByRole('button', { name: 'Change nodes' }).click()
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  }
+  await rig.proxy.setFault({ kind: 'http_500' })
+  await trouble(page, /local: no node is healthy.*500/).click()
+  await page.getByRole('table').getByText('unreachable').waitFor()
+  await change(rig.chain.url)
+  await page.getByRole('table').getByText('healthy').waitFor()
+  await send(account)
+  await finished(account)
+
+  await rig.proxy.setFault(undefined)
+  rig.proxy.setLiar(({ method }) => (method === 'eth_chainId' ? { result: '0x5' } : undefined))
+  await rig.client().patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [`${rig.proxy.url}/other`] },
+  })
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await trouble(page, /local: no node is healthy.*wrong chain/).click()
+  await shown(page, /It is on chain 5 and not on 31337/)
+  await change(rig.chain.url)
+  await page.getByRole('table').getByText('healthy').waitFor()
+  await send(account)
+  await finished(account)
+})
+
+/** The code of a contract that reverts with Error(string), of at most 32 bytes. */
+function revertsWith(text: string): string {
+  const word = (value: number) => value.toString(16).padStart(64, '0')
+  const data = `08c379a0${word(32)}${word(text.length)}${Buffer.from(text).toString('hex').padEnd(64, '0')}`
+  const bytes = data.length / 2
+  // CODECOPY of what follows the code, then REVERT.
+  return `0x60${bytes.toString(16)}600c60003960${bytes.toString(16)}6000fd${data}`
+}
