@@ -24,9 +24,9 @@ export const modelFaults: Record<string, ModelFault> = {
   'broadcast-before-commit': { ...crashFaults['broadcast-before-commit'], caught_by: ['not durable'] },
   /** The limit per day is read and not held. */
   'limit-forgotten': {
-    file: 'server/store/sqlite/spending.ts',
-    text: 'if (amount > left) return',
-    instead: 'if (amount > left * 1_000_000n + 10n ** 20n) return',
+    file: 'server/store/spending-rules.ts',
+    text: 'return amount > left',
+    instead: 'return amount > left * 1_000_000n + 10n ** 20n',
     caught_by: ['over the limit'],
   },
   /** A price is raised whatever the market asks. */
