@@ -42,11 +42,10 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
   }
 }
 
-export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'> &
-  Pick<Transaction, 'data'>
+export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'>
 
 /** The values of the columns that the contract shows. */
-export const show = (row: ShownRow): Transaction => shownTransaction(decode(row))
+export const show = (row: ShownRow, data: string | null): Transaction => shownTransaction({ ...decode(row), data })
 
 export const read = (row: Row): TransactionRow => ({
   ...decode(row),
