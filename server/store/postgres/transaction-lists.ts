@@ -18,7 +18,7 @@ const turn_characters = 1_000_000
 /** The most rows that are read at once. */
 const step_rows = 250
 
-type ListedRow = Omit<ShownRow, 'data'> & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
+type ListedRow = ShownRow & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
 
 interface Place {
   relayer_row_id: number
@@ -65,13 +65,13 @@ export function transactionLists({ read }: Connection): Pick<Store, 'listTransac
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: Transaction[] = []
     let characters = 0
-    for (const [index, { data_bytes, data_row_id, ...row }] of rows.entries()) {
-      if (characters >= turn_characters || index % step_rows === 0) {
+    for (const [index, row] of rows.entries()) {
+      if (characters >= turn_characters || (index > 0 && index % step_rows === 0)) {
         await turn()
         characters = 0
       }
-      const data = data_bytes > short_bytes ? await readData(read, data_row_id) : hexOf(row.data)
-      items.push(show({ ...row, data }))
+      const data = row.data_bytes > short_bytes ? await readData(read, row.data_row_id) : hexOf(row.data)
+      items.push(show(row, data))
       characters += data?.length ?? 0
     }
     return items
