@@ -552,6 +552,39 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain a relayer
+         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy
+         *     `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization"
+         *     return 403 from then on. Unfinished transactions go on; they can be replaced and canceled. Messages and typed
+         *     data are still signed.
+         *
+         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be
+         *     deleted. The drain is stored and survives restarts. To end it, update the relayer with
+         *     `{"policies": {"allow_transactions": null}}`.
+         */
+        post: operations["drainRelayer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/rpc": {
         parameters: {
             query?: never;
@@ -2111,6 +2144,14 @@ export interface components {
              */
             next_nonce?: number;
         };
+        RelayerDrain: {
+            /** @description The number of transactions that are not mined yet. */
+            pending_transactions_count: number;
+            /** @description The number of mined transactions that wait for confirmations. */
+            mined_transactions_count: number;
+            /** @description Whether both numbers are 0. */
+            finished: boolean;
+        };
         NonceState: {
             /** @description The nonce that the next transaction gets. */
             next_nonce: number;
@@ -2372,6 +2413,11 @@ export interface components {
             /** @description The HTTP status of the response. */
             result: number;
             request_id: string | null;
+            /**
+             * @description The id that the key service gave the request for this signature, as its own audit log has it (AWS KMS, Azure
+             *     Key Vault). Null for other keys.
+             */
+            key_request_id: string | null;
         };
         AuditHead: {
             /** @description The number of the last entry. */
@@ -2756,6 +2802,7 @@ export interface components {
                 max_amount_per_day?: components["schemas"]["Amount"];
             }[];
             max_gap_fills_per_hour?: number;
+            allow_transactions?: boolean;
             allow_messages?: boolean;
             allow_blind_typed_data?: boolean;
             allow_sign_transaction?: boolean;
@@ -2867,6 +2914,11 @@ export interface components {
              *     accepted. Default: 10. 0 disables them.
              */
             max_gap_fills_per_hour?: number;
+            /**
+             * @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer"
+             *     sets it to false. Accepted transactions go on, and can be replaced and canceled.
+             */
+            allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
             /** @description Whether the relayer signs typed data from hashes. Default: true. */
@@ -2907,6 +2959,7 @@ export interface components {
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[] | null;
             max_gap_fills_per_hour?: number | null;
+            allow_transactions?: boolean | null;
             allow_messages?: boolean | null;
             allow_blind_typed_data?: boolean | null;
             allow_sign_transaction?: boolean | null;
@@ -3378,6 +3431,21 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["JsonRpcResult"];
+            };
+        };
+        /** @description The progress. */
+        RelayerDrainResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["RelayerDrain"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
             };
         };
         /** @description The nonce state. */
@@ -3930,6 +3998,7 @@ export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type HealNonceRequest = components['schemas']['HealNonceRequest'];
+export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type NonceState = components['schemas']['NonceState'];
 export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
@@ -4038,6 +4107,7 @@ export type ResponseBalanceResponse = components['responses']['BalanceResponse']
 export type ResponseRelayerStatusResponse = components['responses']['RelayerStatusResponse'];
 export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
+export type ResponseRelayerDrainResponse = components['responses']['RelayerDrainResponse'];
 export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationResponse = components['responses']['AuthorizationResponse'];
@@ -4695,6 +4765,27 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    drainRelayer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["RelayerDrainResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             default: components["responses"]["FailureResponse"];
         };
     };

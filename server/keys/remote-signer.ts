@@ -105,7 +105,10 @@ export function createRemoteSigner(
       const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) =>
         key.sign(job.digest, signal, job.preimage),
       )
-      const signature = { ...checked(rs, job.digest, address), ...(request_id !== undefined && { request_id }) }
+      const signature = {
+        ...checked(rs, job.digest, address),
+        ...(request_id !== undefined && { request_id: request_id.slice(0, 80) }),
+      }
       report.called?.('signed', elapsed() - began)
       answered()
       job.resolve(signature)

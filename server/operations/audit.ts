@@ -33,5 +33,6 @@ export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit' 
 
 const show = ({ at, ...entry }: AuditEntry & { sequence: number }): Shown => ({
   ...entry,
+  key_request_id: entry.key_request_id ?? null,
   at: new Date(at).toISOString(),
 })

@@ -16,7 +16,10 @@ export interface RelayerDependencies {
   changed(): void
 }
 
-type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer'>
+type Relayers = Pick<
+  Handlers,
+  'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer' | 'drainRelayer'
+>
 
 export function relayers({ store, makeId, checkTarget, changed }: RelayerDependencies): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
@@ -69,6 +72,29 @@ export function relayers({ store, makeId, checkTarget, changed }: RelayerDepende
       if (typeof updated === 'string') throw refusal(updated)
       changed()
       return single(await showOne(updated, caller))
+    },
+
+    async drainRelayer({ path, auditEntry }) {
+      const { relayer_id } = path
+      const drained = (current: RelayerRow): RelayerRow => ({
+        ...current,
+        policies: { ...current.policies, allow_transactions: false },
+      })
+      let relayer = await store.getRelayer(relayer_id)
+      if (!relayer) throw relayerNotFound(relayer_id)
+      if (relayer.policies.allow_transactions !== false) {
+        const updated = await store.withAudit(auditEntry, () => store.updateRelayer(relayer_id, drained))
+        if (updated === 'missing') throw relayerNotFound(relayer_id)
+        if (typeof updated === 'string') throw refusal(updated)
+        relayer = updated
+        changed()
+      }
+      const { row_id } = relayer
+      const mined = await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })
+      const pending_transactions_count = await store.countUnfinished(row_id)
+      const mined_transactions_count = mined.total_items
+      const finished = pending_transactions_count + mined_transactions_count === 0
+      return single({ pending_transactions_count, mined_transactions_count, finished })
     },
 
     async deleteRelayer({ path, auditEntry }) {

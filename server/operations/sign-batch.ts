@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { SignatureResult } from '../../generated/openapi.ts'
 import type { Caller, Handlers, OperationRequest } from '../operation.ts'
 import { list } from '../operation.ts'
+import type { PendingAuditEntry } from '../store/rows.ts'
 import { ofMember } from './members.ts'
 
 type Item = OperationRequest<'signBatch'>['body']['items'][number]
@@ -10,7 +11,7 @@ type Item = OperationRequest<'signBatch'>['body']['items'][number]
 export interface ReadyToSign {
   digest: string
   operation: 'signMessage' | 'signTypedData'
-  sign(): Promise<SignatureResult>
+  sign(auditEntry: PendingAuditEntry): Promise<SignatureResult>
 }
 
 export interface SignBatchDependencies {
@@ -39,7 +40,7 @@ export function signBatch({ prepare, countCalls }: SignBatchDependencies): Pick<
       for (const { digest, operation, sign } of ready) {
         const { auditEntry, end } = beginAudit(operation)
         auditEntry.subject = digest
-        signatures.push(await sign())
+        signatures.push(await sign(auditEntry))
         end(200)
         await rest()
       }

@@ -22,6 +22,7 @@ import { readAddress } from './values.ts'
 interface Signature {
   rs: Uint8Array
   recovery: number
+  request_id?: string
 }
 
 /** A digest, and the bytes that have it. */
@@ -100,7 +101,7 @@ export function signing(dependencies: SigningDependencies): Signing {
       auditEntry.subject = toHex(digest)
       checkAddress(held, caller, messageFault)
       const preimage = () => dependencies.messagePreimage(message)
-      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'message')))
+      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'message', auditEntry)))
     },
 
     async signTypedData({ path, body, caller, auditEntry }) {
@@ -111,7 +112,7 @@ export function signing(dependencies: SigningDependencies): Signing {
       auditEntry.subject = toHex(digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
       const preimage = () => dependencies.typedDataPreimage(separator, struct_hash)
-      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'typed_data')))
+      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'typed_data', auditEntry)))
     },
 
     async signTypedDataFull({ path, body, caller, auditEntry }) {
@@ -131,7 +132,7 @@ export function signing(dependencies: SigningDependencies): Signing {
         }
       }
       const preimage = () => dependencies.typedDataPreimage(domain_separator, struct_hash)
-      return single(signatureResult(await sign(signer, { digest, preimage }, 'typed_data')))
+      return single(signatureResult(await sign(signer, { digest, preimage }, 'typed_data', auditEntry)))
     },
 
     async signAuthorization({ path, body, auditEntry }) {
@@ -142,7 +143,7 @@ export function signing(dependencies: SigningDependencies): Signing {
       const digest = dependencies.authorizationDigest(authorization)
       const preimage = () => dependencies.authorizationPreimage(authorization)
       auditEntry.subject = toHex(digest)
-      const { r, s, v } = signatureResult(await sign(signer, { digest, preimage }, 'authorization'))
+      const { r, s, v } = signatureResult(await sign(signer, { digest, preimage }, 'authorization', auditEntry))
       return single({ ...authorization, r, s, y_parity: v - 27 })
     },
 
@@ -158,7 +159,7 @@ export function signing(dependencies: SigningDependencies): Signing {
       }
       auditEntry.subject = toHex(transaction.digest)
       await judge(relayer, transaction, auditEntry)
-      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction, 'transaction'))
+      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction, 'transaction', auditEntry))
       return single({ signed_transaction: toHex(raw), hash, signature })
     },
   }
@@ -185,12 +186,18 @@ export function signing(dependencies: SigningDependencies): Signing {
     return {
       digest: toHex(content.digest),
       operation: kind === 'message' ? 'signMessage' : 'signTypedData',
-      sign: async () => signatureResult(await sign(signer, content, kind)),
+      sign: async (auditEntry) => signatureResult(await sign(signer, content, kind, auditEntry)),
     }
   }
 
-  async function sign(signer: Held['signer'], { digest, preimage }: Content, kind: SignatureKind): Promise<Signature> {
+  async function sign(
+    signer: Held['signer'],
+    { digest, preimage }: Content,
+    kind: SignatureKind,
+    auditEntry: PendingAuditEntry,
+  ): Promise<Signature> {
     const signature = await signer.sign(digest, preimage)
+    if (signature.request_id !== undefined) auditEntry.key_request_id = signature.request_id
     observer.signed?.(kind)
     return signature
   }

@@ -3,6 +3,7 @@ import { refusedBy } from '../errors.ts'
 import { toHex } from '../hex.ts'
 import type { Caller } from '../operation.ts'
 import type { RelayerRow } from '../store/rows.ts'
+import { checkNewTransactions } from './transaction-policies.ts'
 
 /** A policy that refuses a signature. */
 export interface Fault {
@@ -53,7 +54,9 @@ export function typedDataFault(policies: RelayerPolicies, separator: Uint8Array,
   return policies.token_limits && permitFault
 }
 
-export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies): void {
+export function checkSignTransaction(policies: RelayerPolicies): void {
+  checkNewTransactions(policies)
+  const { allow_sign_transaction } = policies
   if (allow_sign_transaction === false) {
     throw refused({ policy: 'allow_sign_transaction', message: 'This relayer signs transactions only to send them' })
   }
@@ -62,10 +65,9 @@ export function checkSignTransaction({ allow_sign_transaction }: RelayerPolicies
 const zero_address = `0x${'00'.repeat(20)}`
 
 /** Throws ApiError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
-export function checkAuthorization(
-  { allow_authorizations, whitelist_receivers }: RelayerPolicies,
-  address: string,
-): void {
+export function checkAuthorization(policies: RelayerPolicies, address: string): void {
+  checkNewTransactions(policies)
+  const { allow_authorizations, whitelist_receivers } = policies
   if (allow_authorizations !== true) {
     throw refused({ policy: 'allow_authorizations', message: 'This relayer does not sign authorizations' })
   }

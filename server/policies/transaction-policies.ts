@@ -16,6 +16,13 @@ export interface Judged {
   authorization_list?: unknown[] | null
 }
 
+/** Throws ApiError (403) for a relayer that accepts no new transactions, because it is drained. */
+export function checkNewTransactions({ allow_transactions }: RelayerPolicies): void {
+  if (allow_transactions !== false) return
+  const message = 'This relayer accepts no new transactions'
+  throw refusedBy([{ path: 'policies/allow_transactions', message }])
+}
+
 type Policed = Pick<RelayerRow, 'policies'>
 
 /**

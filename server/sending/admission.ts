@@ -1,5 +1,5 @@
 import { ApiError, badRequest, relayerPaused } from '../errors.ts'
-import { checkPolicies } from '../policies/transaction-policies.ts'
+import { checkNewTransactions, checkPolicies } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Tier } from './dependencies.ts'
@@ -32,10 +32,11 @@ const listed_key_gas = 1_900
 /** EIP-7702. */
 const authorization_gas = 25_000
 
-/** The checks that need no chain, in the order in which their failures are reported. */
-export function objections(relayer: RelayerRow, request: TransactionRequest, now: number): ApiError[] {
+/** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
+export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): ApiError[] {
   const checks = [
     () => checkPause(relayer),
+    () => isNew && checkNewTransactions(relayer.policies),
     () => checkTime(request, now),
     () => checkGas(request),
     () => checkPolicies(relayer, request),
@@ -52,8 +53,8 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
 }
 
 /** Throws ApiError (400, 403) with the first check that fails. */
-export function admit(relayer: RelayerRow, request: TransactionRequest, now: number): void {
-  const [first] = objections(relayer, request, now)
+export function admit(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
+  const [first] = objections(relayer, request, now, isNew)
   if (first) throw first
 }
 

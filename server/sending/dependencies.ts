@@ -17,6 +17,8 @@ type Tier = fees.Tier
 export interface RawSignature {
   rs: Uint8Array
   recovery: number
+  /** Of the key service, for the audit trail. */
+  request_id?: string
 }
 
 export interface HeldRelayer {

@@ -76,7 +76,8 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
       if (over) return waiting(row, waitForBudget(relayer))
     }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
-    const { raw, hash, signature } = sealed.finish(await signer.sign(sealed.digest, sealed.preimage))
+    const made = await signer.sign(sealed.digest, sealed.preimage)
+    const { raw, hash, signature } = sealed.finish(made)
     observer.signed?.('sent_transaction')
 
     const number = (last?.number ?? 0) + 1
@@ -88,6 +89,7 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
         row_id: row.row_id,
         revision: row.revision,
         attempt,
+        ...(made.request_id !== undefined && { key_request_id: made.request_id }),
         ...(spending.length > 0 && { spending }),
         set: {
           status: row.status === 'pending' ? 'sent' : row.status,

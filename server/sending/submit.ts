@@ -57,10 +57,11 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     request: TransactionRequest,
     replaced?: TransactionRow,
   ): Promise<{ relayer: RelayerRow; quote: Quote }> {
-    admit(before, request, now())
+    const isNew = replaced === undefined
+    admit(before, request, now(), isNew)
     const quote = await preparation.quote(before, request, replaced)
     const relayer = await findRelayer(before.id)
-    admit(relayer, request, now())
+    admit(relayer, request, now(), isNew)
     checkFees(fees, relayer, quote)
     checkFunds(relayer, quote)
     return { relayer, quote }

@@ -10,6 +10,7 @@ export const signatureEntry = (
   { relayer_id }: TransactionRow,
   { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
   at: number,
+  key_request_id: string | undefined,
 ): AuditEntry => ({
   at,
   caller: 'service',
@@ -18,4 +19,5 @@ export const signatureEntry = (
   subject: hash,
   result: 200,
   request_id: null,
+  ...(key_request_id !== undefined && { key_request_id }),
 })

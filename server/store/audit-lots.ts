@@ -11,6 +11,8 @@ export type AuditRow = [
   subject: string | null,
   result: number,
   request_id: string | null,
+  // Only where a key service gave one.
+  key_request_id?: string,
 ]
 
 /** Entries that are committed together, and the hash that covers them and all earlier ones. */
@@ -60,6 +62,7 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   entry.subject,
   entry.result,
   entry.request_id,
+  ...(entry.key_request_id === undefined ? ([] as const) : ([entry.key_request_id] as const)),
 ]
 
 export const readEntry = ([
@@ -71,6 +74,7 @@ export const readEntry = ([
   subject,
   result,
   request_id,
+  key_request_id,
 ]: AuditRow): AuditEntry & { sequence: number } => ({
   sequence,
   at,
@@ -80,4 +84,5 @@ export const readEntry = ([
   subject,
   result,
   request_id,
+  ...(key_request_id !== undefined && { key_request_id }),
 })

@@ -23,6 +23,8 @@ export interface AuditEntry {
   /** The HTTP status. */
   result: number
   request_id: string | null
+  /** The key service's id of the request. Absent: there is none. */
+  key_request_id?: string
 }
 
 export interface PendingAuditEntry extends AuditEntry {

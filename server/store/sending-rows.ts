@@ -197,6 +197,8 @@ export interface Move {
     >
   >
   attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'created_at'>
+  /** The key service's id of the request for the attempt's signature, for its audit entry. */
+  key_request_id?: string
   /**
    * The amounts that daily limits count for the transaction from now on, if they are higher than before. When a limit is exceeded,
    * the move has no effect, as with a changed revision.

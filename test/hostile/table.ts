@@ -181,6 +181,7 @@ export const table: Record<string, Make> = {
   ],
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   healNonce: send('POST', '/relayers/full/nonce/heal'),
+  drainRelayer: send('POST', '/relayers/new-{attempt}/drain'),
   streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
   listNotifications: get(`/notifications?${page}&page={last}`),
   createNotification: send('POST', '/notifications', () => ({ url: long_url })),

@@ -68,6 +68,7 @@ describe('recorded entries', () => {
       subject: hashMessage(message),
       result: 200,
       request_id: 'mine-1',
+      key_request_id: null,
     })
     expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(JSON.stringify([first, second])).not.toContain('nobody')

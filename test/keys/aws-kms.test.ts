@@ -54,6 +54,15 @@ test('a key in AWS KMS signs messages and typed data, and only its address and t
       expect(BigInt(data.s)).toBeLessThan(2n ** 255n)
     }
   }
+  // Each signature's entry has the id by which AWS's own log knows the request.
+  await expect
+    .poll(async () => {
+      const { data } = await service.client.get('/api/v1/audit', { query: { operation: 'signMessage', per_page: 20 } })
+      return new Set(data.map(({ key_request_id }) => key_request_id)).size
+    })
+    .toBe(20)
+  const { data: entries } = await service.client.get('/api/v1/audit', { query: { operation: 'signMessage' } })
+  expect(kms.request_ids).toContain(entries[0]?.key_request_id)
   const types = { Mail: [{ name: 'text', type: 'string' }] }
   const domain = { name: 'Test', chainId: 31_337 }
   const { data } = await service.client.post('/api/v1/relayers/{relayer_id}/sign-typed-data/full', {

@@ -26,13 +26,18 @@ async function startKeyRig() {
 test('200 transactions signed by a slow key service are mined in order, each once', {
   timeout: deadline_ms,
 }, async () => {
-  const { kms, account } = await startKeyRig()
+  const { kms, rig, account } = await startKeyRig()
   kms.faults.delay_ms = 50
   await account.send(200)
   await account.finished()
   expect(await account.score()).toEqual(clean(200))
   // One signature for each, and the probe of the creation: nothing that is stored is signed again.
   expect(kms.calls.Sign).toBe(201)
+  // The audit entry of each has the key service's own id of the request.
+  const query = { operation: 'signTransactionToSend', per_page: 300 }
+  const { data: entries } = await rig.client().get('/api/v1/audit', { query })
+  expect(new Set(entries.map(({ key_request_id }) => key_request_id)).size).toBe(200)
+  expect(kms.request_ids).toEqual(expect.arrayContaining(entries.map(({ key_request_id }) => key_request_id)))
 })
 
 test('while the key service is away transactions wait with the reason, others go on, and then all are mined', {

@@ -65,6 +65,7 @@ async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask
   await ask('createSigner', [], { id: spare, type: 'generated', config: {} })
   await ask('createRelayer', [], example('createRelayer', { id: spare, network: spare, signer_id: spare }))
   await ask('createNotification', [], example('createNotification', { id: spare, url: `${dead_url}/hook` }))
+  await ask('drainRelayer', [spare])
   await ask('deleteRelayer', [spare])
   await ask('deleteSigner', [spare])
   await ask('deleteNetwork', [network])

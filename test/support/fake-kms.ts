@@ -13,6 +13,8 @@ export const aws_credentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_AC
 
 export interface FakeKms extends FaultyKeys {
   url: string
+  /** The ids of all requests. */
+  request_ids: string[]
   region: string
   /** Creates a key and returns its id. */
   addKey(options?: {
@@ -48,6 +50,7 @@ class Refusal extends Error {
 export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
   const faulty = createFaultyKeys()
   const keys = new Map<string, Key>()
+  const request_ids: string[] = []
   const operations: Record<string, (key: Key, input: Record<string, string>) => object> = {
     GetPublicKey: ({ spec, usage, spki }) => ({
       KeySpec: spec,
@@ -67,6 +70,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
 
   const server = createServer(async (request, response) => {
     const id = randomUUID()
+    request_ids.push(id)
     const answer = (status: number, body: object) => {
       response.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.1', 'x-amzn-RequestId': id })
       response.end(JSON.stringify(body))
@@ -100,6 +104,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
     ...faulty,
     url: `http://127.0.0.1:${port}`,
     region,
+    request_ids,
     start,
     addKey({ id = randomUUID(), spec = 'ECC_SECG_P256K1', usage = 'SIGN_VERIFY', disabled = false } = {}) {
       const secret = randomBytes(32)

@@ -51,14 +51,14 @@ export function attempts({ read }: Pick<Connection, 'read'>): Pick<Store, 'attem
 export async function writeAttempts(
   transaction: Transaction,
   row: TransactionRow,
-  { attempt, taken, refused }: Pick<Move, 'attempt' | 'taken' | 'refused'>,
+  { attempt, key_request_id, taken, refused }: Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'>,
   now: number,
 ): Promise<void> {
   const timestamp = new Date(now).toISOString()
   const { row_id: transaction_row_id } = row
   if (attempt) {
     await transaction.run(insert, { ...attempt, transaction_row_id, created_at: timestamp })
-    transaction.record(signatureEntry(row, attempt, now))
+    transaction.record(signatureEntry(row, attempt, now, key_request_id))
   }
   if (taken && taken.length > 0) await transaction.run(setTaken, { timestamp, transaction_row_id, numbers: taken })
   if (refused) await transaction.run(setRefusal, { ...refused, transaction_row_id })

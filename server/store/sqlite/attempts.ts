@@ -43,11 +43,14 @@ export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>
     'UPDATE attempts SET refusal = ? WHERE transaction_row_id = ? AND number = ?',
   )
 
-  return (row: TransactionRow, { attempt, taken, refused }: Pick<Move, 'attempt' | 'taken' | 'refused'>): void => {
+  return (
+    row: TransactionRow,
+    { attempt, key_request_id, taken, refused }: Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'>,
+  ): void => {
     const timestamp = new Date(now()).toISOString()
     if (attempt) {
       insertAttempt.run({ ...attempt, transaction_row_id: row.row_id, created_at: timestamp })
-      record(signatureEntry(row, attempt, now()))
+      record(signatureEntry(row, attempt, now(), key_request_id))
     }
     for (const number of taken ?? []) setTaken.run(timestamp, row.row_id, number)
     if (refused) setRefusal.run(refused.refusal, row.row_id, refused.number)

@@ -1,0 +1,51 @@
+import { Transaction } from 'ethers'
+import { expect, test } from 'vitest'
+import { clean } from '../support/ledger.ts'
+import { testRig } from '../support/test-rig.ts'
+
+test('a drained relayer refuses new transactions, finishes the accepted ones and says when it is done, also after a restart', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const path = { relayer_id: account.relayer_id }
+  const drain = async () => (await rig.client().post('/api/v1/relayers/{relayer_id}/drain', { path })).data
+  const to = `0x${'5a'.repeat(20)}`
+  const [first] = await account.send(2)
+  expect(await drain()).toEqual({ pending_transactions_count: 2, mined_transactions_count: 0, finished: false })
+
+  const send = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: { to, value: '1' } })
+  const refused = { status: 403, code: 'policy_violation', details: [{ path: 'policies/allow_transactions' }] }
+  await expect(send()).rejects.toMatchObject(refused)
+  const unsigned_transaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to })
+    .unsignedSerialized as `0x${string}`
+  await expect(
+    rig.client().post('/api/v1/relayers/{relayer_id}/sign-transaction', { path, body: { unsigned_transaction } }),
+  ).rejects.toMatchObject(refused)
+  await expect(
+    rig.client().post('/api/v1/relayers/{relayer_id}/sign-authorization', { path, body: { address: to, nonce: 0 } }),
+  ).rejects.toMatchObject(refused)
+  const { data: judged } = await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', {
+    path,
+    body: { to, value: '1' },
+  })
+  expect(judged).toMatchObject({ accepted: false, refusals: [{ details: refused.details }] })
+
+  // What does not send anything new still works.
+  await rig.client().post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
+  await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path: { ...path, transaction_id: first?.id ?? '' },
+    body: { to, value: first?.value ?? '' },
+  })
+
+  await rig.restart()
+  expect((await drain()).pending_transactions_count).toBe(2)
+  await account.finished(() => rig.chain.mine())
+  expect(await drain()).toEqual({ pending_transactions_count: 0, mined_transactions_count: 0, finished: true })
+  expect(await account.score()).toEqual(clean(2))
+
+  await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: null } } })
+  expect((await send()).data.status).toBe('pending')
+  await account.finished(() => rig.chain.mine())
+  await expect(
+    rig.client().post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: 'none' } }),
+  ).rejects.toMatchObject({ status: 404 })
+})
