@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEntry } from './rows.ts'
+import type { AuditEntry, AuditFilter } from './rows.ts'
 
 /** An entry in a lot. */
 export type AuditRow = [
@@ -14,6 +14,8 @@ export type AuditRow = [
   // Only where a key service gave one.
   key_request_id?: string,
 ]
+
+export type ListedAuditEntry = AuditEntry & { sequence: number }
 
 /** Entries that are committed together, and the hash that covers them and all earlier ones. */
 export interface AuditLot extends AuditHead {
@@ -86,3 +88,11 @@ export const readEntry = ([
   request_id,
   ...(key_request_id !== undefined && { key_request_id }),
 })
+
+export function matcher({ after, before, ...same }: AuditFilter): (entry: ListedAuditEntry) => boolean {
+  const wanted = Object.entries(same) as [keyof typeof same, string][]
+  return (entry) =>
+    (after === undefined || entry.at > after) &&
+    (before === undefined || entry.at < before) &&
+    wanted.every(([name, value]) => entry[name] === value)
+}

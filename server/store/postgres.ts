@@ -1,10 +1,13 @@
 import { oncePerTurn } from './once-per-turn.ts'
 import { apiKeys } from './postgres/api-keys.ts'
+import { auditList } from './postgres/audit-list.ts'
 import { bulkChanges } from './postgres/bulk-changes.ts'
 import { type ConnectionSettings, connect, sql } from './postgres/connection.ts'
 import { creations } from './postgres/creations.ts'
 import { deliveries } from './postgres/deliveries.ts'
 import { eventLog } from './postgres/event-log.ts'
+import { gauges } from './postgres/gauges.ts'
+import { leases } from './postgres/leases.ts'
 import { networks } from './postgres/networks.ts'
 import { nonces } from './postgres/nonces.ts'
 import { notifications } from './postgres/notifications.ts'
@@ -13,6 +16,7 @@ import { protectRights } from './postgres/protection.ts'
 import { relayers } from './postgres/relayers.ts'
 import { relayersAtWork } from './postgres/relayers-at-work.ts'
 import { restarts } from './postgres/restarts.ts'
+import { retention } from './postgres/retention.ts'
 import { signers } from './postgres/signers.ts'
 import { spendings } from './postgres/spending.ts'
 import { transactionLists } from './postgres/transaction-lists.ts'
@@ -40,6 +44,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     withAudit,
     appendAudit,
     auditHead,
+    ...auditList(connection),
     ...networks(connection),
     ...signers(connection),
     ...relayers(connection, world),
@@ -49,6 +54,9 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     ...outbox(connection, world),
     ...deliveries(connection, world),
     ...bulkChanges(connection, world.now),
+    ...leases(connection),
+    ...gauges(connection),
+    ...retention(connection),
     ...creations(connection, world),
     ...spendings(connection, world),
     ...transactions(connection, world),

@@ -6,7 +6,7 @@ import { sql } from './statement.ts'
 export type { AuditHead } from '../audit-lots.ts'
 
 /** The chain of the only server. */
-const chain = 1
+export const chain = 1
 
 const selectHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain')
 const lockHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain FOR UPDATE')

@@ -1,10 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type AuditRow, max_lot, readEntry } from '../audit-lots.ts'
-import type { AuditEntry, AuditFilter } from '../rows.ts'
+import { type AuditRow, type ListedAuditEntry, matcher, max_lot, readEntry } from '../audit-lots.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-
-type Entry = AuditEntry & { sequence: number }
 
 export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'listAudit'> {
   const { db, write, record, auditHead } = connection
@@ -13,7 +10,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
     .pluck()
 
   /** The entries with these numbers, newest first. */
-  function entriesOf(from: number, to: number): Entry[] {
+  function entriesOf(from: number, to: number): ListedAuditEntry[] {
     // The batch that contains the last number may end at most one batch after it.
     return lots
       .all(from, to + max_lot)
@@ -34,7 +31,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
       }
       // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
       const matches = matcher(filter)
-      const items: Entry[] = []
+      const items: ListedAuditEntry[] = []
       let total_items = 0
       for (let to = newest; to > 0; to -= max_lot) {
         const found = entriesOf(Math.max(1, to - max_lot + 1), to).filter(matches)
@@ -46,12 +43,4 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
       return { items, total_items }
     },
   }
-}
-
-function matcher({ after, before, ...same }: AuditFilter): (entry: Entry) => boolean {
-  const wanted = Object.entries(same) as [keyof typeof same, string][]
-  return (entry) =>
-    (after === undefined || entry.at > after) &&
-    (before === undefined || entry.at < before) &&
-    wanted.every(([name, value]) => entry[name] === value)
 }

@@ -1,12 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { max_counted, max_nonces, max_relayers } from '../gauge-limits.ts'
 import type { Gauges, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-
-/** Counts stop here, so that reading the gauges never delays a request for long. */
-const max_counted = 20_000
-const max_relayers = 100
-/** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
-const max_nonces = 1_000
 
 /** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
 export function gauges({ db }: Connection): Pick<Store, 'readGauges'> {

@@ -1,23 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { type Aged, type AgedTransaction, ended, max_parents, max_rows, nextAfter, oldOf } from '../retention-rules.ts'
 import type { Pruned, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
-
-/** The rows that one database transaction removes; fewer of those that have dependent rows. */
-const max_rows = 500
-const max_parents = 100
-const ended: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
-
-interface Aged {
-  row_id: number
-  at: string
-}
-
-interface AgedTransaction extends Aged {
-  status: TransactionStatus
-  chain_id: number
-  from: string
-  nonce: number | null
-}
 
 /** Removes old rows, oldest first, a few at a time. Row ids and sequences follow the order of creation. */
 export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'believedTime' | 'believeTime'> {
@@ -68,12 +52,10 @@ export function retention({ db, write }: Connection): Pick<Store, 'prune' | 'bel
     removals: ((row_ids: number[]) => void)[],
   ) => {
     return (before: string, after: number): Pruned => {
-      const read = rows(after)
-      const young = read.findIndex(({ at }) => at >= before)
-      const old = young < 0 ? read : read.slice(0, young)
+      const old = oldOf(rows(after), before)
       const row_ids = old.filter(mayGo).map(({ row_id }) => row_id)
       for (const its of removals) its(row_ids)
-      return { removed: row_ids.length, next: old.length === limit ? old.at(-1)?.row_id : undefined }
+      return { removed: row_ids.length, next: nextAfter(old, limit) }
     }
   }
 

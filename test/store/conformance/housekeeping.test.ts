@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import { addRelayer, notificationOf, unique } from './resources.ts'
+import { onEveryStore } from './stores.ts'
+
+const forever = '9999-01-01T00:00:00.000Z'
+
+onEveryStore((opened) => {
+  test('the time is that of the newest row until one is believed', async () => {
+    const { store, clock } = opened()
+    expect(await store.believedTime()).toBeUndefined()
+    const { id } = await addRelayer({ store })
+    await store.updateRelayer(id, (its) => ({ ...its, paused: true }))
+    expect(await store.believedTime()).toBe(clock.ms)
+    await store.believeTime(5)
+    await store.believeTime(7)
+    expect(await store.believedTime()).toBe(7)
+  })
+
+  test('a lease has one owner, who renews it; others get it when it ends, when its owner ends, or when it is dropped', async () => {
+    const { store } = opened()
+    const alive: (owner: string) => boolean = () => true
+    const take = (owner: string, duration_ms = 60_000, isAlive = alive) =>
+      store.takeLease('work', owner, duration_ms, isAlive)
+    expect([await take('a'), await take('b'), await take('a')]).toEqual([true, false, true])
+    expect([await take('b', 60_000, (owner) => owner !== 'a'), await take('a')]).toEqual([true, false])
+    await store.dropLease('work', 'a')
+    expect(await take('a')).toBe(false)
+    await store.dropLease('work', 'b')
+    expect(await take('a', 0)).toBe(true)
+    expect(await take('b')).toBe(true)
+    const race = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => store.takeLease('race', `o${index}`, 60_000, alive)),
+    )
+    expect(race.filter((isMine) => isMine)).toHaveLength(1)
+  })
+
+  test('entries of the audit trail are listed newest first, at any depth, and filtered', async () => {
+    const { store } = opened()
+    const before = (await store.auditHead()).up_to
+    const entry = (index: number) => ({
+      at: index,
+      caller: index % 2 === 0 ? 'even' : 'odd',
+      operation: 'signMessage',
+      relayer_id: null,
+      subject: `0x${index}`,
+      result: 200,
+      request_id: null,
+    })
+    await store.appendAudit(Array.from({ length: 6_000 }, (_, index) => entry(index)))
+    await store.appendAudit([entry(6_000)])
+    const page = await store.listAudit({ offset: 0, limit: 2 }, {})
+    expect(page).toEqual({
+      items: [
+        { ...entry(6_000), sequence: before + 6_001 },
+        { ...entry(5_999), sequence: before + 6_000 },
+      ],
+      total_items: before + 6_001,
+    })
+    expect((await store.listAudit({ offset: 5_999, limit: 2 }, {})).items.map(({ at }) => at)).toEqual([1, 0])
+    const odd = await store.listAudit({ offset: 1, limit: 2 }, { caller: 'odd', after: 10, before: 5_000 })
+    expect([odd.items.map(({ at }) => at), odd.total_items]).toEqual([[4_997, 4_995], 2_495])
+    expect(await store.listAudit({ offset: 0, limit: 5 }, { subject: '0x6000' })).toMatchObject({ total_items: 1 })
+  })
+
+  test('old events go when no delivery refers to them, but never the last one of a relayer', async () => {
+    const { store, rows } = opened()
+    const hook = unique('hook')
+    await store.createNotification(notificationOf(hook))
+    const { id, row_id } = await addRelayer({ store }, { notification_id: hook })
+    for (let at = 0; at < 3; at += 1) await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
+    const prune = async (kind: 'events' | 'deliveries', before: string) => {
+      let removed = 0
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        const step: { removed: number; next: number | undefined } = await store.prune(kind, before, after)
+        removed += step.removed
+        after = step.next
+      }
+      return removed
+    }
+    expect([await prune('events', forever), await prune('deliveries', forever)]).toEqual([0, 0])
+    const target = (await store.targetRowId(hook)) as number
+    await rows(`UPDATE deliveries SET status = 'delivered' WHERE notification_row_id = ${target}`)
+    expect([await prune('deliveries', '2000-01-01T00:00:00.000Z'), await prune('deliveries', forever)]).toEqual([0, 3])
+    expect([await prune('events', '2000-01-01T00:00:00.000Z'), await prune('events', forever)]).toEqual([0, 2])
+    expect((await store.events(row_id, 0, 10)).map(({ sequence }) => sequence)).toEqual([3])
+    expect(await store.lastEvent(row_id)).toBe(3)
+  })
+
+  test('final transactions go from the first one on, and those before an unfinished one only', async () => {
+    const { store, rows } = opened()
+    const { row_id, address, id } = await addRelayer({ store })
+    const states = ['confirmed', 'failed', 'confirmed', 'pending', 'confirmed']
+    for (const [nonce, status] of states.entries()) {
+      await rows(`INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
+        VALUES ('${id} ${nonce}', ${row_id}, '${id}', ${nonce + 1}, 1, '${address}', '0', ${nonce}, '${status}', '2020-01-01T00:00:0${nonce}.000Z')`)
+      await rows(`INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
+        SELECT 'me', ${row_id}, id, 'x', row_id, '{}' FROM transactions WHERE id = '${id} ${nonce}'`)
+    }
+    expect(await store.prune('transactions', '2020-01-01T00:00:01.000Z', row_id - 1)).toEqual({
+      removed: 1,
+      next: row_id,
+    })
+    expect(await store.prune('idempotency', '2020-01-01T00:00:02.000Z', 0)).toMatchObject({ removed: 1 })
+    expect(await store.prune('transactions', '2020-01-02T00:00:00.000Z', row_id - 1)).toEqual({
+      removed: 2,
+      next: row_id,
+    })
+    expect(await store.prune('idempotency', '2020-01-02T00:00:00.000Z', 0)).toMatchObject({ removed: 1 })
+    expect(await store.prune('transactions', forever, row_id)).toEqual({ removed: 0, next: undefined })
+    const left = await rows<{ sequence: number }>(
+      `SELECT sequence FROM transactions WHERE relayer_row_id = ${row_id} ORDER BY sequence`,
+    )
+    expect(left.map(({ sequence }) => sequence)).toEqual([4, 5])
+  })
+
+  test('gauges count what is unfinished and due, and the nonces that nothing holds', async () => {
+    const { store, rows, clock } = opened()
+    const { row_id, address, id } = await addRelayer({ store })
+    await rows(`DELETE FROM idempotency`)
+    await rows(`DELETE FROM transactions`)
+    const before = await store.readGauges(clock.ms)
+    expect(before.transactions).toEqual([])
+    for (const [nonce, status] of [
+      [2, 'pending'],
+      [3, 'sent'],
+      [5, 'submitted'],
+      [6, 'mined'],
+      [1, 'confirmed'],
+    ]) {
+      await rows(`INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
+        VALUES ('${id} g${nonce}', ${row_id}, '${id}', ${nonce}, 1, '${address}', '0', ${nonce}, '${status}', '2025-12-31T23:59:5${nonce}.000Z')`)
+    }
+    await rows(`INSERT INTO accounts (chain_id, address, next_nonce) VALUES (1, '${address}', 9)`)
+    const gauges = await store.readGauges(clock.ms)
+    expect([...gauges.transactions].sort((a, b) => a.oldest_ms - b.oldest_ms)).toEqual([
+      { status: 'mined', count: 1, oldest_ms: 4_000 },
+      { status: 'submitted', count: 1, oldest_ms: 5_000 },
+      { status: 'sent', count: 1, oldest_ms: 7_000 },
+      { status: 'pending', count: 1, oldest_ms: 8_000 },
+    ])
+    expect(gauges.nonce_gaps).toEqual([{ relayer_id: id, gaps: 3 }])
+    expect(gauges.deliveries).toEqual(before.deliveries)
+  })
+})

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import type { Settlement } from '../../../server/store/rows.ts'
+import { addRelayer, notificationOf, unique } from './resources.ts'
+import { type OpenedStore, onEveryStore } from './stores.ts'
+
+/** A notification, and a relayer with so many events for it. */
+async function scene({ store }: OpenedStore, events: number) {
+  const hook = unique('hook')
+  await store.createNotification(notificationOf(hook))
+  const { id, row_id } = await addRelayer({ store }, { notification_id: hook })
+  for (let at = 0; at < events; at += 1) await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
+  return { hook, id, relayer_row_id: row_id, target: (await store.targetRowId(hook)) as number }
+}
+
+const settlement = (
+  notification_row_id: number,
+  delivery_row_id: number,
+  status: Settlement['status'],
+  changes: Partial<Settlement> = {},
+): Settlement => ({
+  notification_row_id,
+  delivery_row_id,
+  status,
+  failures: status === 'delivered' ? 0 : 1,
+  next_at: 5,
+  attempt: { number: 1, at: '2026-01-01T00:00:01.000Z', duration_ms: 3, status: 200, error: null, answer: 'ok' },
+  ...changes,
+})
+
+const everything = { offset: 0, limit: 1_000 }
+
+onEveryStore((opened) => {
+  test('events of a relayer come in order, and one delivery of a subject at a time is due', async () => {
+    const { store, clock } = opened()
+    const { relayer_row_id, target } = await scene(opened(), 3)
+    const events = await store.events(relayer_row_id, 1, 10)
+    expect(events.map(({ sequence, event }) => [sequence, event])).toEqual([
+      [2, 'relayer_state_update'],
+      [3, 'relayer_state_update'],
+    ])
+    expect(await store.events(relayer_row_id, 0, 1)).toHaveLength(1)
+    expect(await store.targetsAtWork()).toContain(target)
+    expect([await store.dueDeliveries(target, clock.ms - 1, 9), await store.nextDueAt(target)]).toEqual([[], clock.ms])
+    const [due, ...more] = await store.dueDeliveries(target, clock.ms, 9)
+    expect([due, more]).toEqual([expect.objectContaining({ attempts: 0, failures: 0 }), []])
+    const [first] = await store.events(relayer_row_id, 0, 1)
+    expect(await store.bodyOf(due?.row_id as number)).toBe(first?.body)
+    expect(await store.bodyOf(1e9)).toBeUndefined()
+    await store.settleDelivery(settlement(target, due?.row_id as number, 'delivered'))
+    const [second] = await store.dueDeliveries(target, clock.ms, 9)
+    expect(second?.row_id).toBeGreaterThan(due?.row_id as number)
+  })
+
+  test('attempts are told with their delivery, and a failure counts until a success', async () => {
+    const { store, clock } = opened()
+    const { target } = await scene(opened(), 1)
+    const [due] = await store.dueDeliveries(target, clock.ms, 1)
+    const row_id = due?.row_id as number
+    await store.settleDelivery(settlement(target, row_id, 'pending', { next_at: clock.ms + 7 }))
+    expect(await store.notificationHealth(target)).toEqual({
+      status: 'enabled',
+      disabled_reason: null,
+      last_success_at: null,
+      failing_since: '2026-01-01T00:00:01.000Z',
+      pending: 1,
+      failed: 0,
+    })
+    expect(await store.nextDueAt(target)).toBe(clock.ms + 7)
+    const attempt = {
+      number: 2,
+      at: '2026-01-01T00:00:02.000Z',
+      duration_ms: 4,
+      status: null,
+      error: 'x',
+      answer: null,
+    }
+    await store.settleDelivery(settlement(target, row_id, 'delivered', { attempt }))
+    const { items } = await store.listDeliveries(target, everything, ['delivered'])
+    expect(items).toMatchObject([
+      {
+        status: 'delivered',
+        event: 'relayer_state_update',
+        sequence: 1,
+        next_attempt_at: null,
+        attempts: [{ number: 1 }, attempt],
+      },
+    ])
+    const health = await store.notificationHealth(target)
+    expect(health).toMatchObject({ last_success_at: attempt.at, failing_since: null, pending: 0 })
+  })
+
+  test('a disabled notification gives up, takes nothing, and is enabled by a new URL', async () => {
+    const { store, clock } = opened()
+    const { hook, id, target } = await scene(opened(), 4)
+    const [due] = await store.dueDeliveries(target, clock.ms, 1)
+    await store.settleDelivery(settlement(target, due?.row_id as number, 'failed', { disable: 'It is gone' }))
+    expect(await store.notificationHealth(target)).toMatchObject({
+      status: 'disabled',
+      disabled_reason: 'It is gone',
+      pending: 0,
+      failed: 4,
+    })
+    await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
+    const { items, total_items } = await store.listDeliveries(target, { offset: 1, limit: 2 }, ['failed', 'pending'])
+    expect([items.map(({ sequence }) => sequence), total_items]).toEqual([[4, 3], 5])
+    const last = items.at(0)?.id as string
+    expect([
+      await store.redeliver(target, last),
+      await store.redeliverFailed(target, '2026-01-01T00:00:00.000Z'),
+    ]).toEqual(['disabled', 'disabled'])
+    await store.updateNotification(hook, { url: 'https://b.example.com', former_until: 0 })
+    expect(await store.redeliver(target, 'none')).toBe('missing')
+    expect(await store.redeliver(target, last)).toMatchObject({ id: last, status: 'pending' })
+    expect(await store.redeliverFailed(target, '2027-01-01T00:00:00.000Z')).toBe(0)
+    expect(await store.redeliverFailed(target, '2026-01-01T00:00:00.000Z')).toBe(4)
+    expect(await store.notificationHealth(target)).toMatchObject({ status: 'enabled', pending: 5, failed: 0 })
+  })
+
+  test('bulk changes of many deliveries go on in lots until all are changed or removed', async () => {
+    const { store, rows } = opened()
+    const { hook, id, target } = await scene(opened(), 1)
+    const values = Array.from({ length: 1_200 }, (_, index) => `(${index})`).join(', ')
+    await rows(`INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
+      SELECT '${hook} ' || column1, notification_row_id, event_row_id, 's', 'failed', 0, created_at
+      FROM (SELECT * FROM deliveries WHERE notification_row_id = ${target}) AS one, (VALUES ${values}) AS numbers`)
+    const finish = async () => {
+      let lots = 0
+      while (await store.continueBulkChange()) lots += 1
+      return lots
+    }
+    expect(await store.redeliverFailed(target, '')).toBe(1_200)
+    expect([await store.hasBulkChange(), await finish(), await store.hasBulkChange()]).toEqual([true, 2, false])
+    expect(await store.notificationHealth(target)).toMatchObject({ pending: 1_201, failed: 0 })
+    await store.updateRelayer(id, (its) => ({ ...its, notification_id: null }))
+    expect(await store.deleteNotification(hook)).toBe('deleted')
+    expect(await finish()).toBe(12)
+    expect(await rows(`SELECT row_id FROM deliveries WHERE notification_row_id = ${target}`)).toEqual([])
+    expect(await rows(`SELECT block FROM delivery_blocks WHERE notification_row_id = ${target}`)).toEqual([])
+  })
+
+  test('many settlements at the same time all count', async () => {
+    const { store, clock } = opened()
+    const scenes = [await scene(opened(), 1), await scene(opened(), 1), await scene(opened(), 1)]
+    const due = await Promise.all(scenes.map(({ target }) => store.dueDeliveries(target, clock.ms, 1)))
+    await Promise.all(
+      scenes.map(({ target }, index) =>
+        store.settleDelivery(settlement(target, due[index]?.[0]?.row_id as number, 'delivered')),
+      ),
+    )
+    for (const { target } of scenes) expect(await store.notificationHealth(target)).toMatchObject({ pending: 0 })
+  })
+})
