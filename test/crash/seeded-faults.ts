@@ -48,8 +48,8 @@ export const seededFaults = {
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
-    text: `write(row.relayer_row_id, 'transaction_update',`,
-    instead: `void setTimeout(write, 20_000, row.relayer_row_id, 'transaction_update',`,
+    text: 'write(transactionEvent(row))',
+    instead: 'void setTimeout(write, 20_000, transactionEvent(row))',
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>

@@ -27,9 +27,8 @@ export const seededFaults = {
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
-    text: "const writeState = ({ row_id, id }: RelayerRow, payload: Event['payload']) =>\n    write(row_id,",
-    instead:
-      "const writeState = ({ row_id, id }: RelayerRow, payload: Event['payload']) =>\n    void setTimeout(write, 200, row_id,",
+    text: 'if (event) write(event)',
+    instead: 'if (event) void setTimeout(write, 200, event)',
     caught_by: ['undelivered', 'stories'],
   },
   /** What was delivered is settled in a while. */
