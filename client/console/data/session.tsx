@@ -79,15 +79,19 @@ export function SessionProvider({
     () => token !== undefined && caller && makeSession(token, caller, signOut),
     [token, caller, signOut],
   )
+  useEffect(() => {
+    if (session) void queries.invalidateQueries()
+  }, [session, queries])
   const state: SignInState = {
     token,
     reason,
     signIn(newToken, newCaller) {
+      // What still asks with the former key would be refused.
+      void queries.cancelQueries()
       sessionStorage.setItem(storage_key, newToken)
       setToken(newToken)
       setCaller(newCaller)
       setReason(undefined)
-      void queries.invalidateQueries()
     },
   }
   return (

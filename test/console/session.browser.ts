@@ -1,0 +1,157 @@
+import Database from 'better-sqlite3'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Scope } from '../../client/index.ts'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { openConsole, startBrowser } from './browser.ts'
+
+const many = 10_000
+const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> \u202e\u2066gnp.exe`
+
+let browser: Browser
+let rig: Rig
+let account: Account
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+  account = await rig.addAccount()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+async function makeKey(scopes: Scope[], expires_at: string | null = null): Promise<string> {
+  const { data } = await rig.client().post('/api/v1/api-keys', { body: { name: hostile, scopes, expires_at } })
+  return data.token
+}
+
+test('a wrong key is told, and the right one is kept for the tab only', async () => {
+  const { page, signIn, context, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/status of 401/)
+  await page.getByLabel('API key').fill('wrong')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('does not accept this API key').waitFor()
+  await signIn(rig.api_key)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  const other = await context.newPage()
+  await other.goto(`${rig.url()}/console`)
+  await other.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('API key').waitFor()
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+})
+
+test('a key that only reads sees every page of its own and no action', async () => {
+  const [transaction] = await account.send(1)
+  await account.finished(() => rig.chain.mine())
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await signIn(await makeKey(['read']))
+  const relayer = `/relayers/${account.relayer_id}`
+  const paths = [
+    '/',
+    relayer,
+    `${relayer}/nonces`,
+    `${relayer}/policies`,
+    '/networks',
+    `${relayer}/transactions/${transaction?.id}`,
+  ]
+  const actions = /^(Pause|Resume|Change|Cancel|Speed up|Replace|Repair|Create|Revoke|Rotate|Redeliver|Send|Sign$)/
+  for (const path of paths) {
+    await open(path)
+    await page.locator('h1').first().waitFor()
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+    expect(await page.getByRole('button', { name: actions }).count(), path).toBe(0)
+  }
+  const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
+  expect(links).toEqual(['Overview', 'Networks'])
+  await open('/keys')
+  await page.getByText('No such page').waitFor()
+})
+
+test('an expired key: the page asks for another one, and keeps what was typed', async () => {
+  const soon = new Date(Date.now() + rig.clock.passed_ms + 60_000).toISOString()
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/status of 401/)
+  await signIn(await makeKey(['read', 'sign'], soon))
+  await open('/sandbox')
+  await page.getByLabel('Message').fill('a long text that took an hour')
+  rig.clock.passed_ms += 120_000
+  await page.getByRole('alert').getByText('does not accept the API key any more').waitFor()
+  await page.getByLabel('API key').fill(rig.api_key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  expect(await page.getByLabel('Message').inputValue()).toBe('a long text that took an hour')
+  await page.getByRole('button', { name: 'Sign', exact: true }).click()
+  await page.getByText('"sig": "0x').waitFor()
+})
+
+test('the service is away while a page is open: it says so, and goes on', async () => {
+  const { page, signIn, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
+  await signIn(rig.api_key)
+  await page.getByRole('heading', { name: 'Relayers' }).waitFor()
+  await page.route('**/api/**', (route) => route.abort('connectionrefused'))
+  await page.getByText('The service does not answer.').first().waitFor()
+  expect(await page.getByRole('table').count()).toBe(1)
+  await page.unroute('**/api/**')
+  await page.getByText('The service is back.').waitFor()
+})
+
+test('10,000 transactions are listed, scrolled and filtered without a task over 100 ms', async () => {
+  const its = await rig.addAccount()
+  fill(rig.database_file, its.relayer_id)
+  const { page, signIn, open, longTasks } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  await open(`/relayers/${its.relayer_id}`)
+  await page.getByText('10,000 transactions').waitFor()
+  await longTasks()
+  await page.locator('.list').hover()
+  for (let times = 0; times < 60; times += 1) {
+    await page.mouse.wheel(0, 1_000_000)
+    if ((await page.locator('.list .nonce').last().textContent()) === '0') break
+    await page.waitForTimeout(250)
+  }
+  expect(await page.locator('.list .nonce').last().textContent()).toBe('0')
+  expect(await page.locator('.list li').count()).toBeLessThan(60)
+  await page.getByLabel('Filter by hash').fill('5000-5009')
+  await page.getByText('10 transactions').waitFor()
+  expect(await longTasks()).toEqual([])
+})
+
+test('hostile strings are shown as text', async () => {
+  const client = rig.client()
+  const path = { relayer_id: account.relayer_id }
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { name: '<script>alert(3)</script>' } })
+  const data = `0x${'5b'.repeat(100_000)}`
+  await account.send(1, { data, gas_limit: 8_000_000, reference: '<img src=x onerror=alert(4)>' })
+  await account.finished(() => rig.chain.mine())
+  const [transaction] = await account.transactions()
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  for (const [address, text] of [
+    [`/relayers/${account.relayer_id}`, '<script>alert(3)</script>'],
+    [`/relayers/${account.relayer_id}/transactions/${transaction?.id}`, '<img src=x onerror=alert(4)>'],
+    ['/keys', '<script>alert(1)</script>'],
+  ] as const) {
+    await open(address)
+    await page.getByText(text).first().waitFor()
+  }
+  expect(await page.evaluate('document.querySelectorAll("#root script, #root img").length')).toBe(0)
+})
+
+/** Rows as 10,000 confirmed transactions leave them. */
+function fill(file: string, relayer_id: string): void {
+  const db = new Database(file)
+  db.prepare(`
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+      max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at)
+    SELECT printf('01a20157-0000-7000-8000-%012d', n), row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address,
+      '1000000000000000000', n - 1, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
+      '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
+    FROM relayers, numbers WHERE id = $relayer_id`).run({ relayer_id })
+  db.close()
+}
