@@ -1,4 +1,5 @@
 import { oncePerTurn } from './once-per-turn.ts'
+import { activity } from './postgres/activity.ts'
 import { apiKeys } from './postgres/api-keys.ts'
 import { auditList } from './postgres/audit-list.ts'
 import { bulkChanges } from './postgres/bulk-changes.ts'
@@ -66,6 +67,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     ...restarts(connection, world),
     ...nonces(connection),
     ...watches(connection),
+    ...activity(connection),
   }
 }
 

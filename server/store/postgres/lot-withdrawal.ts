@@ -24,7 +24,7 @@ const candidates = sql<Candidate>(`
   ORDER BY nonce DESC LIMIT $limit`)
 const end = sql<Row>(`
   UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
-    waiting_for = NULL, revision = revision + 1
+    waiting_for = NULL, changed_at = $changed_at, revision = revision + 1
   WHERE row_id = $row_id RETURNING ${columns}`)
 const mark = sql(`
   UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
@@ -38,6 +38,7 @@ export function lotWithdrawal(
   { write }: Connection,
   events: Pick<Events, 'ofTransactions'>,
   { giveBack }: Pick<Spending, 'giveBack'>,
+  now: () => number,
 ): Pick<Store, 'withdrawLot'> {
   return {
     withdrawLot: (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
@@ -59,7 +60,8 @@ export function lotWithdrawal(
             if (neverSigned && (await nextNonce(transaction, account)) === nonce + 1) {
               await setNonce(transaction, account, nonce)
               await changeReservation(transaction, account, row.reserved, null)
-              const ended = await transaction.one(end, { row_id, intent, reason, status: endOf[intent] })
+              const changed_at = new Date(now()).toISOString()
+              const ended = await transaction.one(end, { row_id, intent, reason, status: endOf[intent], changed_at })
               await events.ofTransactions(transaction, [read(ended as Row)])
             } else await transaction.run(mark, { row_id, intent, reason })
           })

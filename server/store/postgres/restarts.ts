@@ -16,7 +16,7 @@ const forget = sql(`
 // The reason of a withdrawal is kept before the new reason.
 const end = sql<Row>(`
   UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-    waiting_for = NULL, error = $error,
+    waiting_for = NULL, error = $error, changed_at = $changed_at,
     status_reason = substr(CASE WHEN intent = 'send' THEN '' ELSE coalesce(status_reason || '; ', '') END || $reason, 1, 1000)
   WHERE row_id = $row_id RETURNING ${columns}`)
 const restart = sql(`
@@ -34,12 +34,13 @@ export function restarts({ write }: Connection, world: StoreWorld): Pick<Store, 
         const account = { chain_id, address }
         await lockRelayers(transaction, [{ accounts: [account] }])
         const rows = await transaction.all(holders, { ...account, limit })
+        const changed_at = new Date(world.now()).toISOString()
         const error = JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null })
         for (const { row_id, reserved, is_unfinished } of rows) {
           await transaction.run(forget, { row_id })
           await changeReservation(transaction, account, reserved, null)
           if (!is_unfinished) continue
-          const ended = await transaction.one(end, { row_id, reason, error })
+          const ended = await transaction.one(end, { row_id, reason, error, changed_at })
           await events.ofTransactions(transaction, [read(ended as Row)])
         }
         return rows.length

@@ -26,7 +26,7 @@ const matches = `(
 
 const bySequence = (where: string, match = matches) => `
   SELECT sequence, sequence AS at, ${match} AS is_match FROM transactions
-  WHERE ${where} AND sequence < $below ORDER BY sequence DESC LIMIT ${step_rows}`
+  WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${step_rows}`
 
 const searches: Record<Search, Statement<Step>> = {
   hash: sql(
@@ -37,7 +37,7 @@ const searches: Record<Search, Statement<Step>> = {
     SELECT sequence, nonce AS at, ${matches} AS is_match FROM transactions
     WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = $relayer_row_id)
       AND "from" = (SELECT address FROM relayers WHERE row_id = $relayer_row_id)
-      AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= least($nonce_to::bigint, $below - 1)
+      AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= least($nonce_to::bigint, $below::bigint - 1)
     ORDER BY nonce DESC LIMIT ${step_rows}`),
   reference: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference')),
   to: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to')),

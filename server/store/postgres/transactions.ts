@@ -85,7 +85,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           : { intent, resign: true, status_reason, error }
         return { ...done(await move(transaction, { row_id, revision, set })), data }
       }),
-    ...lotWithdrawal(connection, events, spendings),
+    ...lotWithdrawal(connection, events, spendings, world.now),
   }
 }
 

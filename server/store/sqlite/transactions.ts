@@ -68,7 +68,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
         if (!row) return 'missing'
         const { row_id, revision, chain_id, from, nonce, status, hash } = row
         const data = hexOf(row.data)
-        if (!withdrawable.has(status) || row.intent !== 'send') return { refused: read(row) }
+        if (!withdrawable.has(status) || row.intent !== 'send') return { refused: withoutData(row) }
         const neverSigned = status === 'pending' && hash === null
         // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
         if (neverSigned && !isSigned.get(row_id)) spendings.giveBack(row)
@@ -96,6 +96,8 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
 
 const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
 
 /** A move inside the database transaction that read the row cannot come too late. */
 function done(moved: TransactionRow | undefined): TransactionRow {

@@ -507,3 +507,67 @@ CREATE TRIGGER event_with_data_deleted AFTER DELETE ON events FOR EACH ROW
 WHEN (old.data_row_id IS NOT NULL) EXECUTE FUNCTION delete_unnamed_data();
 CREATE TRIGGER idempotency_with_data_deleted AFTER DELETE ON idempotency FOR EACH ROW
 WHEN (old.data_row_id IS NOT NULL) EXECUTE FUNCTION delete_unnamed_data();
+
+-- Counts per relayer and period for charts: see 0018.sql of the SQLite schema.
+CREATE TABLE activity (
+  period_s         INTEGER NOT NULL CHECK (period_s IN (60, 900)),
+  at               BIGINT NOT NULL,
+  relayer_row_id   BIGINT NOT NULL,
+  accepted         BIGINT NOT NULL DEFAULT 0,
+  mined            BIGINT NOT NULL DEFAULT 0,
+  failed           BIGINT NOT NULL DEFAULT 0,
+  inclusion_ms     BIGINT NOT NULL DEFAULT 0,
+  max_inclusion_ms BIGINT NOT NULL DEFAULT 0,
+  fee_gwei         BIGINT NOT NULL DEFAULT 0,
+  fee_wei          BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (period_s, at, relayer_row_id)
+);
+
+CREATE FUNCTION count_accepted() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO activity AS known (period_s, at, relayer_row_id, accepted)
+  SELECT period_s, floor(extract(epoch FROM created_at::timestamptz))::bigint / period_s * period_s, relayer_row_id, count(*)
+  FROM added, (VALUES (60), (900)) AS periods (period_s)
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT (period_s, at, relayer_row_id) DO UPDATE SET accepted = known.accepted + excluded.accepted;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER activity_of_acceptance AFTER INSERT ON transactions REFERENCING NEW TABLE AS added
+FOR EACH STATEMENT EXECUTE FUNCTION count_accepted();
+
+-- A transaction that a cancellation replaced is not counted as mined; the fee of the cancellation is counted.
+CREATE FUNCTION count_ended() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+DECLARE
+  is_in_block BOOLEAN := old.status IN ('pending', 'sent', 'submitted')
+    AND new.status NOT IN ('pending', 'sent', 'submitted') AND new.receipt IS NOT NULL;
+  is_failed BOOLEAN := old.status <> 'failed' AND new.status = 'failed';
+  is_sent INTEGER := (new.intent = 'send')::int;
+  fee NUMERIC := CASE WHEN is_in_block THEN coalesce((new.receipt::json ->> 'fee')::numeric, 0) ELSE 0 END;
+  ended_s NUMERIC := extract(epoch FROM new.changed_at::timestamptz);
+  waited_ms BIGINT := greatest(round((ended_s - extract(epoch FROM new.created_at::timestamptz)) * 1000), 0);
+BEGIN
+  IF NOT (is_in_block OR is_failed) THEN RETURN NULL; END IF;
+  INSERT INTO activity AS known (period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  SELECT period_s, floor(ended_s)::bigint / period_s * period_s, new.relayer_row_id, is_in_block::int * is_sent, is_failed::int,
+    is_in_block::int * is_sent * waited_ms, is_in_block::int * is_sent * waited_ms,
+    least(div(fee, 1000000000), 9000000000000000), mod(fee, 1000000000)
+  FROM (VALUES (60), (900)) AS periods (period_s)
+  ON CONFLICT (period_s, at, relayer_row_id) DO UPDATE SET mined = known.mined + excluded.mined,
+    failed = known.failed + excluded.failed, inclusion_ms = known.inclusion_ms + excluded.inclusion_ms,
+    max_inclusion_ms = greatest(known.max_inclusion_ms, excluded.max_inclusion_ms),
+    fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER activity_of_end AFTER UPDATE OF status ON transactions FOR EACH ROW
+WHEN (old.status <> new.status AND new.changed_at IS NOT NULL) EXECUTE FUNCTION count_ended();
+
+-- Each new row removes some of the rows that no chart shows any more.
+CREATE FUNCTION prune_activity() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM activity WHERE (period_s, at, relayer_row_id) IN (
+    SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = new.period_s AND at < new.at - 100 * new.period_s
+    LIMIT 4 FOR UPDATE SKIP LOCKED
+  );
+  RETURN NULL;
+END $$;
+CREATE TRIGGER activity_pruned AFTER INSERT ON activity FOR EACH ROW EXECUTE FUNCTION prune_activity();
