@@ -47,7 +47,9 @@ onEveryStore((opened) => {
     expect(await store.getNetwork(`evm:${network}`)).toMatchObject({ name: network })
     expect(await store.getSecret(id)).toMatchObject({ id })
     expect(await store.getTarget((await store.targetRowId(hook)) as number)).toMatchObject({ id: hook })
-    expect((await store.apiKeys()).some((its) => its.id === key)).toBe(true)
+    // The list of the API key becomes shorter with it.
+    expect(await store.deleteRelayer(id)).toBe('deleted')
+    expect((await store.apiKeys()).find((its) => its.id === key)).toMatchObject({ relayer_ids: [] })
     expect(faults).toEqual([])
   })
 
