@@ -41,6 +41,12 @@ const parts = [
 for (const add of parts) add(program, context)
 prepare(program)
 
+// The reader of a pipe may end first, as in `relayer tx list | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

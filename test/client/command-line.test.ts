@@ -4,7 +4,7 @@ import { Interface, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
 import type { ApiKey, Attempt, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
-import { relayerCommand } from '../support/relayer-command.ts'
+import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
@@ -155,6 +155,13 @@ test('creates and changes resources, and takes secrets from a file or standard i
     const { code, err } = await run(['signers', 'create', '--set', assignment])
     expect([code, err]).toEqual([2, expect.stringMatching(/is a secret: .* file or on standard input/)])
   }
+})
+
+test('ends quietly when the reader of its output does', async () => {
+  const { service } = await start()
+  const command = startRelayerCommand(service, ['relayers', 'list'])
+  command.closeOut()
+  expect(await command.ended).toEqual({ code: 0, out: '', err: '' })
 })
 
 test('the exit code says what kind of failure it was', async () => {

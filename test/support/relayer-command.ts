@@ -9,6 +9,8 @@ export interface RunningCommand {
   out(): string
   err(): string
   kill(): void
+  /** Ends the reader of its standard output, as `head` does. */
+  closeOut(): void
   ended: Promise<{ code: number | NodeJS.Signals | null; out: string; err: string }>
 }
 
@@ -40,7 +42,13 @@ export function startRelayerCommand(
     child.on('error', reject)
     child.on('close', (code, signal) => resolve({ code: code ?? signal, ...written }))
   })
-  return { out: () => written.out, err: () => written.err, kill: () => void child.kill(), ended }
+  return {
+    out: () => written.out,
+    err: () => written.err,
+    kill: () => void child.kill(),
+    closeOut: () => void child.stdout.destroy(),
+    ended,
+  }
 }
 
 /** The command's end, with what it printed as JSON. */

@@ -17,9 +17,15 @@ function decimal(value: bigint, unit: bigint, digits: number): string {
 
 /** Ether as typed, in wei; undefined when it is no amount. */
 export function weiOf(text: string, digits = 18): string | undefined {
-  const found = /^(\d{1,40})(?:\.(\d+))?$/.exec(text.trim())
+  const found = /^(\d{1,78})(?:\.(\d+))?$/.exec(text.trim())
   if (!found || (found[2]?.length ?? 0) > digits) return undefined
   return BigInt(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`).toString()
+}
+
+/** An amount in wei in a unit of this many digits, exactly, as `weiOf` reads it. */
+export function exactly(wei: string, digits = 18): string {
+  const text = wei.padStart(digits + 1, '0')
+  return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '')
 }
 
 /** A time as its age: `12 s`, `5 min`, `3 h`, `2 d`. */

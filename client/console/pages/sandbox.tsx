@@ -157,7 +157,9 @@ function SandboxForm({
               label="Send it"
               tone="danger"
               effect={<p>{path.relayer_id} signs and sends this transaction now. It costs a fee.</p>}
-              run={() => client.post(`${base}/transactions`, { path, body: transaction })}
+              run={(key) =>
+                client.post(`${base}/transactions`, { path, header: { 'Idempotency-Key': key }, body: transaction })
+              }
               done="Accepted. It is first in the list of the relayer's transactions."
             />
           )}

@@ -10,7 +10,8 @@ interface ActionProps {
   effect: ReactNode
   /** Further input. */
   children?: ReactNode
-  run: () => Promise<unknown>
+  /** The key is the same when it is confirmed again after an error, so that nothing is sent twice. */
+  run: (idempotency_key: string) => Promise<unknown>
   /** What is said afterwards. */
   done?: ReactNode
   tone?: 'primary' | 'danger' | undefined
@@ -38,7 +39,8 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
   const dialog = useRef<HTMLDialogElement>(null)
   const queries = useQueryClient()
   const title = useId()
-  const action = useMutation({ mutationFn: run, onSettled: () => queries.invalidateQueries() })
+  const [idempotency_key] = useState(randomKey)
+  const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
   useEffect(() => dialog.current?.showModal(), [])
 
   function submit(event: FormEvent) {
@@ -71,3 +73,7 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
     document.body,
   )
 }
+
+/** 128 bits in hex. crypto.randomUUID is absent where the page is not served over TLS. */
+const randomKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
-import { ether, gwei, weiOf } from '../data/format.ts'
+import { exactly, weiOf } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 
@@ -144,7 +144,7 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
 function shownIn(unit: Form['unit'], value: unknown): string {
   if (unit === 'yes') return value ? 'yes' : 'no'
   if (unit === 'number') return String(value)
-  return (unit === 'gwei' ? gwei(String(value)) : ether(String(value))).replaceAll(',', '')
+  return exactly(String(value), unit === 'gwei' ? 9 : 18)
 }
 
 /** Undefined: not a value. */
