@@ -110,8 +110,8 @@ export interface NotificationChanges {
   former_until: number
 }
 
-/** The most characters of events that are read at once: an event may contain 128 KB of data as hex. */
-export const max_event_characters = 500_000
+/** No further event is read after as many characters: one event with 128 KB of data as hex is a turn of the event loop. */
+export const max_event_characters = 250_000
 
 export interface EventRow {
   sequence: number

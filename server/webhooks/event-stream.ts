@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 const max_batch = 100
 const comment_ms = 15_000
 const look_ms = 500
-/** The pace for events of transactions with much data: a stream reads at most about 25 MB of past events a second. */
+/** The pace for events of transactions with much data: a stream reads at most about 12 MB of past events a second. */
 const large_characters = 250_000
 const large_rest_ms = 20
 
