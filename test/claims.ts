@@ -23,6 +23,10 @@ export const securityClaims: Claims = {
   'Outside production, the service logs a warning and corrects the mode of its own files': [
     'secrets/master-key.test: outside production they are named in the log',
   ],
+  'no: references and credentials are encrypted': [
+    'secrets/vault.test: opens a sealed secret in another process with the same master key, and with no other key',
+    'secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file',
+  ],
   'A row that was added or changed is refused when it is read for use': [
     'secrets/rights.test: a forged API key is refused and reported',
     'secrets/rights.test: nodes of a network and the target of a notification are not used',
