@@ -132,6 +132,7 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
       </Action>
       <Action
         label="Change URL"
+        opened={() => setNewUrl(undefined)}
         effect={<p>Later attempts go to this URL. It also enables a disabled notification.</p>}
         run={() => client.patch(one, { path, body: { url: newUrl ?? url } })}
       >

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import { errorText, Problem } from './feedback.tsx'
 
@@ -16,14 +16,30 @@ interface ActionProps {
   done?: ReactNode
   tone?: 'primary' | 'danger' | undefined
   disabled?: boolean
+  /** Called when the dialog opens: its input starts from what holds now. */
+  opened?: () => void
 }
 
 /** A button that says in a dialog what it will do, and does it when that is confirmed. */
-export function Action({ label, effect, children, run, done, tone, disabled = false }: ActionProps) {
+export function Action({ label, effect, children, run, done, tone, disabled = false, opened }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  // What it did may leave nothing to do: the keyboard then goes on from the content.
+  useLayoutEffect(() => {
+    const its = button.current
+    return () => {
+      if (document.activeElement === its) document.getElementById('content')?.focus()
+    }
+  }, [])
+
+  function open() {
+    opened?.()
+    setOpen(true)
+  }
+
   return (
     <>
-      <button type="button" className={tone} disabled={disabled} onClick={() => setOpen(true)}>
+      <button ref={button} type="button" className={tone} disabled={disabled} onClick={open}>
         {label}
       </button>
       {isOpen && (
@@ -42,12 +58,15 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
   const [idempotency_key] = useState(randomKey)
   const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
   useEffect(() => dialog.current?.showModal(), [])
+  /** As Escape does, so that the button that opened it has the focus again. */
+  const end = () => dialog.current?.close()
 
   function submit(event: FormEvent) {
     event.preventDefault()
     // The button may stand in a form of the page, which is not meant.
     event.stopPropagation()
-    action.mutate(undefined, { onSuccess: () => done === undefined && close() })
+    if (action.isPending) return
+    action.mutate(undefined, { onSuccess: () => done === undefined && end() })
   }
 
   return createPortal(
@@ -59,11 +78,11 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
         {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
         {action.error && <Problem>{errorText(action.error)}</Problem>}
         <div className="buttons">
-          <button type="button" onClick={close}>
+          <button type="button" onClick={end}>
             {action.isSuccess ? 'Close' : 'Do nothing'}
           </button>
           {!action.isSuccess && (
-            <button type="submit" className={tone ?? 'primary'} disabled={action.isPending}>
+            <button type="submit" className={tone ?? 'primary'} aria-disabled={action.isPending}>
               {action.isPending ? 'Working…' : label}
             </button>
           )}

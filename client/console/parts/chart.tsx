@@ -30,7 +30,7 @@ export function Chart({ title, unit, at, lines }: { title: string; unit: string;
         label: label.reverse().join(' '),
         stroke: style.getPropertyValue(color),
         width: 1.5,
-        points: { size: 4 },
+        points: { size: 4, filter: alone },
       }
     })
     const options = {
@@ -66,6 +66,13 @@ export function Chart({ title, unit, at, lines }: { title: string; unit: string;
       <div ref={place} role="img" aria-label={`${title}: ${lines.map(summaryOf).join('; ')}`} />
     </figure>
   )
+}
+
+/** The values between gaps, which no line shows; null: uPlot decides, for all of them. */
+function alone({ data }: uPlot, series: number, isShown: boolean): number[] | null {
+  if (isShown) return null
+  const values = data[series] ?? []
+  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
 }
 
 const lastOf = (values: (number | null)[]) => {

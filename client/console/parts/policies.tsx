@@ -101,7 +101,8 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
   const { client, may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : shownIn(unit, current)
-  const [typed, setTyped] = useState(shown ?? '')
+  const [changed, setChanged] = useState<string>()
+  const typed = changed ?? shown ?? ''
   const value = typed.trim() === '' ? null : valueIn(unit, typed)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
   return (
@@ -113,6 +114,7 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
       {may('manage') && (
         <Action
           label="Change"
+          opened={() => setChanged(undefined)}
           effect={
             <p>
               {value === undefined ? 'This is not a value.' : value === null ? none : words(typed.trim())} It applies to
@@ -132,7 +134,7 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
             <input
               value={typed}
               inputMode={unit === 'yes' ? 'text' : 'decimal'}
-              onChange={(event) => setTyped(event.target.value)}
+              onChange={(event) => setChanged(event.target.value)}
             />
           </label>
         </Action>

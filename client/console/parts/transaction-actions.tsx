@@ -30,6 +30,10 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       </Action>
       <Action
         label="Replace"
+        opened={() => {
+          setReceiver(to ?? '')
+          setAmount(value)
+        }}
         effect={
           <p>Signs another content on nonce {nonce}. Either version may be mined; the page shows which one was.</p>
         }

@@ -1,0 +1,217 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { type Console, openConsole, startBrowser } from './browser.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const one = `${base}/transactions/{transaction_id}` as const
+const other = `0x${'b0'.repeat(20)}`
+
+let browser: Browser
+let rig: Rig
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig({ chain: { noMining: true } })
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** The console at a page, signed in. */
+async function at(path: string): Promise<Console> {
+  const opened = await openConsole(browser, rig.url())
+  await opened.signIn(rig.api_key)
+  await opened.open(path)
+  return opened
+}
+
+const opened = (page: Page) => page.getByRole('dialog')
+
+/** Opens the dialog of the button, fills it in, confirms it, and waits until it is done. */
+async function act(page: Page, button: Locator, fill: (dialog: Locator) => Promise<unknown> = async () => {}) {
+  const label = (await button.textContent()) ?? ''
+  await button.click()
+  await fill(opened(page))
+  await opened(page).getByRole('button', { name: label, exact: true }).click()
+  await expect
+    .poll(async () => (await opened(page).count()) === 0 || (await opened(page).getByRole('status').count()) > 0)
+    .toBe(true)
+}
+
+const named = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).first()
+const relayer = async ({ relayer_id }: Account) => (await rig.client().get(base, { path: { relayer_id } })).data
+const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
+  rig.client().patch(base, { path: { relayer_id }, body: { policies } })
+const finished = (account: Account) => account.finished(() => rig.chain.mine())
+
+test('an API key: created with rights and an end, rotated, revoked', async () => {
+  const { page, expectComplaint } = await at('/keys')
+  expectComplaint(/status of 401/)
+  const listed = async () => (await rig.client().get('/api/v1/api-keys', {})).data
+  const caller = async (token: string) =>
+    (await createRelayerClient({ baseUrl: rig.url(), token }).get('/api/v1/caller')).data
+  const shownToken = async () => {
+    const token = await opened(page).getByRole('status').locator('code').textContent()
+    await named(opened(page), 'Close').click()
+    return token ?? ''
+  }
+  await act(page, named(page, 'Create a key'), async (dialog) => {
+    await dialog.getByLabel('Name').fill('night shift')
+    await dialog.getByLabel('send').check()
+    await dialog.getByLabel('Relayers, by id').fill('demo')
+    await dialog.getByLabel('Valid until').fill('2099-01-02T03:04')
+  })
+  const first = await shownToken()
+  expect((await listed()).map(({ name }) => name)).toEqual(['night shift'])
+  expect((await listed())[0]).toMatchObject({
+    scopes: ['read', 'send'],
+    relayer_ids: ['demo'],
+    expires_at: '2099-01-02T03:04:00.000Z',
+  })
+  expect(await caller(first)).toMatchObject({ name: 'night shift' })
+
+  await act(page, named(page, 'Rotate'))
+  const second = await shownToken()
+  expect(second).not.toBe(first)
+  expect(await caller(second)).toMatchObject({ name: 'night shift' })
+  expect((await listed())[0]?.former_valid_until).not.toBeNull()
+
+  await act(page, named(page, 'Revoke'))
+  expect(await listed()).toEqual([])
+  await expect(caller(second)).rejects.toMatchObject({ status: 401 })
+  await page.getByText('There is none yet').waitFor()
+})
+
+test('a relayer: paused and resumed', async () => {
+  const account = await rig.addAccount()
+  const { page } = await at(`/relayers/${account.relayer_id}`)
+  await act(page, named(page, 'Pause'))
+  expect((await relayer(account)).paused).toBe(true)
+  await act(page, named(page, 'Resume'))
+  expect((await relayer(account)).paused).toBe(false)
+  await named(page, 'Pause').waitFor()
+})
+
+test('a policy: exact to the wei, unchanged when nothing is typed, also when it was changed elsewhere', async () => {
+  const account = await rig.addAccount()
+  const exact = '1234567890123456789'
+  await patch(account, { max_value: exact })
+  const { page } = await at(`/relayers/${account.relayer_id}/policies`)
+  const row = page.getByRole('listitem').filter({ has: page.getByText('max_value', { exact: true }) })
+  const change = named(row, 'Change')
+  const type = (text: string) => (dialog: Locator) => dialog.getByLabel('max_value').fill(text)
+  const max_value = async () => (await relayer(account)).policies.max_value
+  await row.getByText('at most 1.234567890123456789 ether').waitFor()
+  await act(page, change)
+  expect(await max_value()).toBe(exact)
+
+  await act(page, change, type('2.000000000000000001'))
+  expect(await max_value()).toBe('2000000000000000001')
+
+  await patch(account, { max_value: '3000000000000000003' })
+  await row.getByText('at most 3.000000000000000003 ether').waitFor()
+  await act(page, change)
+  expect(await max_value()).toBe('3000000000000000003')
+
+  await change.click()
+  await type('9')(opened(page))
+  await page.keyboard.press('Escape')
+  await act(page, change)
+  expect(await max_value()).toBe('3000000000000000003')
+
+  await change.click()
+  await type('0.0000000000000000001')(opened(page))
+  await opened(page).getByText('This is not a value.').waitFor()
+  await page.keyboard.press('Escape')
+
+  await act(page, change, type(''))
+  expect(await max_value()).toBeUndefined()
+})
+
+async function waiting() {
+  const account = await rig.addAccount()
+  const [transaction] = await account.send(1, { gas_limit: 50_000 })
+  const path = { relayer_id: account.relayer_id, transaction_id: transaction?.id ?? '' }
+  const read = async () => (await rig.client().get(one, { path })).data
+  await expect.poll(async () => (await read()).status).toBe('submitted')
+  const { page } = await at(`/relayers/${path.relayer_id}/transactions/${path.transaction_id}`)
+  const attempts = async () => (await rig.client().get(`${one}/attempts`, { path })).data
+  return { account, page, read, attempts, first: await read() }
+}
+
+test('a transaction: sped up', async () => {
+  const { account, page, read, attempts, first } = await waiting()
+  await act(page, named(page, 'Speed up'))
+  await expect.poll(async () => (await attempts()).length).toBe(2)
+  const now = await read()
+  expect(now).toMatchObject({ nonce: first.nonce, to: first.to, value: first.value })
+  expect(BigInt(now.max_fee_per_gas ?? 0)).toBeGreaterThan(BigInt(first.max_fee_per_gas ?? 0))
+  await finished(account)
+  expect((await read()).status).toBe('confirmed')
+})
+
+test('a transaction: replaced by another one', async () => {
+  const { account, page, read, first } = await waiting()
+  await act(page, named(page, 'Replace'), async (dialog) => {
+    await dialog.getByLabel('To').fill(other)
+    await dialog.getByLabel('Value in wei').fill('77')
+  })
+  await finished(account)
+  expect(await read()).toMatchObject({ status: 'confirmed', nonce: first.nonce, to: other, value: '77' })
+})
+
+test('a transaction: canceled', async () => {
+  const { account, page, read } = await waiting()
+  await act(page, named(page, 'Cancel'))
+  await finished(account)
+  expect((await read()).status).toBe('canceled')
+  await page.getByText('Ended as canceled').waitFor()
+})
+
+test('all transactions of a relayer: canceled', async () => {
+  const account = await rig.addAccount()
+  await account.send(3, { gas_limit: 50_000 })
+  const { page } = await at(`/relayers/${account.relayer_id}`)
+  await act(page, named(page, 'Cancel all pending'))
+  await finished(account)
+  expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
+})
+
+test('the sandbox: signs, tests, and sends once although the answer was lost', async () => {
+  const account = await rig.addAccount()
+  const { page, expectComplaint } = await at(`/sandbox/${account.relayer_id}`)
+  expectComplaint(/ERR_FAILED/)
+  const result = page.getByRole('region', { name: 'Result' })
+  await page.getByLabel('Message').fill('good morning')
+  await named(page, 'Sign').click()
+  const path = { relayer_id: account.relayer_id }
+  const { data } = await rig.client().post(`${base}/sign`, { path, body: { message: 'good morning' } })
+  await result.getByText(data.sig).waitFor()
+
+  await named(page, 'Test a transaction').click()
+  await page.getByLabel('To (empty').fill(other)
+  await page.getByLabel('Value in wei').fill('5')
+  await named(page, 'Test without sending').click()
+  await result.getByText('gas_limit').first().waitFor()
+  expect(await account.transactions()).toEqual([])
+
+  let lost = 0
+  await page.route(`**/${account.relayer_id}/transactions`, async (route) => {
+    await route.fetch()
+    lost += 1
+    await route.abort()
+  })
+  await named(page, 'Send it').click()
+  await named(opened(page), 'Send it').click()
+  await opened(page).getByRole('alert').waitFor()
+  expect(lost).toBeGreaterThan(0)
+  expect(await account.transactions()).toHaveLength(1)
+  await page.unroute(`**/${account.relayer_id}/transactions`)
+  await named(opened(page), 'Send it').click()
+  await opened(page).getByText('Accepted').waitFor()
+  expect(await account.transactions()).toMatchObject([{ to: other, value: '5' }])
+  await finished(account)
+})
