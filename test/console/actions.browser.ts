@@ -2,7 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { type Console, openConsole, startBrowser } from './browser.ts'
+import { act, type Console, named, openConsole, startBrowser } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const one = `${base}/transactions/{transaction_id}` as const
@@ -30,18 +30,6 @@ async function at(path: string): Promise<Console> {
 
 const opened = (page: Page) => page.getByRole('dialog')
 
-/** Opens the dialog of the button, fills it in, confirms it, and waits until it is done. */
-async function act(page: Page, button: Locator, fill: (dialog: Locator) => Promise<unknown> = async () => {}) {
-  const label = (await button.textContent()) ?? ''
-  await button.click()
-  await fill(opened(page))
-  await opened(page).getByRole('button', { name: label, exact: true }).click()
-  await expect
-    .poll(async () => (await opened(page).count()) === 0 || (await opened(page).getByRole('status').count()) > 0)
-    .toBe(true)
-}
-
-const named = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).first()
 const relayer = async ({ relayer_id }: Account) => (await rig.client().get(base, { path: { relayer_id } })).data
 const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
   rig.client().patch(base, { path: { relayer_id }, body: { policies } })

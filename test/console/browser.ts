@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
 const browserFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -115,4 +115,18 @@ export async function openConsole(
     },
     expectComplaint: (pattern) => void expected.push(pattern),
   }
+}
+
+export const named = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).first()
+
+/** Opens the dialog of the button, fills it in, confirms it, and waits until it is done. */
+export async function act(page: Page, button: Locator, fill: (dialog: Locator) => Promise<unknown> = async () => {}) {
+  const label = (await button.textContent()) ?? ''
+  const dialog = page.getByRole('dialog')
+  await button.click()
+  await fill(dialog)
+  await dialog.getByRole('button', { name: label, exact: true }).click()
+  await expect
+    .poll(async () => (await dialog.count()) === 0 || (await dialog.getByRole('status').count()) > 0)
+    .toBe(true)
 }

@@ -6,6 +6,9 @@ import { type Account, type Rig, startRig } from '../support/rig.ts'
 import { openConsole, startBrowser } from './browser.ts'
 
 const many = 10_000
+const max_data_bytes = 130_848
+/** A body has at most 1 MiB. */
+const max_message_bytes = 2 ** 20 - '{"message":""}'.length
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> \u202e\u2066gnp.exe`
 
 let browser: Browser
@@ -100,6 +103,24 @@ test('the service is away while a page is open: it says so, and goes on', async 
   await page.getByText('The service is back.').waitFor()
 })
 
+test('the service is stopped and started again while a page is open: it says so, and follows the new one', async () => {
+  const its = await rig.addAccount()
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
+  await signIn(rig.api_key)
+  await open(`/relayers/${its.relayer_id}`)
+  await page.getByText('No transaction matches.').waitFor()
+  await page.getByLabel('Filter by hash').fill('after-the-restart')
+  await rig.restart(() => page.getByText('The service does not answer.').first().waitFor(), { keepsPort: true })
+  await page.getByText('The service is back.').waitFor()
+  expect(await page.getByLabel('Filter by hash').inputValue()).toBe('after-the-restart')
+  // The list is live again: nothing else asks for it.
+  await its.send(1, { reference: 'after-the-restart' })
+  await page.locator('.list li').waitFor()
+  await its.finished(() => rig.chain.mine())
+  await page.locator('.list li').getByText('confirmed').waitFor()
+})
+
 test('10,000 transactions are listed, scrolled and filtered without a task over 100 ms', async () => {
   const its = await rig.addAccount()
   fill(rig.database_file, its.relayer_id)
@@ -140,6 +161,29 @@ test('hostile strings are shown as text', async () => {
     await page.getByText(text).first().waitFor()
   }
   expect(await page.evaluate('document.querySelectorAll("#root script, #root img").length')).toBe(0)
+})
+
+test('the longest data that the API takes is shown without a freeze, and the longest message is signed', async () => {
+  const its = await rig.addAccount()
+  const data = `0x${'5b'.repeat(max_data_bytes)}`
+  const [transaction] = await its.send(1, { data, gas_limit: 8_000_000 })
+  await its.finished(() => rig.chain.mine())
+  const { page, signIn, open, longTasks } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  await page.getByRole('heading', { name: 'Relayers' }).waitFor()
+  await longTasks()
+  await open(`/relayers/${its.relayer_id}/transactions/${transaction?.id}`)
+  await page.getByText(`Data (${max_data_bytes.toLocaleString('en')} bytes)`).waitFor()
+  expect(await longTasks()).toEqual([])
+  await open(`/sandbox/${its.relayer_id}/${transaction?.id}`)
+  await expect.poll(async () => (await page.getByLabel('Data').inputValue()).length).toBe(data.length)
+  expect(await longTasks()).toEqual([])
+
+  await open(`/sandbox/${its.relayer_id}`)
+  await page.getByRole('button', { name: 'Sign a message' }).click()
+  await page.getByLabel('Message').fill('m'.repeat(max_message_bytes))
+  await page.getByRole('button', { name: 'Sign', exact: true }).click()
+  await page.getByText('"sig": "0x').waitFor()
 })
 
 /** Rows as 10,000 confirmed transactions leave them. */

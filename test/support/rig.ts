@@ -54,8 +54,8 @@ export interface Rig {
     policies?: RelayerPoliciesInput
     rpc_urls?: RpcUrlInput[]
   }): Promise<Account>
-  /** Stops the service, and starts it again on what `meanwhile` made of its data. */
-  restart(meanwhile?: () => unknown): Promise<void>
+  /** Stops the service, and starts it again on what `meanwhile` made of its data; `keepsPort`: at the same address. */
+  restart(meanwhile?: () => unknown, options?: { keepsPort?: boolean }): Promise<void>
   stop(): Promise<void>
 }
 
@@ -109,8 +109,8 @@ export async function startRig({
   let service = await start()
   let client = connect()
 
-  async function start() {
-    const basic = { PORT: '0', DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
+  async function start(port = '0') {
+    const basic = { PORT: port, DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
     const config = readConfig({ ...basic, ...settings })
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
@@ -176,10 +176,10 @@ export async function startRig({
       return account(relayer.id, relayer.address)
     },
 
-    async restart(meanwhile) {
+    async restart(meanwhile, { keepsPort = false } = {}) {
       await service.close()
       await meanwhile?.()
-      service = await start()
+      service = await start(keepsPort ? new URL(service.url).port : undefined)
       client = connect()
     },
 

@@ -4,12 +4,15 @@ import { pause } from '../../pause.ts'
 
 const again_ms = 3_000
 
-/** Calls back with each event of a relayer until the signal; a broken stream is continued after its last event. */
+/**
+ * Calls back with each event of a relayer until the signal; a broken stream is continued after its last event.
+ * `opened`: the stream is live, or live again, and some events may have been missed before.
+ */
 export async function followEvents(
   token: string,
   relayer_id: string,
   signal: AbortSignal,
-  tell: (event: Event) => void,
+  { opened, tell }: { opened: () => void; tell: (event: Event) => void },
 ): Promise<void> {
   let last: string | undefined
   while (!signal.aborted) {
@@ -21,6 +24,7 @@ export async function followEvents(
       })
       if (response.status === 401 || response.status === 404) return
       const events = response.ok ? response.body : null
+      if (events) opened()
       const messages = events?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
       for await (const { id, data } of messages ?? []) {
         last = id

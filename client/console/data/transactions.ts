@@ -5,8 +5,10 @@ import { followEvents } from './events.ts'
 import { useSession } from './session.tsx'
 
 const per_page = 200
-/** Without events for so long the first page is read again. */
-const look_ms = 10_000
+const fresh_ms = 10_000
+const flush_ms = 500
+/** Which transactions match a filter is asked again at most so often. */
+const ask_ms = 3_000
 const list = '/api/v1/relayers/{relayer_id}/transactions/'
 
 export interface Filter {
@@ -36,7 +38,7 @@ export function useTransactions(relayer_id: string, filter: Filter) {
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { current_page, total_items } }) =>
       current_page * per_page < total_items ? current_page + 1 : undefined,
-    staleTime: look_ms,
+    staleTime: fresh_ms,
   })
 }
 
@@ -47,29 +49,47 @@ export function useLive(relayer_id: string, tell: (event: Event) => void) {
   useEffect(() => {
     const ended = new AbortController()
     const changed = new Map<string, Transaction>()
+    const reload = (which: (filter: Filter) => boolean) =>
+      queries.invalidateQueries({
+        queryKey: ['transactions', relayer_id],
+        predicate: ({ queryKey }) => which(queryKey[2] as Filter),
+      })
+    let mayMatch = false
     const flush = setInterval(() => {
       if (changed.size === 0) return
       const news = new Map(changed)
       changed.clear()
-      for (const [key] of queries.getQueriesData({ queryKey: ['transactions', relayer_id] })) {
-        const isFiltered = Object.keys(key[2] as Filter).length > 0
-        queries.setQueryData<InfiniteData<Page>>(key, (pages) => pages && withNews(pages, news, isFiltered))
-      }
-    }, 500)
-    void followEvents(token, relayer_id, ended.signal, (event) => {
-      tell(event)
-      if (event.payload.payload_type !== 'transaction') return
-      const { payload_type: _, ...fields } = event.payload
-      changed.set(fields.id, { ...unset, ...fields })
+      mayMatch = true
+      for (const [key] of queries.getQueriesData({ queryKey: ['transactions', relayer_id] }))
+        queries.setQueryData<InfiniteData<Page>>(
+          key,
+          (pages) => pages && withNews(pages, news, isFiltered(key[2] as Filter)),
+        )
+    }, flush_ms)
+    const ask = setInterval(() => {
+      if (mayMatch) void reload(isFiltered)
+      mayMatch = false
+    }, ask_ms)
+    void followEvents(token, relayer_id, ended.signal, {
+      opened: () => void reload(() => true),
+      tell(event) {
+        tell(event)
+        if (event.payload.payload_type !== 'transaction') return
+        const { payload_type: _, ...fields } = event.payload
+        changed.set(fields.id, { ...unset, ...fields })
+      },
     })
     return () => {
       ended.abort()
       clearInterval(flush)
+      clearInterval(ask)
     }
   }, [token, relayer_id, queries, tell])
 }
 
-function withNews(pages: InfiniteData<Page>, news: Map<string, Transaction>, isFiltered: boolean): InfiniteData<Page> {
+const isFiltered = (filter: Filter) => Object.keys(filter).length > 0
+
+function withNews(pages: InfiniteData<Page>, news: Map<string, Transaction>, isPartial: boolean): InfiniteData<Page> {
   const unseen = new Map(news)
   const shown = pages.pages.map((page) => ({
     ...page,
@@ -83,7 +103,7 @@ function withNews(pages: InfiniteData<Page>, news: Map<string, Transaction>, isF
   const added = [...unseen.values()]
     .filter(({ id }) => oldest === undefined || id > oldest.id)
     .sort((a, b) => (a.id < b.id ? 1 : -1))
-  if (!first || isFiltered || added.length === 0) return { ...pages, pages: shown }
+  if (!first || isPartial || added.length === 0) return { ...pages, pages: shown }
   const total_items = first.pagination.total_items + added.length
   return {
     ...pages,

@@ -10,6 +10,7 @@ import { Action } from '../parts/action.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
+const shown_characters = 4_000
 const kinds = { sign: 'Sign a message', test: 'Test a transaction' } as const
 
 interface Form {
@@ -175,11 +176,29 @@ function SandboxForm({
       <section className="card" aria-label="The same request">
         <h2>The same request</h2>
         <p className="hint">The API key is read from the environment variable RELAYER_API_KEY.</p>
-        <h3>curl</h3>
-        <pre>{curlSample(location.origin, request)}</pre>
-        <h3>TypeScript</h3>
-        <pre>{typescriptCall(location.origin, request)}</pre>
+        <Sample language="curl" text={curlSample(location.origin, request)} />
+        <Sample language="TypeScript" text={typescriptCall(location.origin, request)} />
       </section>
     </div>
   )
 }
+
+/** The content may be a megabyte: a part is shown, and all of it is copied. */
+const Sample = ({ language, text }: { language: string; text: string }) => (
+  <>
+    <div className="bar">
+      <h3>{language}</h3>
+      <button
+        type="button"
+        aria-label={`Copy the ${language} call`}
+        onClick={() => void navigator.clipboard.writeText(text)}
+      >
+        Copy
+      </button>
+    </div>
+    <pre>
+      {text.slice(0, shown_characters)}
+      {text.length > shown_characters && '…'}
+    </pre>
+  </>
+)

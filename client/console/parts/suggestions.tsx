@@ -15,8 +15,8 @@ export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; 
     <div className="remedies">
       <h2>What helps</h2>
       <ul className="plain">
-        {suggestions.map((suggestion) => (
-          <li key={`${suggestion.operation} ${suggestion.summary}`}>
+        {suggestions.map((suggestion, index) => (
+          <li key={keyOf(suggestion, suggestions.slice(0, index))}>
             <span>{readable(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} />
           </li>
         ))}
@@ -24,6 +24,10 @@ export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; 
     </div>
   )
 }
+
+/** Stays the same while the figures in its words change, so that the button keeps the focus and the dialog stays open. */
+const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
+  `${operation} ${before.filter((other) => other.operation === operation).length}`
 
 function Remedy({
   suggestion: { operation, relayer_id, transaction_id, body, summary },

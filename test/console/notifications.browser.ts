@@ -1,0 +1,76 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { act, named, openConsole, startBrowser } from './browser.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+const id = 'shop-events'
+const one = '/api/v1/notifications/{notification_id}'
+const path = { notification_id: id }
+
+let browser: Browser
+let rig: Rig
+let receiver: Receiver
+let account: Account
+let page: Page
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  receiver = await startReceiver()
+  rig = await startRig()
+  account = await rig.addAccount()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+  await receiver?.stop()
+})
+
+const change = (body: { paused: boolean } | { notification_id: string }) =>
+  rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: account.relayer_id }, body })
+const health = async () => (await rig.client().get(`${one}/health`, { path })).data
+const deliveries = async () => (await rig.client().get(`${one}/deliveries`, { path })).data
+const statuses = async () => (await deliveries()).map(({ status }) => status)
+/** The newest first. */
+const attempts = async () => (await deliveries()).map((delivery) => delivery.attempts.length)
+
+test('a notification: created, tested, its deliveries sent again, its URL changed', async () => {
+  const opened = await openConsole(browser, rig.url())
+  page = opened.page
+  await opened.signIn(rig.api_key)
+  await opened.open('/notifications')
+  await act(page, named(page, 'Create'), async (dialog) => {
+    await dialog.getByLabel('URL').fill(receiver.url)
+    await dialog.getByLabel('Id (optional)').fill(id)
+  })
+  expect((await rig.client().get(one, { path })).data).toMatchObject({ id, url: receiver.url })
+  await page.getByRole('link', { name: id }).click()
+
+  await act(page, named(page, 'Send a test'))
+  await page.getByRole('dialog').getByText('It answered 200').waitFor()
+  await named(page.getByRole('dialog'), 'Close').click()
+  expect(receiver.bodies.map((body) => JSON.parse(body).event)).toEqual(['test'])
+
+  await change({ notification_id: id })
+  await change({ paused: true })
+  await expect.poll(statuses).toEqual(['delivered'])
+  await act(page, named(page, 'Redeliver'))
+  await expect.poll(attempts).toEqual([2])
+
+  receiver.answer(410, 'gone')
+  await change({ paused: false })
+  await expect.poll(async () => (await health()).status).toBe('disabled')
+  await change({ paused: true })
+  await expect.poll(statuses).toEqual(['failed', 'failed', 'delivered'])
+  await page.getByText('It is disabled').waitFor()
+
+  receiver.answer(200)
+  const url = `${receiver.url}/new`
+  await act(page, named(page, 'Change URL'), (dialog) => dialog.getByLabel('URL').fill(url))
+  expect((await rig.client().get(one, { path })).data.url).toBe(url)
+  expect((await health()).status).not.toBe('disabled')
+  await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2099-01-01T00:00'))
+  expect(await statuses()).toEqual(['failed', 'failed', 'delivered'])
+  await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2020-01-01T00:00'))
+  await expect.poll(statuses).toEqual(['delivered', 'delivered', 'delivered'])
+})
