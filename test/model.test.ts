@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { runModel } from './model/model.ts'
+import { runScenario } from './model/run-scenario.ts'
 import { checkModelFaults } from './model/seeded-faults.ts'
 import { everything } from './model/steps.ts'
 
@@ -17,5 +18,21 @@ test.each([20_261, 31_337])(
     expect(done).toBeGreaterThan(0)
   },
 )
+
+test('a node that denies what it has shown to use a nonce gets no self-transfer signed at that nonce', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: true,
+    seed: 823_542_385,
+    steps: [
+      { do: 'foreign', where: 'block', ahead: 1 },
+      { do: 'send', count: 1, tier: 'safe_low', gas_price_gwei: null, valid_s: null },
+      { do: 'drain' },
+      { do: 'lie', name: 'count_behind' },
+      { do: 'mine', blocks: 3, limit: 50 },
+    ],
+  })
+  expect(violations).toEqual([])
+})
 
 test('can still make the mistakes that the long form seeds', checkModelFaults)

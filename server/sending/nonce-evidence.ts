@@ -38,6 +38,11 @@ export interface Evidence {
   findRival(each: OneNode[], relayer: RelayerRow, nonce: number): Promise<Rival | undefined>
   /** Whether a majority reports a count without evidence. */
   isInDoubt(relayer_row_id: number): boolean
+  /**
+   * The nonces below this one are used by the signed transaction that raised the counter, as long as most answering endpoints have
+   * its receipt: a lower count alone does not free them. 0: no such transaction.
+   */
+  usedBelow(relayer: RelayerRow, each: OneNode[]): Promise<number>
 }
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
@@ -64,6 +69,8 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
   const doubts = new Map<number, Doubt>()
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
+  /** By relayer: the signed transaction that raised its counter last. */
+  const raisedBy = new Map<number, { hash: string; nonce: number }>()
   /** By relayer: when a refused count was last logged. */
   const logged = new Map<number, number>()
 
@@ -105,6 +112,8 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     if (rival && rival.nonce >= next_nonce && rival.nonce < counted) {
       // A transaction that a reorganization may still remove is no permanent proof.
       const isDeep = head - rival.block_number + 1 >= networkClient.network.required_confirmations
+      if (raisedBy.size >= max_remembered) raisedBy.clear()
+      raisedBy.set(relayer.row_id, rival)
       return raise(rival.nonce + 1, `signed transaction ${rival.hash}`, isDeep)
     }
     const isMajority = networkClient.each.length >= min_witnesses
@@ -166,7 +175,15 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
     return undefined
   }
 
-  return { believe, findRival, isInDoubt: (relayer_row_id) => doubts.has(relayer_row_id) }
+  async function usedBelow({ row_id }: RelayerRow, each: OneNode[]): Promise<number> {
+    const rival = raisedBy.get(row_id)
+    if (!rival) return 0
+    const answers = given(await askEach(each, (node) => node.receipts([rival.hash])))
+    const shown = answers.filter(([receipt]) => receipt != null)
+    return shown.length * 2 > answers.length ? rival.nonce + 1 : 0
+  }
+
+  return { believe, findRival, isInDoubt: (relayer_row_id) => doubts.has(relayer_row_id), usedBelow }
 }
 
 async function searchOne(node: OneNode, relayer: RelayerRow, nonce: number): Promise<Rival | undefined> {

@@ -1,5 +1,6 @@
 import type { RelayerRow } from '../store/rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import type { Evidence } from './nonce-evidence.ts'
 import { askEach, lookAt, reachedByMost } from './survey.ts'
 
 const max_gaps = 100
@@ -31,12 +32,11 @@ export interface Gaps {
   takeFill(relayer: RelayerRow): boolean
 }
 
-export function createGaps({
-  store,
-  makeId,
-  elapsed,
-  observer,
-}: Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'>): Gaps {
+interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'> {
+  usedBelow: Evidence['usedBelow']
+}
+
+export function createGaps({ store, makeId, elapsed, observer, usedBelow }: GapsDependencies): Gaps {
   /** By relayer: the times of the gap fills of the last hour. */
   const fills = new Map<number, number[]>()
   /** By relayer: the last log line. */
@@ -69,13 +69,14 @@ export function createGaps({
     const least = reachedByMost(looks.map((look) => look && -look.latest))
     const head = reachedByMost(looks.map((look) => look?.head))
     if (least === undefined || head === undefined || (!isRequested && isBehind(chain_id, head))) return open
+    const from = Math.max(-least, await usedBelow(relayer, networkClient.each))
     const { next_nonce: before } = await store.getAccount(chain_id, address)
-    const { moved, gaps } = await store.compactNonces(chain_id, address, -least)
+    const { moved, gaps } = await store.compactNonces(chain_id, address, from)
     const { next_nonce } = await store.getAccount(chain_id, address)
     if (next_nonce < before || moved > 0) {
       observer.nonceNoticed?.('nonce counter lowered', { relayer_id: relayer.id, from: before, to: next_nonce, moved })
     }
-    const abandoned = await store.abandoned(chain_id, address, -least)
+    const abandoned = await store.abandoned(chain_id, address, from)
     return gaps.length + abandoned.length - (await withdraw(relayer, abandoned)) - (await fill(relayer, gaps))
   }
 

@@ -51,9 +51,9 @@ type NonceDependencies = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 
 
 export function createNonces(dependencies: NonceDependencies): Nonces {
   const { store } = dependencies
-  const gaps = createGaps(dependencies)
+  const gaps = createGaps({ ...dependencies, usedBelow: (...about) => usedBelow(...about) })
   const { noteHead } = gaps
-  const { believe, findRival, isInDoubt } = createEvidence({ ...dependencies, setDisabled, noteHead })
+  const { believe, findRival, isInDoubt, usedBelow } = createEvidence({ ...dependencies, setDisabled, noteHead })
   const tracing = createTracing({ ...dependencies, findRival, noteHead })
   const identity = createChainIdentity(dependencies)
   const compared = new Map<number, { latest: number; isSame: Promise<boolean> }>()
