@@ -18,10 +18,11 @@ interface ActionProps {
   disabled?: boolean
   /** Called when the dialog opens: its input starts from what holds now. */
   opened?: () => void
+  closed?: () => void
 }
 
 /** A button that says in a dialog what it will do, and does it when that is confirmed. */
-export function Action({ label, effect, children, run, done, tone, disabled = false, opened }: ActionProps) {
+export function Action({ label, effect, children, run, done, tone, disabled = false, opened, closed }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   // What it did may leave nothing to do: the keyboard then goes on from the content.
@@ -37,13 +38,18 @@ export function Action({ label, effect, children, run, done, tone, disabled = fa
     setOpen(true)
   }
 
+  function close() {
+    setOpen(false)
+    closed?.()
+  }
+
   return (
     <>
       <button ref={button} type="button" className={tone} disabled={disabled} onClick={open}>
         {label}
       </button>
       {isOpen && (
-        <Confirmation {...{ label, effect, run, done, tone }} close={() => setOpen(false)}>
+        <Confirmation {...{ label, effect, run, done, tone }} close={close}>
           {children}
         </Confirmation>
       )}

@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion } from '../../index.ts'
 import { ether, gwei } from '../data/format.ts'
@@ -10,14 +11,18 @@ const transaction = `${relayer}/transactions/{transaction_id}` as const
 
 /** The remedies that the service proposes, as buttons where this API key may use them. */
 export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; from: string }) {
-  if (suggestions.length === 0) return null
+  // While the service tries again there may be none for a moment: an open dialog stays.
+  const [held, setHeld] = useState<Suggestion[]>()
+  const shown = held ?? suggestions
+  if (shown.length === 0) return null
+  const hold = { opened: () => setHeld(shown), closed: () => setHeld(undefined) }
   return (
     <div className="remedies">
       <h2>What helps</h2>
       <ul className="plain">
-        {suggestions.map((suggestion, index) => (
-          <li key={keyOf(suggestion, suggestions.slice(0, index))}>
-            <span>{readable(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} />
+        {shown.map((suggestion, index) => (
+          <li key={keyOf(suggestion, shown.slice(0, index))}>
+            <span>{readable(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} hold={hold} />
           </li>
         ))}
       </ul>
@@ -32,9 +37,11 @@ const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
 function Remedy({
   suggestion: { operation, relayer_id, transaction_id, body, summary },
   from,
+  hold,
 }: {
   suggestion: Suggestion
   from: string
+  hold: { opened: () => void; closed: () => void }
 }) {
   const { client, may, mayManageAll } = useSession()
   const path = { relayer_id, transaction_id: transaction_id ?? '' }
@@ -45,6 +52,7 @@ function Remedy({
       const change = body as { paused?: boolean; policies?: RelayerPoliciesPatch }
       return (
         <Action
+          {...hold}
           label={change.paused === false ? 'Resume' : 'Change the policy'}
           tone="primary"
           effect={
@@ -62,6 +70,7 @@ function Remedy({
         return <Link to={`/sandbox/${encodeURIComponent(relayer_id)}/${path.transaction_id}`}>Open in the sandbox</Link>
       return (
         <Action
+          {...hold}
           label="Replace it"
           tone="primary"
           effect={
@@ -76,6 +85,7 @@ function Remedy({
       if (!may('send')) return null
       return (
         <Action
+          {...hold}
           label="Cancel it"
           tone="danger"
           effect={
@@ -91,6 +101,7 @@ function Remedy({
       if (!may('send')) return null
       return (
         <Action
+          {...hold}
           label="Repair the nonces"
           tone="primary"
           effect={
