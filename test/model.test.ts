@@ -35,4 +35,20 @@ test('a node that denies what it has shown to use a nonce gets no self-transfer 
   expect(violations).toEqual([])
 })
 
+test('a nonce that one node calls used, while the others do not answer, ends no transaction', async () => {
+  const { violations } = await runScenario({
+    nodes: 3,
+    shares_key: false,
+    seed: 1_775_078_417,
+    steps: [
+      { do: 'send', count: 1, tier: 'fastest', gas_price_gwei: null, valid_s: null },
+      { do: 'trouble', name: 'internal_error' },
+      { do: 'lie', name: 'thief' },
+      { do: 'mine', blocks: 3, limit: 50 },
+      { do: 'time', s: 3_600 },
+    ],
+  })
+  expect(violations).toEqual([])
+})
+
 test('can still make the mistakes that the long form seeds', checkModelFaults)

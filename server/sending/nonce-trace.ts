@@ -60,7 +60,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * - a majority of all endpoints has the rival in a block with enough confirmations, and none has a receipt of one of our attempts,
  * - and the transaction was accepted after this process started: one from a restored backup may have been sent already.
  * A rival with the same content was sent by another copy of this service, and its result is taken over. Without proof the
- * transaction waits; it fails after an hour in which every survey reported the nonce as used.
+ * transaction waits; it fails after an hour in which every survey, by most endpoints, reported the nonce as used.
  */
 export function createTracing({ store, now, elapsed, findRival, noteHead }: TracingDependencies) {
   const cases = new Map<number, Case>()
@@ -139,7 +139,9 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     const usedBy = answered.filter(({ latest }) => latest > nonce).length
     const head = reachedByMost(answered.map((answer) => answer.head)) as number
     noteHead(relayer.chain_id, head)
-    if (known.since === undefined) Object.assign(known, { since: elapsed(), from_block: head })
+    // The hour and the blocks count only while most endpoints answer: the one that does may lie.
+    const isSurveyed = answered.length >= majorityOf(networkClient.each.length)
+    if (known.since === undefined || !isSurveyed) Object.assign(known, { since: elapsed(), from_block: head })
 
     const rival = await findRival(networkClient.each, relayer, nonce)
     const receipts = rival ? await deepReceipts(networkClient, rival.hash) : []
