@@ -48,6 +48,16 @@ test('a wrong key is told, and the right one is kept for the tab only', async ()
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
+test('the policy allows scripts and requests of the service only', async () => {
+  const { page } = await openConsole(browser, rig.url())
+  const policy = (await page.request.get(`${rig.url()}/console`)).headers()['content-security-policy'] ?? ''
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).not.toContain('unsafe')
+  const source = (name: string) => policy.split('; ').find((each) => each.startsWith(`${name} `))
+  expect(source('script-src')).toBe("script-src 'self'")
+  expect(source('connect-src')).toBe("connect-src 'self'")
+})
+
 test('a key that only reads sees every page of its own and no action', async () => {
   const [transaction] = await account.send(1)
   await account.finished(() => rig.chain.mine())
