@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
 import { readSecretFiles } from './secrets/secret-files.ts'
+import { headers, tracesUrl } from './telemetry/otlp-settings.ts'
 
 /** Every setting of the service. See the table in README.md. */
 export interface Config {
@@ -56,13 +57,6 @@ const anInteger = (minimum: number, maximum: number) =>
     .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
 
 const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
-
-/** OpenTelemetry's form: name=value with commas between them, percent-encoded. */
-const headers = z
-  .string()
-  .regex(/^\s*(?:[!#$%&'*+.^_`|~\w-]+\s*=[^,;]*(?:,\s*|$))*$/, 'must be name=value pairs with commas between them')
-  .refine((list) => isPercentEncoded(list), 'must be percent-encoded')
-  .transform(readHeaders)
 
 const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
 
@@ -209,25 +203,6 @@ export function readConfig(environment: Environment): Config {
   }
 }
 
-function isPercentEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function readHeaders(list: string): Record<string, string> {
-  const pairs = list.split(',').filter((pair) => pair.trim() !== '')
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=')
-      return [decodeURIComponent(pair.slice(0, at).trim()), decodeURIComponent(pair.slice(at + 1).trim())]
-    }),
-  )
-}
-
 function isNetwork(text: string): boolean {
   const [address = '', prefix = '0', ...more] = text.split('/')
   const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -239,18 +214,6 @@ export function keyBytes(text: string): Buffer | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text.slice(-64), 'hex')
   if (/^[A-Za-z0-9+/\-_]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
   return undefined
-}
-
-/**
- * By OpenTelemetry's OTLP exporter configuration: the traces endpoint is used unchanged; `/v1/traces` is appended to the endpoint
- * of all signals.
- */
-function tracesUrl(values: {
-  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined
-}): string | undefined {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = values
-  return own ?? (all && `${all.replace(/\/$/, '')}/v1/traces`)
 }
 
 function databaseFile(url: string | undefined, data_dir: string): string {

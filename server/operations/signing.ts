@@ -1,4 +1,4 @@
-import type { SignatureResult, SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
+import type { SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
 import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
 import type { UnsignedTransaction } from '../evm/unsigned-transaction.ts'
 import { toHex } from '../hex.ts'
@@ -17,13 +17,8 @@ import type { OverLimit, Spend } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
 import { type ReadyToSign, signBatch } from './sign-batch.ts'
+import { hash, messageOf, type Signature, signatureResult } from './signing-values.ts'
 import { readAddress } from './values.ts'
-
-interface Signature {
-  rs: Uint8Array
-  recovery: number
-  request_id?: string
-}
 
 /** A digest, and the bytes that have it. */
 interface Content {
@@ -43,6 +38,8 @@ interface Judged {
   gas_price: string | null
   max_fee_per_gas: string | null
 }
+
+const place = '/body/unsigned_transaction'
 
 type BatchItem = SignMessageRequest | SignTypedDataRequest
 
@@ -95,31 +92,27 @@ export function signing(dependencies: SigningDependencies): Signing {
     ...signBatch({ countCalls: dependencies.countCalls, prepare }),
 
     async signMessage({ path, body, caller, auditEntry }) {
-      const message = messageOf(body)
+      const content = messageContent(body)
       const held = await find(path.relayer_id, () => notFound('Not found'))
-      const digest = messageDigest(message)
-      auditEntry.subject = toHex(digest)
+      auditEntry.subject = toHex(content.digest)
       checkAddress(held, caller, messageFault)
-      const preimage = () => dependencies.messagePreimage(message)
-      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'message', auditEntry)))
+      return single(signatureResult(await sign(held.signer, content, 'message', auditEntry)))
     },
 
     async signTypedData({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id)
       const separator = hash('domain_separator', body)
-      const struct_hash = hash('hash_struct_message', body)
-      const digest = typedDataDigest(separator, struct_hash)
-      auditEntry.subject = toHex(digest)
+      const content = typedDataContent(separator, hash('hash_struct_message', body))
+      auditEntry.subject = toHex(content.digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-      const preimage = () => dependencies.typedDataPreimage(separator, struct_hash)
-      return single(signatureResult(await sign(held.signer, { digest, preimage }, 'typed_data', auditEntry)))
+      return single(signatureResult(await sign(held.signer, content, 'typed_data', auditEntry)))
     },
 
     async signTypedDataFull({ path, body, caller, auditEntry }) {
       const held = await find(path.relayer_id)
       const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(body)
-      const digest = typedDataDigest(domain_separator, struct_hash)
-      auditEntry.subject = toHex(digest)
+      const content = typedDataContent(domain_separator, struct_hash)
+      auditEntry.subject = toHex(content.digest)
       checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
       const { relayer, signer } = held
       if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
@@ -131,8 +124,7 @@ export function signing(dependencies: SigningDependencies): Signing {
           )
         }
       }
-      const preimage = () => dependencies.typedDataPreimage(domain_separator, struct_hash)
-      return single(signatureResult(await sign(signer, { digest, preimage }, 'typed_data', auditEntry)))
+      return single(signatureResult(await sign(signer, content, 'typed_data', auditEntry)))
     },
 
     async signAuthorization({ path, body, auditEntry }) {
@@ -168,18 +160,26 @@ export function signing(dependencies: SigningDependencies): Signing {
   async function prepare(relayer_id: string, item: BatchItem, caller: Caller): Promise<ReadyToSign> {
     const held = await find(relayer_id)
     if (!('domain_separator' in item)) {
-      const message = messageOf(item)
-      const digest = messageDigest(message)
+      const content = messageContent(item)
       checkAddress(held, caller, messageFault)
-      const preimage = () => dependencies.messagePreimage(message)
-      return readyToSign(held, { digest, preimage }, 'message')
+      return readyToSign(held, content, 'message')
     }
     const separator = hash('domain_separator', item)
-    const struct_hash = hash('hash_struct_message', item)
-    const digest = typedDataDigest(separator, struct_hash)
+    const content = typedDataContent(separator, hash('hash_struct_message', item))
     checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-    const preimage = () => dependencies.typedDataPreimage(separator, struct_hash)
-    return readyToSign(held, { digest, preimage }, 'typed_data')
+    return readyToSign(held, content, 'typed_data')
+  }
+
+  function messageContent(request: SignMessageRequest): Content {
+    const message = messageOf(request)
+    return { digest: messageDigest(message), preimage: () => dependencies.messagePreimage(message) }
+  }
+
+  function typedDataContent(separator: Uint8Array, struct_hash: Uint8Array): Content {
+    return {
+      digest: typedDataDigest(separator, struct_hash),
+      preimage: () => dependencies.typedDataPreimage(separator, struct_hash),
+    }
   }
 
   function readyToSign({ signer }: Held, content: Content, kind: 'message' | 'typed_data'): ReadyToSign {
@@ -231,30 +231,4 @@ export function signing(dependencies: SigningDependencies): Signing {
       )
     }
   }
-}
-
-/** The text or the bytes to sign. */
-function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
-  if (message !== undefined && message_hex !== undefined)
-    throw badRequest('/body/message_hex', 'must not be given together with message; give exactly one of them')
-  if (message !== undefined) return message
-  if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
-  throw badRequest('/body/message', 'must be given, or message_hex; exactly one of them')
-}
-
-const place = '/body/unsigned_transaction'
-
-/** 32 bytes from 64 hex digits, with or without 0x. */
-function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint8Array {
-  const text = body[name]
-  const bytes = Buffer.from(text.startsWith('0x') ? text.slice(2) : text, 'hex')
-  // The contract's pattern requires 64 digits; this guards against a change of the pattern.
-  if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes: 64 hex digits, with or without 0x')
-  return bytes
-}
-
-function signatureResult({ rs, recovery }: Signature): SignatureResult {
-  const hex = toHex(rs)
-  const v = 27 + recovery
-  return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, sig: `${hex}${v.toString(16)}`, v }
 }

@@ -1,0 +1,34 @@
+import type { SignatureResult, SignMessageRequest } from '../../generated/openapi.ts'
+import { badRequest } from '../errors.ts'
+import { toHex } from '../hex.ts'
+
+/** `request_id`: the key service's, where there is one. */
+export interface Signature {
+  rs: Uint8Array
+  recovery: number
+  request_id?: string
+}
+
+/** The text or the bytes to sign. */
+export function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
+  if (message !== undefined && message_hex !== undefined)
+    throw badRequest('/body/message_hex', 'must not be given together with message; give exactly one of them')
+  if (message !== undefined) return message
+  if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
+  throw badRequest('/body/message', 'must be given, or message_hex; exactly one of them')
+}
+
+/** 32 bytes from 64 hex digits, with or without 0x. */
+export function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint8Array {
+  const text = body[name]
+  const bytes = Buffer.from(text.startsWith('0x') ? text.slice(2) : text, 'hex')
+  // The contract's pattern requires 64 digits; this guards against a change of the pattern.
+  if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes: 64 hex digits, with or without 0x')
+  return bytes
+}
+
+export function signatureResult({ rs, recovery }: Signature): SignatureResult {
+  const hex = toHex(rs)
+  const v = 27 + recovery
+  return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, sig: `${hex}${v.toString(16)}`, v }
+}
