@@ -53,6 +53,19 @@ onEveryStore((opened) => {
     expect(faults).toEqual([])
   })
 
+  test('an API key that another program changed grants nothing, and the others go on', async () => {
+    const { store, rows } = opened()
+    const { id: relayer } = await addRelayer({ store })
+    const [changed, widened, fine] = [unique('key'), unique('key'), unique('key')]
+    for (const id of [changed, widened, fine]) await store.createApiKey(apiKeyOf(id, { relayer_ids: [] }))
+    await rows(`UPDATE api_keys SET scopes = '["manage"]' WHERE id = '${changed}'`)
+    await rows(`INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
+      SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE api_keys.id = '${widened}' AND relayers.id = '${relayer}'`)
+    const known = (await store.apiKeys()).map(({ id }) => id)
+    expect([changed, widened, fine].map((id) => known.includes(id))).toEqual([false, false, true])
+    expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
+  })
+
   test('a changed relayer is refused, for reading and for a change, and can be deleted', async () => {
     const { store, rows } = opened()
     const { id, address } = await addRelayer({ store })
@@ -79,19 +92,6 @@ onEveryStore((opened) => {
     await rows('DROP TABLE older_networks')
     await refused(store.getNetwork(`evm:${name}`))
     expect(told(`evm:${name}`)).toEqual(['networks: rolled back'])
-  })
-
-  test('an API key that another program changed grants nothing, and the others go on', async () => {
-    const { store, rows } = opened()
-    const { id: relayer } = await addRelayer({ store })
-    const [changed, widened, fine] = [unique('key'), unique('key'), unique('key')]
-    for (const id of [changed, widened, fine]) await store.createApiKey(apiKeyOf(id, { relayer_ids: [] }))
-    await rows(`UPDATE api_keys SET scopes = '["manage"]' WHERE id = '${changed}'`)
-    await rows(`INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
-      SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE api_keys.id = '${widened}' AND relayers.id = '${relayer}'`)
-    const known = (await store.apiKeys()).map(({ id }) => id)
-    expect([changed, widened, fine].map((id) => known.includes(id))).toEqual([false, false, true])
-    expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
   })
 
   test('a trigger of another program ends every change of a protected row', async () => {
