@@ -1151,7 +1151,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a signer
-         * @description Deletes the private key permanently. Refused with 409 while a relayer uses it.
+         * @description Deletes a local private key permanently. A key in a key service stays there. Refused with 409 while a relayer uses it.
          */
         delete: operations["deleteSigner"];
         options?: never;
@@ -1382,7 +1382,7 @@ export interface paths {
         };
         /**
          * Get the head of the audit trail
-         * @description The number of the last entry, and the hash that covers the whole trail up to it. `npm run audit -- verify` reads
+         * @description How many entries the trail has, and the hash that covers all of them. `npm run audit -- verify` reads
          *     the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later
          *     that no entry is missing at the end.
          */
@@ -1646,7 +1646,7 @@ export interface components {
              */
             type: string;
         };
-        /** @description A recoverable secp256k1 signature: deterministic (RFC 6979), with low s (EIP-2). */
+        /** @description A recoverable secp256k1 signature with low s (EIP-2). A local key signs deterministically (RFC 6979); a key service may return another signature each time. */
         SignatureResult: {
             r: components["schemas"]["Hash"];
             s: components["schemas"]["Hash"];
@@ -2401,7 +2401,12 @@ export interface components {
             former_valid_seconds?: number;
         };
         AuditEntry: {
-            /** @description Counts the entries from 1, without gaps. */
+            /**
+             * @description The chain of hashes that the entry is part of. With SQLite there is one, 1. With PostgreSQL each server that
+             *     runs writes its own, and 0 is the trail that was moved from SQLite.
+             */
+            chain: number;
+            /** @description Counts the entries of the chain from 1, without gaps. */
             sequence: number;
             at: components["schemas"]["Timestamp"];
             /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
@@ -2420,10 +2425,21 @@ export interface components {
             key_request_id: string | null;
         };
         AuditHead: {
-            /** @description The number of the last entry. */
+            /** @description How many entries the trail has. */
             entries: number;
-            /** @description The hash over all entries, as `npm run audit -- verify` prints it. */
+            /**
+             * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain it is the chain's; with several
+             *     it is SHA-256 over a line for each chain, in the order of their numbers: its number, its entries and its hash,
+             *     separated by a space, with a line feed at the end.
+             */
             hash: string;
+            /** @description The heads of all chains that have entries, by their numbers. */
+            chains: {
+                chain: number;
+                /** @description The number of the chain's last entry. */
+                entries: number;
+                hash: string;
+            }[];
         };
         RpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
@@ -3163,7 +3179,7 @@ export interface components {
         /**
          * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls, request bodies
          *     or pages that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
-         *     limit. Nothing was done. In the rate limit, a request counts once more for each 256 KiB of its body and of its
+         *     limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its
          *     response.
          */
         TooManyRequests: {

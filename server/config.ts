@@ -1,6 +1,10 @@
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import { type DatabaseSetting, isPostgresUrl, postgresUrlFault, sqliteFile, weakSettings } from './database-setting.ts'
+import type { KeyEncryptionKey } from './keys/key-encryption-key.ts'
+import { master_key_forms, masterKeyOf, readMasterKeySetting } from './keys/master-key-setting.ts'
+import { readVaultAccess, type VaultAccess, vaultSettings } from './keys/vault-access.ts'
 import { readSecretFiles } from './secrets/secret-files.ts'
 import { headers, tracesUrl } from './telemetry/otlp-settings.ts'
 
@@ -10,12 +14,15 @@ export interface Config {
   port: number
   production: boolean
   data_dir: string
-  /** The SQLite file. */
-  database_file: string
+  database: DatabaseSetting
   /** Absent: generated on the first start, outside production only. */
   api_key: string | undefined
-  /** 32 bytes. Absent: generated, like `api_key`. */
+  /** 32 bytes. Absent: generated, like `api_key`, unless there is a `key_encryption_key`. */
   master_key: Buffer | undefined
+  /** The key in a key service that encrypts the master key, which is then in the database. */
+  key_encryption_key: KeyEncryptionKey | undefined
+  /** The server of a key-encryption key in Vault. */
+  vault: VaultAccess | undefined
   rate_limit_per_second: number
   rate_limit_burst: number
   /** The address of this process's metrics server; without a port there is none. */
@@ -62,6 +69,8 @@ const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https
 
 const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
 
+const database_forms = 'must be a file path, sqlite: followed by a file path, or a postgres:// URL'
+
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
 
 const headersByOrigin = z.record(z.string().refine(isOrigin), z.record(z.string(), z.string()))
@@ -71,16 +80,29 @@ const settings = z.object({
   PORT: integer(0, 65_535, 8080),
   NODE_ENV: z.string().optional(),
   DATA_DIR: text(4_096).default('./data'),
-  DATABASE_URL: text(4_096).optional(),
+  DATABASE_URL: text(4_096)
+    .superRefine((url, context) => {
+      const fault = isPostgresUrl(url) ? postgresUrlFault(url) : sqliteFile(url) === undefined && database_forms
+      if (fault) context.addIssue(fault)
+    })
+    .optional(),
+  DATABASE_CONNECTIONS: integer(4, 500, 10),
+  DATABASE_TIMEOUT_MS: integer(100, 10_000, 700),
+  DATABASE_ALLOW_WEAK: z
+    .string()
+    .transform((list) => list.split(',').map((one) => one.trim()))
+    .pipe(z.array(z.enum(weakSettings, `must be a comma-separated list of ${weakSettings.join(', ')}`)))
+    .default([]),
   API_KEY: z
     .string()
     .regex(/^(?=.{32,512}$)[A-Za-z0-9\-._~+/]+=*$/, 'must be 32 to 512 letters, digits or -._~+/')
     .optional(),
   MASTER_KEY: z
     .string()
-    .transform(keyBytes)
-    .refine((key) => key?.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+    .transform(readMasterKeySetting)
+    .refine((key) => key !== undefined, `must be ${master_key_forms}`)
     .optional(),
+  ...vaultSettings,
   RATE_LIMIT_PER_SECOND: integer(1, 1_000_000, 1_000),
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
   METRICS_HOST: text(255).default('127.0.0.1'),
@@ -143,6 +165,7 @@ type Environment = Record<string, string | undefined>
 const secretSettings = [
   'API_KEY',
   'MASTER_KEY',
+  ...['VAULT_TOKEN', 'VAULT_ROLE_ID', 'VAULT_SECRET_ID'],
   'DATABASE_URL',
   'PKCS11_PIN',
   'REMOTE_SIGNER_HEADERS',
@@ -158,9 +181,8 @@ export function readConfig(environment: Environment): Config {
   const read = settings.safeParse({ ...given, ...fromFiles })
   if (!read.success) {
     const shown = (name: string) => (name in fromFiles ? `${name}_FILE` : name)
-    throw new ConfigError(
-      read.error.issues.map(({ path, message }) => `${shown(path.join('.'))} ${message}`).join('\n'),
-    )
+    const faults = new Set(read.error.issues.map(({ path, message }) => `${shown(String(path[0]))} ${message}`))
+    throw new ConfigError([...faults].join('\n'))
   }
   const values = read.data
   const production = values.NODE_ENV === 'production'
@@ -177,9 +199,10 @@ export function readConfig(environment: Environment): Config {
     port: values.PORT,
     production,
     data_dir,
-    database_file: databaseFile(values.DATABASE_URL, data_dir),
+    database: databaseOf(values, data_dir, production),
     api_key: values.API_KEY,
-    master_key: values.MASTER_KEY ?? undefined,
+    ...masterKeyOf(values.MASTER_KEY),
+    vault: readVaultAccess(values),
     rate_limit_per_second: values.RATE_LIMIT_PER_SECOND,
     rate_limit_burst: values.RATE_LIMIT_BURST,
     metrics_host: values.METRICS_HOST,
@@ -209,17 +232,14 @@ function isNetwork(text: string): boolean {
   return more.length === 0 && /^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bits
 }
 
-/** 32 bytes from 64 hex digits or from base64 (either alphabet); undefined for anything else. */
-export function keyBytes(text: string): Buffer | undefined {
-  if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text.slice(-64), 'hex')
-  if (/^[A-Za-z0-9+/\-_]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
-  return undefined
-}
-
-function databaseFile(url: string | undefined, data_dir: string): string {
-  if (url === undefined) return resolve(data_dir, 'relayer.sqlite')
-  const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(url)
-  const path = isUrl ? /^(?:sqlite|file):(?:\/\/)?([^/].*|\/[^/].*)$/.exec(url)?.[1] : url
-  if (path === undefined) throw new ConfigError('DATABASE_URL must be a file path, or sqlite: followed by a file path')
-  return resolve(path)
+function databaseOf(values: z.infer<typeof settings>, data_dir: string, production: boolean): DatabaseSetting {
+  const url = values.DATABASE_URL ?? resolve(data_dir, 'relayer.sqlite')
+  if (!isPostgresUrl(url)) return { type: 'sqlite', file: sqliteFile(url) as string }
+  return {
+    type: 'postgres',
+    url,
+    max_connections: values.DATABASE_CONNECTIONS,
+    timeout_ms: values.DATABASE_TIMEOUT_MS,
+    allow_weak: production ? values.DATABASE_ALLOW_WEAK : [...weakSettings],
+  }
 }

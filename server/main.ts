@@ -80,7 +80,7 @@ function greeting(config: Config, { url: bound, metrics_url, api_key_file: made,
     `  API      ${url}/api/v1`,
     `  Console  ${url}/console`,
     `  Docs     ${url}/docs`,
-    `  Data     ${near(config.database_file)}`,
+    `  Data     ${config.database.type === 'sqlite' ? near(config.database.file) : 'PostgreSQL'}`,
     `  API key  ${key}`,
   ]
   if (metrics_url) lines.push(`  Metrics  ${metrics_url}`)

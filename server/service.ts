@@ -1,5 +1,4 @@
 import { createBelievedClock } from './background/believed-clock.ts'
-import { createLease } from './background/lease.ts'
 import { createRetention } from './background/retention.ts'
 import type { Config } from './config.ts'
 import { serveHttp } from './service/http.ts'
@@ -58,18 +57,18 @@ export async function startService(config: Config, world: World = {}): Promise<S
 
 /** Removes expired rows, in one process at a time. */
 function startRetention({ config, store, now, elapsed, logger }: Storage) {
-  const lease = createLease(store, 'retention')
+  const share = store.share('retention')
   const retention = createRetention({
     store,
     logger,
     readClock: createBelievedClock({ store, now, elapsed, logger }).read,
     days: config.retention_days,
-    claim: lease.claim,
+    share,
   })
   return {
     async stop() {
       await retention.stop()
-      await lease.release()
+      await share.release()
     },
   }
 }

@@ -10,8 +10,21 @@ export const securityClaims: Claims = {
     'secrets/vault.test: opens a sealed secret for no other row',
     'secrets/vault.test: opens no sealed secret with a changed, missing or added byte',
   ],
-  'The master key is not in the database. No operation returns a private key, and no log line or error contains one': [
-    'secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file',
+  'The master key is not in the database, or only as a key service encrypts it. No operation returns a private key, and no log line or error contains one':
+    ['secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file'],
+  'no file and no setting contains the master key. The database has it encrypted, bound to its purpose': [
+    'secrets/key-encryption.test: the first start makes a master key that only the key service can decrypt',
+  ],
+  'A start fails when the key service is away, denies the call or has another key, and when the ciphertext was changed':
+    [
+      'secrets/key-encryption.test: a key service that is away, forbids it or has another key, and a changed ciphertext',
+    ],
+  'A key that encrypts and does not decrypt is refused before anything is encrypted under it': [
+    'secrets/key-encryption.test: a key that may encrypt and not decrypt is refused',
+  ],
+  'the database or a backup, without the permission to decrypt': [
+    'secrets/key-encryption.test: a key service that is away, forbids it or has another key, and a changed ciphertext',
+    'key-services/master-key.keys: a key in OpenBao encrypts the master key, through an AppRole',
   ],
   'Key files and the database are created with mode 0600, whatever the umask is': [
     'secrets/master-key.test: only the user can read the files of a first start, even with a lax umask',
@@ -113,8 +126,8 @@ export const securityClaims: Claims = {
     'http/caller-shares.test: does not delay the sender by slow RPC calls of a read key',
     'http/large-pages.test: pages that a client does not read take the share of its API key',
   ],
-  'rate limit counts large bodies and responses once for each 256 KiB, and its event streams share one read rate': [
-    'http/rate-limit.test: a large request or response counts once for each 256 KiB',
+  'rate limit counts large bodies and responses once for each 64 KiB, and its event streams share one read rate': [
+    'http/rate-limit.test: a large request or response counts once for each 64 KiB',
     'http/large-pages.test: all streams of one API key share a pace',
   ],
   'Every request is validated against the contract': [
@@ -212,6 +225,11 @@ export const readmeClaims: Claims = {
   'Every request and every response is validated against': ['http/generated-requests.test'],
   'A second request with the same `Idempotency-Key` and the same body returns the first transaction and sends nothing':
     ['sending/idempotency.test: 100 requests at once with one key are one transaction, in two processes too'],
+  'It moves everything or nothing, and checks the copy before the commit': [
+    'commands/move-database.test: moves every row of every table, and the service continues where it was',
+    'commands/move-database.test: a run that is killed at any point is completed by another run, and moves every row once',
+  ],
+  '`compose.yaml` runs PostgreSQL and two servers behind port 8080': ['compose.test'],
   'When a setting is invalid, startup fails and names it': ['config.test'],
   'A change or a revocation applies from the next request on, in every process': [
     'operations/api-keys.test: a revocation by another process on the same store applies at once',
@@ -252,6 +270,7 @@ export const readmeClaims: Claims = {
   ],
   'If the command is interrupted, run it again': [
     'secrets/rotate-master-key.test: a rotation that is killed before any of its steps',
+    'secrets/killed-rotation.test: that is killed before any of its steps leaves the old or the new key in use',
   ],
   'Rows that another program changed are refused with 503 (API keys: 401)': [
     'secrets/rights.test: a forged API key is refused and reported',

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { ConfigError, keyBytes, readConfig } from '../server/config.ts'
+import { ConfigError, readConfig } from '../server/config.ts'
+import { keyBytes } from '../server/keys/master-key-setting.ts'
 import { production } from './support/resources.ts'
 import { temporaryFolder } from './support/service.ts'
 
@@ -23,9 +24,11 @@ const defaults = {
   port: 8080,
   production: false,
   data_dir: resolve('data'),
-  database_file: resolve('data/relayer.sqlite'),
+  database: { type: 'sqlite', file: resolve('data/relayer.sqlite') },
   api_key: undefined,
   master_key: undefined,
+  key_encryption_key: undefined,
+  vault: undefined,
   rate_limit_per_second: 1_000,
   rate_limit_burst: 3_000,
   trusted_proxies: [],
@@ -48,18 +51,38 @@ test('every setting has a default, which the empty text and foreign variables le
   expect(readConfig({ PORT: '', API_KEY: '', MASTER_KEY: '', LOG_LEVEL: '', HOME: '/root' })).toEqual(defaults)
 })
 
+const ofPostgres = (url: string, more: object = {}) => {
+  const weak = ['fsync', 'full_page_writes', 'synchronous_commit']
+  return { database: { type: 'postgres', url, max_connections: 10, timeout_ms: 700, allow_weak: weak, ...more } }
+}
+const postgres = 'postgresql://user:pass%23word@db:5433/relayer?sslmode=require'
+
 const bytes = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index))
 const taken: [Environment, Partial<typeof defaults> | object][] = [
   [{ HOST: '0.0.0.0' }, { host: '0.0.0.0' }],
   [{ HOST: '::1' }, { host: '::1' }],
   [{ PORT: '0' }, { port: 0 }],
   [{ PORT: '65535' }, { port: 65_535 }],
-  [{ DATA_DIR: '/tmp/x' }, { data_dir: '/tmp/x', database_file: '/tmp/x/relayer.sqlite' }],
-  [{ DATABASE_URL: '/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite', data_dir: resolve('data') }],
-  [{ DATABASE_URL: 'sqlite:///tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
-  [{ DATABASE_URL: 'sqlite:/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
-  [{ DATABASE_URL: 'file:/tmp/y.sqlite' }, { database_file: '/tmp/y.sqlite' }],
-  [{ DATABASE_URL: 'sqlite:y.sqlite' }, { database_file: resolve('y.sqlite') }],
+  [{ DATA_DIR: '/tmp/x' }, { data_dir: '/tmp/x', database: { type: 'sqlite', file: '/tmp/x/relayer.sqlite' } }],
+  [
+    { DATABASE_URL: '/tmp/y.sqlite' },
+    { database: { type: 'sqlite', file: '/tmp/y.sqlite' }, data_dir: resolve('data') },
+  ],
+  [{ DATABASE_URL: 'sqlite:///tmp/y.sqlite' }, { database: { type: 'sqlite', file: '/tmp/y.sqlite' } }],
+  [{ DATABASE_URL: 'sqlite:/tmp/y.sqlite' }, { database: { type: 'sqlite', file: '/tmp/y.sqlite' } }],
+  [{ DATABASE_URL: 'file:/tmp/y.sqlite' }, { database: { type: 'sqlite', file: '/tmp/y.sqlite' } }],
+  [{ DATABASE_URL: 'sqlite:y.sqlite' }, { database: { type: 'sqlite', file: resolve('y.sqlite') } }],
+  [{ DATABASE_URL: postgres }, ofPostgres(postgres)],
+  [{ DATABASE_URL: 'postgres://me@/relayer?host=/run/db' }, ofPostgres('postgres://me@/relayer?host=/run/db')],
+  [{ ...production, DATABASE_URL: postgres }, ofPostgres(postgres, { allow_weak: [] })],
+  [
+    { ...production, DATABASE_URL: postgres, DATABASE_ALLOW_WEAK: 'synchronous_commit, fsync' },
+    ofPostgres(postgres, { allow_weak: ['synchronous_commit', 'fsync'] }),
+  ],
+  [
+    { DATABASE_URL: postgres, DATABASE_CONNECTIONS: '500', DATABASE_TIMEOUT_MS: '100' },
+    ofPostgres(postgres, { max_connections: 500, timeout_ms: 100 }),
+  ],
   [{ API_KEY: 'a'.repeat(32) }, { api_key: 'a'.repeat(32) }],
   [{ API_KEY: 'b'.repeat(512) }, { api_key: 'b'.repeat(512) }],
   [{ MASTER_KEY: bytes.toString('hex') }, { master_key: bytes }],
@@ -113,7 +136,21 @@ const wrong: Record<string, string[]> = {
   HOST: ['h'.repeat(256)],
   PORT: ['65536', '-1', '80a', '1e3', '0x50', '8080.0', ' 8080', '99999999999999999999'],
   DATA_DIR: [`/${'d'.repeat(4_096)}`],
-  DATABASE_URL: ['postgres://user:hunter2@db/relayer', 'mysql://hunter2', 'file:', `/${'d'.repeat(4_096)}`],
+  DATABASE_URL: [
+    'mysql://hunter2',
+    'file:',
+    `/${'d'.repeat(4_096)}`,
+    'postgres://user:hunter2@db',
+    'postgres://user:hunter2@db:port/relayer',
+    'postgres://user:hun#ter2@db/relayer',
+    'postgres://user:hunter2@db/relayer?sslmode=prefer',
+    'postgres://user:hunter2@db/relayer?sslmode=verify-ca',
+    'postgres://user:hunter2@db/relayer?sslrootcert=/none/hunter2',
+    'postgres://user:hunter2@db/relayer?pgbouncer=hunter2',
+  ],
+  DATABASE_CONNECTIONS: ['3', '501', 'many'],
+  DATABASE_TIMEOUT_MS: ['99', '10001', '1s'],
+  DATABASE_ALLOW_WEAK: ['hunter2', 'fsync,,', 'wal_level'],
   API_KEY: ['hunter2', 'hunter2'.repeat(4), `${'a'.repeat(32)} hunter2`, `${'a'.repeat(32)}é`, 'c'.repeat(513)],
   MASTER_KEY: ['hunter2', 'ab'.repeat(31), 'ab'.repeat(33), 'zz'.repeat(32), 'A'.repeat(42), 'A'.repeat(45)],
   RATE_LIMIT_PER_SECOND: ['0', '1000001', '-5', '1.5', 'fast'],
@@ -166,7 +203,7 @@ test('an API key in base64 is as long as it looks: its padding counts', () => {
 const secretValues: [string, string, Partial<typeof defaults> | object][] = [
   ['API_KEY', 'a'.repeat(32), { api_key: 'a'.repeat(32) }],
   ['MASTER_KEY', bytes.toString('hex'), { master_key: bytes }],
-  ['DATABASE_URL', 'sqlite:/tmp/y.sqlite', { database_file: '/tmp/y.sqlite' }],
+  ['DATABASE_URL', 'sqlite:/tmp/y.sqlite', { database: { type: 'sqlite', file: '/tmp/y.sqlite' } }],
   ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b', { traces_headers: { a: 'b' } }],
   ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a=b', { traces_headers: { a: 'b' } }],
 ]

@@ -43,7 +43,7 @@ function cleanEvidence() {
   const payloads = [0, 1].flatMap((nonce) => path.map((status) => at(nonce, status)))
   const tally = { retries: 0, refused: 0, broken: 0, unavailable: 0, wrong: [] as string[], contradictions: 0 }
   return {
-    submissions: 2,
+    indexes: [0, 1],
     accepted: new Map([0, 1].map((index) => [index, at(index, 'pending')])),
     tally,
     logged: [] as string[],
@@ -61,6 +61,7 @@ function cleanEvidence() {
       events: payloads.map((payload, index) => ({ relayer_row_id: 1, sequence: index + 1, payload })),
     },
     broadcast: ['0x0', '0x1'],
+    wrong_signatures: 0,
   } satisfies Evidence
 }
 type Known = ReturnType<typeof cleanEvidence>
@@ -112,6 +113,13 @@ test.each<[string, string[], (evidence: Known) => unknown]>([
     ({ broadcast, store }) => {
       broadcast.push('0x2')
       store.prices.set('0x2', '1')
+    },
+  ],
+  [
+    'bytes by another key',
+    ['signatures'],
+    (evidence) => {
+      evidence.wrong_signatures = 1
     },
   ],
   ['an event that is missing', ['events'], ({ store }) => store.events.pop()],

@@ -9,6 +9,7 @@ import { checkAudit } from '../server/store/sqlite/audit-check.ts'
 import { operations } from './support/contract.ts'
 import { createRelayer, createSigner } from './support/resources.ts'
 import { startTestService } from './support/service.ts'
+import { columnOf, rowsOf } from './support/service-database.ts'
 import { until } from './support/until.ts'
 
 // Claims of SECURITY.md and README.md that no other test tries, and what they say does not hold. When one of them fails, the document
@@ -65,9 +66,7 @@ test('does not detect that the table of daily limits was emptied, because it car
     })
   await spend()
   await expect(spend()).rejects.toMatchObject({ status: 403 })
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
-  db.exec('DELETE FROM spending')
-  db.close()
+  await rowsOf(service, 'DELETE FROM spending')
   await spend()
 })
 
@@ -87,9 +86,7 @@ test('requires a token in every operation except health and ready; its tokens ha
   const secrets = tokens.map((token) => token.slice(-43))
   for (const secret of secrets) expect(Buffer.from(secret, 'base64url').length).toBe(32)
   expect(secrets[0]).not.toBe(secrets[1])
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
-  const stored = db.prepare<[], Buffer>('SELECT secret_hash FROM api_keys').pluck().all()
-  db.close()
+  const stored = await columnOf<Buffer>(service, 'SELECT secret_hash FROM api_keys')
   const hashed = secrets.map((text) => createHash('sha256').update(text).digest('hex'))
   expect(stored.map((hash) => hash.toString('hex')).sort()).toEqual(hashed.sort())
 })
@@ -103,10 +100,9 @@ test('finds a removed row at the next scan', async () => {
       body: { message: 'Hello' },
     })
   await sign()
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  await rowsOf(service, "DELETE FROM relayers WHERE id = 'other'")
   // The generation makes the processes read what they remember again.
-  db.exec(`DELETE FROM relayers WHERE id = 'other'; UPDATE generation SET value = value + 1`)
-  db.close()
+  await rowsOf(service, 'UPDATE generation SET value = value + 1')
   await until('the table is refused', async () =>
     sign().then(
       () => false,
@@ -118,9 +114,7 @@ test('finds a removed row at the next scan', async () => {
 test('does not start with a view that somebody else created', async () => {
   const service = await startTestService()
   await service.close()
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
-  db.exec('CREATE VIEW planted AS SELECT * FROM relayers')
-  db.close()
+  await rowsOf(service, 'CREATE VIEW planted AS SELECT * FROM relayers')
   await expect(startTestService({ DATA_DIR: service.data_dir })).rejects.toThrow(/triggers or views.*planted/)
 })
 
@@ -150,10 +144,9 @@ test('stores URLs in plain text, masks those of nodes in responses, and reveals 
   expect(JSON.stringify(network.data)).not.toContain('key-of-the-provider')
   const notification = await service.client.post('/api/v1/notifications', { body: { url: hook } })
   expect(notification.data.url).toBe(hook)
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
-  expect(db.prepare('SELECT rpc_urls FROM networks WHERE chain_id = 7').pluck().get()).toContain('key-of-the-provider')
-  expect(db.prepare('SELECT url FROM notifications').pluck().get()).toBe(hook)
-  db.close()
+  const [urls] = await columnOf<string>(service, 'SELECT rpc_urls FROM networks WHERE chain_id = 7')
+  expect(urls).toContain('key-of-the-provider')
+  expect(await columnOf(service, 'SELECT url FROM notifications')).toEqual([hook])
 
   await service.client.post('/api/v1/notifications', { body: { id: 'taken', url: 'https://hooks.example.com' } })
   const { data } = await service.client.post('/api/v1/api-keys', {
@@ -178,9 +171,7 @@ test('takes about 180 bytes of the audit trail for a signature', async () => {
     ),
   )
   await service.close()
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'), { readonly: true })
-  const bytes = db.prepare<[], number>('SELECT sum(length(entries)) FROM audit').pluck().get() as number
-  db.close()
+  const [bytes = 0] = await columnOf<number>(service, 'SELECT sum(length(entries)) FROM audit')
   expect(bytes / count).toBeGreaterThan(130)
   expect(bytes / count).toBeLessThan(230)
 })

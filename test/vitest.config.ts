@@ -1,9 +1,24 @@
 import { basename, join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { alsoOnPostgres, onSqliteOnly } from './databases.ts'
 
 /** Files that take long though they are short. The others run in the order of their size. */
-const long = ['crash', 'webhook-crash', 'generated-requests', 'examples', 'client-package', 'model', 'stop', 'memory']
+const long = [
+  'cluster',
+  'servers',
+  'server-processes',
+  'crash',
+  'webhook-crash',
+  'rotate-master-key',
+  'move-database',
+  'generated-requests',
+  'examples',
+  'client-package',
+  'model',
+  'stop',
+  'memory',
+]
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -12,10 +27,23 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
+const include = ['test/**/*.test.ts']
+const env = { AWS_EC2_METADATA_DISABLED: 'true' }
+const projects: TestProjectConfiguration[] =
+  process.env.TEST_DATABASE === 'postgres'
+    ? [{ extends: true, test: { name: 'postgres', include, exclude: Object.keys(onSqliteOnly) } }]
+    : [
+        { extends: true, test: { name: 'tests', include } },
+        {
+          extends: true,
+          test: { name: 'postgres', include: alsoOnPostgres, env: { ...env, TEST_DATABASE: 'postgres' } },
+        },
+      ]
+
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..'),
-    include: ['test/**/*.test.ts'],
+    projects,
     globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     // A process runs many files, so that it imports the server and compiles the contract once.
@@ -28,6 +56,6 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     hookTimeout: 600_000,
     // The AWS SDK looks for no credentials outside: no test calls anybody.
-    env: { AWS_EC2_METADATA_DISABLED: 'true' },
+    env,
   },
 })

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Prunable, Store } from '../store/store.ts'
+import type { WorkShare } from '../store/work-share.ts'
 
 export interface RetentionDependencies {
   store: Pick<Store, 'prune'>
@@ -8,8 +9,8 @@ export interface RetentionDependencies {
   readClock(): Promise<number | undefined>
   /** How many days rows of each kind are kept; 0: forever. */
   days: Record<Prunable, number>
-  /** Whether this process holds the lease of this work. */
-  claim(): Promise<boolean>
+  /** This process sweeps while it has row 0 of this work. */
+  share: Pick<WorkShare, 'claim' | 'under'>
   logger: Logger
 }
 
@@ -24,21 +25,28 @@ const day_ms = 86_400_000
 const sweep_ms = 3_600_000
 /** The pause between two steps (a few milliseconds each), in which other database transactions run. */
 const rest_ms = 20
+/** All of this work is one row's. */
+const row = 0
 
 /** Sweeps at once and every hour. */
-export function createRetention({ store, days, claim, readClock, logger }: RetentionDependencies): Retention {
+export function createRetention({ store, days, share, readClock, logger }: RetentionDependencies): Retention {
   const stopping = new AbortController()
 
   async function sweep(): Promise<Record<Prunable, number>> {
     const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
-    const time = (await claim()) ? await readClock() : undefined
-    if (time === undefined) return removed
+    if (await share.claim(row)) await share.under(row, () => sweepInto(removed))
+    return removed
+  }
+
+  async function sweepInto(removed: Record<Prunable, number>): Promise<void> {
+    const time = await readClock()
+    if (time === undefined) return
     // Deliveries go first, because an event is kept while a delivery refers to it.
     for (const kind of Object.keys(removed) as Prunable[]) {
       if (days[kind] === 0) continue
       const before = new Date(time - days[kind] * day_ms).toISOString()
       let after: number | undefined = 0
-      while (after !== undefined && !stopping.signal.aborted && (await claim())) {
+      while (after !== undefined && !stopping.signal.aborted && (await share.claim(row))) {
         const pruned = await store.prune(kind, before, after)
         removed[kind] += pruned.removed
         after = pruned.next
@@ -47,7 +55,6 @@ export function createRetention({ store, days, claim, readClock, logger }: Reten
     }
     const isNothing = Object.values(removed).every((count) => count === 0)
     logger[isNothing ? 'debug' : 'info'](removed, 'expired rows removed')
-    return removed
   }
 
   let sweeping: Promise<unknown> = Promise.resolve()

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import { LeaseLost, type WorkShare } from '../store/work-share.ts'
+import { createLane, type Lane } from './lane.ts'
 
 /**
  * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
@@ -11,7 +13,7 @@ export interface Worker {
   look(): void
   /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
   run(row_id: number): Promise<void>
-  /** Starts no more work, and resolves when the work in progress has ended. */
+  /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
   stop(): Promise<void>
 }
 
@@ -20,8 +22,10 @@ export interface WorkerDependencies {
   work(row_id: number, signal: AbortSignal): Promise<number | undefined>
   /** The row ids that have work in the store. */
   find(): Promise<number[]>
-  /** Whether this process holds the lease of this work. */
-  claim(): Promise<boolean>
+  /** The part of the rows that this process works on. */
+  share: WorkShare
+  /** Called when this process no longer works on a row, before another one may. */
+  leave?(row_id: number): Promise<void>
   /** Changes when another process has changed the store. */
   version(): number
   logger: Logger
@@ -33,14 +37,19 @@ const watch_ms = 25
 const find_ms = 1_000
 const failure_ms = 1_000
 
-export function createWorker({ work, find, claim, version, logger }: WorkerDependencies): Worker {
+export function createWorker(dependencies: WorkerDependencies): Worker {
+  const { work, find, share, leave = async () => undefined, version, logger } = dependencies
   const lanes = new Map<number, Lane>()
+  /** The lease under which a row was worked on last. */
+  const leases = new Map<number, number | undefined>()
+  /** The rows that are being given back. */
+  const leaving = new Map<number, Promise<void>>()
   const stopping = new AbortController()
   let seen = version()
   let foundAt = Number.NEGATIVE_INFINITY
 
   const wake = (row_id: number) => {
-    if (stopping.signal.aborted) return
+    if (stopping.signal.aborted || leaving.has(row_id)) return
     const lane = lanes.get(row_id)
     if (lane) return lane.wake()
     const created = createLane()
@@ -49,33 +58,72 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */
-  async function mayWork(): Promise<boolean> {
+  async function mayWork(row_id: number): Promise<boolean> {
+    if (stopping.signal.aborted || leaving.has(row_id)) return false
     try {
-      return (await claim()) && !stopping.signal.aborted
+      if (!(await share.claim(row_id))) return false
+      await forgetFormerLease(row_id)
+      return !stopping.signal.aborted && !leaving.has(row_id)
     } catch (error) {
       logger.error({ err: error }, 'claiming background work failed')
       return false
     }
   }
 
+  /** What is remembered of the row is not valid when another process may have worked on it since. */
+  async function forgetFormerLease(row_id: number): Promise<void> {
+    const lease = share.lease(row_id)
+    if (leases.has(row_id) && leases.get(row_id) !== lease) await left(row_id)
+    leases.set(row_id, lease)
+  }
+
   async function follow(row_id: number, lane: Lane): Promise<void> {
-    while (await mayWork()) {
+    let isMine = await mayWork(row_id)
+    const hasWorked = isMine
+    while (isMine) {
       lane.begin()
       const wait_ms = await attempt(row_id)
       lane.end()
       if (wait_ms === undefined && !lane.isWanted()) break
       await lane.sleep(wait_ms ?? 0, stopping.signal)
+      isMine = await mayWork(row_id)
     }
+    // What is remembered of the row is not valid after another process has worked on it.
+    if (hasWorked && !isMine) await left(row_id)
     lanes.delete(row_id)
-    lane.end()
+    lane.close()
   }
 
   async function attempt(row_id: number): Promise<number | undefined> {
     try {
-      return await work(row_id, stopping.signal)
+      return await share.under(row_id, () => work(row_id, stopping.signal))
     } catch (error) {
-      logger.error({ err: error, row_id }, 'background work failed')
+      if (error instanceof LeaseLost) logger.info({ row_id }, 'background work taken over by another server')
+      else logger.error({ err: error, row_id }, 'background work failed')
       return failure_ms
+    }
+  }
+
+  const left = (row_id: number) => {
+    leases.delete(row_id)
+    return leave(row_id).catch((error) => logger.error({ err: error, row_id }, 'leaving background work failed'))
+  }
+
+  /** Ends the row's lane after its round, and gives the row back. */
+  function give(row_id: number): Promise<void> {
+    const giving = leaving.get(row_id) ?? giveBack(row_id).finally(() => leaving.delete(row_id))
+    leaving.set(row_id, giving)
+    return giving
+  }
+
+  async function giveBack(row_id: number): Promise<void> {
+    const lane = lanes.get(row_id)
+    lane?.wake()
+    await (lane ? lane.ended : left(row_id))
+    try {
+      await share.giveBack(row_id)
+    } catch (error) {
+      logger.error({ err: error, row_id }, 'giving background work back failed')
     }
   }
 
@@ -87,7 +135,9 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
     if (!force && current === seen && time - foundAt < find_ms) return
     seen = current
     foundAt = time
-    for (const row_id of await find()) wake(row_id)
+    const { own, surplus } = await share.divide(await find())
+    for (const row_id of surplus) void give(row_id)
+    for (const row_id of own) wake(row_id)
   }
   let looking = Promise.resolve()
   const lookNow = (force: boolean) => {
@@ -96,16 +146,19 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
   const watch = setInterval(() => lookNow(false), watch_ms)
   lookNow(true)
 
+  const lookInNextTurn = () => {
+    if (isLooking || stopping.signal.aborted) return
+    isLooking = true
+    setImmediate(() => {
+      isLooking = false
+      lookNow(true)
+    })
+  }
+  share.watch(lookInNextTurn)
+
   return {
     wake,
-    look() {
-      if (isLooking || stopping.signal.aborted) return
-      isLooking = true
-      setImmediate(() => {
-        isLooking = false
-        lookNow(true)
-      })
-    },
+    look: lookInNextTurn,
     async run(row_id) {
       wake(row_id)
       await lanes.get(row_id)?.round()
@@ -113,54 +166,10 @@ export function createWorker({ work, find, claim, version, logger }: WorkerDepen
     async stop() {
       clearInterval(watch)
       stopping.abort()
+      share.leave()
       await looking
-      await Promise.all([...lanes.values()].map((lane) => lane.round()))
+      await Promise.all([...new Set([...lanes.keys(), ...share.held()])].map(give))
+      await share.release()
     },
-  }
-}
-
-type Lane = ReturnType<typeof createLane>
-
-function createLane() {
-  let wanted = true
-  let working = false
-  let rouse: (() => void) | undefined
-  let waiters: { rounds: number; resolve(): void }[] = []
-
-  return {
-    wake() {
-      wanted = true
-      rouse?.()
-    },
-    isWanted: () => wanted,
-    begin() {
-      wanted = false
-      working = true
-    },
-    end() {
-      working = false
-      for (const waiter of waiters) waiter.rounds -= 1
-      for (const { rounds, resolve } of waiters) if (rounds <= 0) resolve()
-      waiters = waiters.filter(({ rounds }) => rounds > 0)
-    },
-    /** Resolves when a round that starts after now has ended, or at once when no round runs and none is requested. */
-    round: () =>
-      new Promise<void>((resolve) => {
-        if (!working && !wanted) resolve()
-        else waiters.push({ rounds: working && wanted ? 2 : 1, resolve })
-      }),
-    sleep: (ms: number, signal: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        const finish = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', finish)
-          rouse = undefined
-          resolve()
-        }
-        const timer = setTimeout(finish, ms)
-        rouse = finish
-        signal.addEventListener('abort', finish)
-        if (wanted || signal.aborted) finish()
-      }),
   }
 }

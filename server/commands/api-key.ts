@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { readContract } from '../http/contract.ts'
 import { schemaCheck } from '../http/schema-check.ts'
@@ -8,9 +8,14 @@ import { makeId } from '../ids.ts'
 import type { OperationId } from '../operation.ts'
 import { apiKeys } from '../operations/api-keys.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
-import { openVault, readMasterKey } from '../secrets/first-start.ts'
-import type { PendingAuditEntry } from '../store/rows.ts'
+import { readMasterKey } from '../secrets/first-start.ts'
+import { createKeyEncryption } from '../secrets/key-encryption.ts'
+import { openVault } from '../secrets/open-vault.ts'
+import { openPostgresStore } from '../store/postgres.ts'
+import type { PendingAuditEntry, RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import type { StoreWorld } from '../store/store-world.ts'
 import { requireDatabase } from './command.ts'
 
 /*
@@ -55,14 +60,15 @@ async function run(): Promise<void> {
   const [command, id = ''] = positionals
   const contract = readContract()
   const config = readConfig(process.env)
-  requireDatabase(config)
+  await requireDatabase(config)
   const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
-  const store = openSqliteStore(config.database_file, world)
-  await openVault(store, secrets, ({ table, id, reason }) => {
+  const store = await openStore(config, world)
+  const key_encryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
+  const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
-  })
+  }
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
   const handlers = apiKeys({ store, makeId, now: Date.now })
   const request = (operation: OperationId, result = 200) => {
@@ -86,6 +92,7 @@ async function run(): Promise<void> {
   const path = { api_key_id: id }
 
   try {
+    await openVault(store, secrets, warn, key_encryption)
     if (command === 'create') {
       const body = readKey(values)
       const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)
@@ -119,6 +126,10 @@ async function run(): Promise<void> {
   } finally {
     await store.close()
   }
+}
+
+async function openStore({ database }: Config, world: StoreWorld): Promise<Store> {
+  return database.type === 'sqlite' ? openSqliteStore(database.file, world) : openPostgresStore(database, world)
 }
 
 function readArguments() {

@@ -2,25 +2,29 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { ConfigError, readConfig } from '../config.ts'
-import type { AuditHead } from '../store/audit-lots.ts'
+import { type AuditHead, type ChainHead, headOfAll } from '../store/audit-lots.ts'
+import { checkTrail } from '../store/postgres/audit-check.ts'
+import { connectClient } from '../store/postgres/pool.ts'
+import { createSession } from '../store/postgres/session.ts'
 import { checkAudit } from '../store/sqlite/audit-check.ts'
-import { CommandError, pickSettings, requireDatabase } from './command.ts'
+import { StoreError } from '../store/store-error.ts'
+import { CommandError, pickSettings, requireDatabase, sqliteDatabase } from './command.ts'
 
 /*
  * Verifies the audit trail. Exit code 0: unchanged. 1: changed. The service may keep running.
  */
 const usage = `Usage: npm run audit -- verify [--log FILE]
-  --log FILE  the service's log, or its lines "audit head": also detects a missing end of the trail
+  --log FILE  the logs of all servers, or their lines "audit head": also detects a missing end of the trail
 `
 
 try {
-  process.exitCode = run()
+  process.exitCode = await run()
 } catch (error) {
-  if (!(error instanceof CommandError || error instanceof ConfigError)) throw error
+  if (!(error instanceof CommandError || error instanceof ConfigError || error instanceof StoreError)) throw error
   process.exitCode = refuse(`${error.message}\n`)
 }
 
-function run(): number {
+async function run(): Promise<number> {
   const { values, positionals } = parseArgs({
     options: { log: { type: 'string' } },
     allowPositionals: true,
@@ -28,17 +32,40 @@ function run(): number {
   })
   const { log } = values as { log?: string }
   if (positionals.join() !== 'verify') return refuse(usage)
-  const { database_file } = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
-  requireDatabase({ database_file })
   const told = log === undefined ? [] : headsIn(readFileSync(log, 'utf8'))
-  const db = new Database(database_file, { readonly: true })
-  const { head, fault } = checkAudit(db, told)
-  db.close()
+  const { heads, fault } = await check(told)
   if (fault !== undefined) return refuse(`${fault}.\n`)
-  const hash = Buffer.from(head.hash).toString('hex')
-  process.stdout.write(`${head.up_to} entries are unchanged. Head: ${hash}\n`)
+  const { up_to, hash } = headOfAll(heads)
+  process.stdout.write(`${up_to} entries are unchanged. Head: ${hex(hash)}\n`)
+  if (heads.length > 1) {
+    for (const its of heads) process.stdout.write(`Chain ${its.chain}: ${its.up_to} entries. Head: ${hex(its.hash)}\n`)
+  }
   if (log !== undefined) process.stdout.write(`All ${told.length} heads in the log are in the trail.\n`)
   return 0
+}
+
+async function check(told: AuditHead[]): Promise<{ heads: ChainHead[]; fault: string | undefined }> {
+  const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
+  await requireDatabase(config)
+  if (config.database.type === 'postgres') return checkPostgres(config.database.url, told)
+  const db = new Database(sqliteDatabase(config), { readonly: true })
+  const { head, fault } = checkAudit(db, told)
+  db.close()
+  return { heads: [{ chain: 1, ...head }], fault }
+}
+
+async function checkPostgres(url: string, told: AuditHead[]) {
+  const client = await connectClient({ url })
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    return await checkTrail(createSession(client), told)
+  } finally {
+    await client.end()
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
 }
 
 function refuse(words: string): number {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
 import { createFile } from '../secrets/durable-file.ts'
-import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
+import { CommandError, pickSettings, runCommand, sqliteDatabase } from './command.ts'
 
 /**
  * Copies a snapshot of the database into a new file while the service may run. It uses VACUUM INTO, because SQLite's backup API
@@ -11,7 +11,6 @@ import { CommandError, pickSettings, requireDatabase, runCommand } from './comma
  * verified and on the disk. Throws CommandError.
  */
 export function backup(database_file: string, file: string): void {
-  requireDatabase({ database_file })
   if (existsSync(file)) throw taken(file)
   try {
     createFile(file, ({ path }) => {
@@ -50,12 +49,13 @@ function check(file: string): void {
 }
 
 if (import.meta.main) {
-  runCommand(() => {
+  await runCommand(() => {
     const [name, ...more] = process.argv.slice(2)
     if (name === undefined || more.length > 0) throw new CommandError('Usage: npm run backup -- FILE')
     const { INIT_CWD = process.cwd() } = process.env
     // No key is needed, because secrets in the database stay encrypted.
-    const { database_file } = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
+    const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
+    const database_file = sqliteDatabase(config, 'Back PostgreSQL up with its own tools, for instance pg_dump.')
     const file = resolve(INIT_CWD, name)
     backup(database_file, file)
     return `${file} is a verified copy of ${database_file}. Keep the master key in another place; the copy is useless without it.`

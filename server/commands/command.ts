@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError } from '../config.ts'
+import { isKnownDatabase } from '../store/postgres/secrets.ts'
+import { StoreError } from '../store/store-error.ts'
+import { UnknownOutcome } from '../store/unknown-outcome.ts'
 
 /** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}
@@ -10,21 +13,41 @@ export function pickSettings(...names: string[]): Record<string, string | undefi
   return Object.fromEntries(all.map((name) => [name, process.env[name]]))
 }
 
-/** Throws CommandError if there is no database: a command never creates one, because the path may be a mistake. */
-export function requireDatabase({ database_file }: Pick<Config, 'database_file'>): void {
-  if (existsSync(database_file)) return
-  throw new CommandError(`There is no database ${database_file}: check DATA_DIR and DATABASE_URL`)
+/** The settings of commands that decrypt the database. */
+export const pickKeySettings = () =>
+  pickSettings(
+    ...['DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'],
+    ...['VAULT_ADDR', 'VAULT_NAMESPACE', 'VAULT_TOKEN', 'VAULT_ROLE_ID', 'VAULT_SECRET_ID'],
+  )
+
+/**
+ * The SQLite file. Throws CommandError if there is none: a command never creates a database, because the path may be a mistake.
+ * `otherwise`: what to do with PostgreSQL.
+ */
+export function sqliteDatabase({ database }: Pick<Config, 'database'>, otherwise = ''): string {
+  if (database.type !== 'sqlite') throw new CommandError(`The command works with SQLite only. ${otherwise}`)
+  if (existsSync(database.file)) return database.file
+  throw new CommandError(`There is no database ${database.file}: check DATA_DIR and DATABASE_URL`)
+}
+
+/** Throws CommandError if no service has used the database: a command never creates or fills one, because the setting may be a mistake. */
+export async function requireDatabase(config: Pick<Config, 'database'>): Promise<void> {
+  const { database } = config
+  if (database.type === 'sqlite') return void sqliteDatabase(config)
+  if (await isKnownDatabase(database)) return
+  throw new CommandError('The PostgreSQL database has no tables of the service: check DATABASE_URL')
 }
 
 /** Runs an operator's command, prints its result or its error, and sets the exit code 0 or 1. */
-export function runCommand(command: () => string): void {
+export async function runCommand(command: () => string | Promise<string>): Promise<void> {
   // Files that the command writes are private to the user, as with the service.
   process.umask(0o077)
   try {
-    process.stdout.write(`${command()}\n`)
+    process.stdout.write(`${await command()}\n`)
   } catch (error) {
-    const isTold = error instanceof CommandError || error instanceof ConfigError
-    process.stderr.write(`The command changed nothing.\n${isTold ? error.message : (error as Error).stack}\n`)
+    const isTold = [CommandError, ConfigError, StoreError, UnknownOutcome].some((kind) => error instanceof kind)
+    const first = error instanceof UnknownOutcome ? '' : 'The command changed nothing.\n'
+    process.stderr.write(`${first}${(error as Error)[isTold ? 'message' : 'stack']}\n`)
     process.exitCode = 1
   }
 }

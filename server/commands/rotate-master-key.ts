@@ -1,82 +1,101 @@
 import { randomBytes } from 'node:crypto'
-import { type Config, keyBytes, readConfig } from '../config.ts'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import type { KeyEncryptionKey } from '../keys/key-encryption-key.ts'
+import { master_key_forms, masterKeyOf, readMasterKeySetting } from '../keys/master-key-setting.ts'
+import { createKeyEncryption } from '../secrets/key-encryption.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../secrets/master-key.ts'
 import { readSecretFiles } from '../secrets/secret-files.ts'
 import { createVault, type Vault } from '../secrets/vault.ts'
-import type { RightsFault } from '../store/rows.ts'
-import { type Connection, connect } from '../store/sqlite/connection.ts'
-import { secrets, UntrustedRows } from '../store/sqlite/secrets.ts'
-import { StoreError } from '../store/store-error.ts'
-import { CommandError, pickSettings, requireDatabase, runCommand } from './command.ts'
+import type { MasterKeyCheck, RightsFault, WrappedKey } from '../store/rows.ts'
+import { UntrustedRows } from '../store/secrets-store.ts'
+import { CommandError, pickKeySettings, runCommand } from './command.ts'
+import { isInFolder, type KeyConfig, openHeld } from './held-vault.ts'
+import { openSecrets } from './open-secrets.ts'
 
 /** Keys come only from settings and files, because every user of the machine can see command lines. */
 export interface Rotation {
-  config: Pick<Config, 'database_file' | 'data_dir' | 'master_key' | 'production'>
-  new_key: Buffer | undefined
+  config: KeyConfig & Pick<Config, 'database' | 'production'>
+  new_key: Buffer | KeyEncryptionKey | undefined
 }
 
 /**
- * Encrypts all secrets under another master key, in one database transaction with exclusive access. If it is interrupted, the
- * database opens with either the old or the new key, the key file is completed at the next start, and another run completes the
- * rotation. Returns the report; throws CommandError.
+ * Encrypts all secrets under another master key, in one database transaction with exclusive access. The same database transaction
+ * stores the new master key as a key service encrypts it, if there is one. If the command is interrupted, the database opens with
+ * either the old or the new key, the key file is completed at the next start, and another run completes the rotation. Returns the
+ * report; throws CommandError or ConfigError.
  */
-export function rotateMasterKey({ config, new_key }: Rotation): string {
-  requireDatabase(config)
-  const file = config.master_key === undefined ? masterKeyFile(config.data_dir) : undefined
-  const connection = open(config.database_file)
+export async function rotateMasterKey({ config, new_key }: Rotation): Promise<string> {
+  const file = isInFolder(config) ? masterKeyFile(config.data_dir) : undefined
+  const secrets = await openSecrets(config)
   try {
-    const { proof, reseal } = secrets(connection)
-    const sealed = proof()
-    if (!sealed) throw new CommandError('The database has no encrypted secrets yet; start the service once')
-    const given = new_key && vaultOf([new_key], sealed)
-    const current = vaultOf([config.master_key ?? file?.read()], sealed)
-    if (!current) return endUnfinished(file, sealed, given !== undefined)
-    if (given) throw new CommandError('NEW_MASTER_KEY is the master key already')
-    if (new_key === undefined && (config.production || !file)) {
-      throw new CommandError('NEW_MASTER_KEY must be set, to 32 bytes as 64 hex digits or as base64')
+    const held = await secrets.masterKeyCheck()
+    if (!held) throw new CommandError('The database has no encrypted secrets yet; start the service once')
+    const next = new_key && { ...config, ...masterKeyOf(new_key) }
+    const current = await openHeld(config, held).catch(asFault)
+    if (!current || current instanceof Error) return await endUnfinished(file, held, next, current)
+    if (next?.master_key && vaultOf([next.master_key], held.sealed)) {
+      throw new CommandError('NEW_MASTER_KEY is the master key already')
+    }
+    const key_encryption_key = next ? next.key_encryption_key : config.key_encryption_key
+    if (!next && !key_encryption_key && (config.production || !file)) {
+      throw new CommandError(`NEW_MASTER_KEY must be set, to ${master_key_forms}`)
     }
 
-    const key = new_key ?? randomBytes(32)
+    const key = next?.master_key ?? randomBytes(32)
+    const wrapped = key_encryption_key ? await createKeyEncryption(key_encryption_key, config.vault).wrap(key) : null
     const vault = createVault(key)
-    file?.announce(key)
+    if (!wrapped) file?.announce(key)
     const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
     const rights = { from: current.is_protected ? current.vault : undefined, to: vault }
     const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
-    const count = reseal(change, sealProof(vault), rights, { ...entry, at: Date.now(), caller: 'command line' })
-    file?.adopt()
-    const rest = sweepOut(connection) ? '' : ' Old ciphertexts could not all be erased from the file.'
-    const where = file ? `${file.path} contains it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
-    return `${count} secrets are encrypted under the new master key. ${where}. Older backups still need the old key.${rest}`
+    const check = { sealed: sealProof(vault), wrapped }
+    const count = await secrets.reseal(change, check, rights, { ...entry, at: Date.now(), caller: 'command line' })
+    if (wrapped) file?.remove()
+    else file?.adopt()
+    const left = await secrets.sweepOut()
+    const rest = left === undefined ? '' : ` Old ciphertexts may still be in ${left}.`
+    return `${count} secrets are encrypted under the new master key. ${placeOf(wrapped, file)}. Older backups still need the old key.${rest}`
   } catch (error) {
     if (!(error instanceof UntrustedRows)) throw error
     const [{ table, id }] = error.faults as [RightsFault]
     const first = `${table}${id === null ? '' : `:${id}`}`
     throw new CommandError(`${error.message} (${first}): list them with \`npm run rights -- verify\` first`)
   } finally {
-    connection.close()
+    await secrets.close()
   }
+}
+
+function placeOf(wrapped: WrappedKey | null, file: MasterKeyFile | undefined): string {
+  if (wrapped) return `${wrapped.by} encrypts it: start the service with this key as MASTER_KEY`
+  return file ? `${file.path} contains it: copy it to a safe place` : 'Start the service with it as MASTER_KEY'
 }
 
 /** The current key does not open the database: an earlier run was interrupted after its commit, or the key is wrong. */
-function endUnfinished(file: MasterKeyFile | undefined, sealed: Uint8Array, isGivenRight: boolean): string {
-  if (file && vaultOf([file.next()], sealed)) {
+async function endUnfinished(
+  file: MasterKeyFile | undefined,
+  held: MasterKeyCheck,
+  next: KeyConfig | undefined,
+  fault: Error | undefined,
+): Promise<string> {
+  if (file && vaultOf([file.next()], held.sealed)) {
     file.adopt()
     return `The interrupted rotation is complete. ${file.path} contains the new master key.`
   }
-  if (isGivenRight)
+  const opened = next && (await openHeld(next, held).catch(asFault))
+  if (opened && !(opened instanceof Error)) {
+    if (held.wrapped) file?.remove()
     return 'Everything is encrypted under NEW_MASTER_KEY already: start the service with it as MASTER_KEY.'
-  throw new CommandError(`The database is encrypted under another master key than ${file ? file.path : 'MASTER_KEY'}`)
+  }
+  throw (
+    fault ??
+    new CommandError(`The database is encrypted under another master key than ${file ? file.path : 'MASTER_KEY'}`)
+  )
 }
 
-/** Deleted rows and old ciphertexts stay in free pages and in the WAL, where the old key could open them. */
-function sweepOut({ db }: Connection): boolean {
-  try {
-    db.exec('VACUUM')
-    db.pragma('wal_checkpoint(TRUNCATE)')
-    return true
-  } catch {
-    return false
-  }
+/** An error that says why a key does not open the database. */
+function asFault(error: unknown): Error {
+  if (error instanceof ConfigError || error instanceof CommandError) return error
+  throw error
 }
 
 function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
@@ -87,26 +106,15 @@ function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
   }
 }
 
-/** Opens the database with exclusive access. Throws CommandError. */
-export function open(database_file: string): Connection {
-  try {
-    return connect(database_file, {}, true)
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    const inUse = /locked|busy/.test(error.message)
-    throw new CommandError(inUse ? 'The database is in use; stop every service on it first' : error.message)
-  }
-}
-
-function readNewKey(text: string | undefined): Buffer | undefined {
+function readNewKey(text: string | undefined): Buffer | KeyEncryptionKey | undefined {
   if (text === undefined || text === '') return undefined
-  const key = keyBytes(text)
-  if (key?.length !== 32) throw new CommandError('NEW_MASTER_KEY must be 32 bytes, as 64 hex digits or as base64')
+  const key = readMasterKeySetting(text)
+  if (key === undefined) throw new CommandError(`NEW_MASTER_KEY must be ${master_key_forms}`)
   return key
 }
 
 if (import.meta.main) {
-  runCommand(() => {
+  await runCommand(() => {
     if (process.argv.length > 2)
       throw new CommandError(
         'The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY',
@@ -114,10 +122,9 @@ if (import.meta.main) {
     const { values, faults } = readSecretFiles(process.env, ['NEW_MASTER_KEY'])
     if (faults.length > 0) throw new CommandError(faults.join('\n'))
     const { NEW_MASTER_KEY } = { ...process.env, ...values }
-    const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'))
+    const config = readConfig(pickKeySettings())
     const production = process.env.NODE_ENV === 'production'
-    if (production && config.master_key === undefined)
-      throw new CommandError('MASTER_KEY must be set when NODE_ENV is production')
+    if (production && isInFolder(config)) throw new CommandError('MASTER_KEY must be set when NODE_ENV is production')
     return rotateMasterKey({ config: { ...config, production }, new_key: readNewKey(NEW_MASTER_KEY) })
   })
 }

@@ -80,12 +80,12 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const { handlers, rateLimit, countConnection, bodyBytes } = dependencies
   if (!handlers[operation.id]) throw new Error(`Operation ${operation.id} has no handler`)
 
-  const admission: RequestHandler = (request, response, next) => {
+  const admission: RequestHandler = async (request, response, next) => {
     const context = contextOf(response)
     context.operation = operation.id
     const caller = context.caller as Caller
     if (operation.limited) {
-      response.set(rateLimit.take(caller))
+      response.set(await rateLimit.take(caller))
       rateLimit.weigh(caller, Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes))
     }
     if (operation.guarded) countConnection(request.socket, caller)
@@ -100,6 +100,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
       onClose(response, held.release)
       return held
     })
+    await operation.compile()
     next()
   }
   const { method, checkRequest, speaksJsonRpc } = operation

@@ -90,10 +90,10 @@ export async function createAudit(
   /** The heads in the log let an auditor detect later that the end of the trail is missing. */
   const tellHead = async () => {
     try {
-      const { up_to, hash } = await store.auditHead()
+      const { chain, up_to, hash } = await store.auditHead()
       if (up_to === told) return
       told = up_to
-      logger.info({ up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
+      logger.info({ chain, up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
     } catch (error) {
       logger.error({ err: error }, 'audit trail not readable')
     }
@@ -148,6 +148,9 @@ const subjectOf = ({ path }: Operation): string | undefined =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).findLast((name) => name !== 'relayer_id')
 
 const unwritable = () =>
-  new ApiError('unavailable', 'Service Unavailable', [
-    { path: 'audit', message: 'the audit trail cannot be written; try again later' },
-  ])
+  new ApiError(
+    'unavailable',
+    'Service Unavailable',
+    [{ path: 'audit', message: 'the audit trail cannot be written; try again later' }],
+    { 'Retry-After': '1' },
+  )

@@ -44,6 +44,8 @@ export interface OperationFacts {
   limited: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
+  /** The schemas of its body, by media type. */
+  bodySchemas: Record<string, object>
   /** Whether its body may be absent, which means an empty object. */
   bodyIsOptional: boolean
   /** The places of amounts in its body; undefined when it takes no body. */
@@ -67,6 +69,9 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     speaksJsonRpc: operation['x-json-rpc'] === true,
     limited: '429' in operation.responses,
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
+    bodySchemas: Object.fromEntries(
+      Object.entries(operation.requestBody?.content ?? {}).map(([mediaType, { schema }]) => [mediaType, schema]),
+    ),
     bodyIsOptional: operation.requestBody !== undefined && operation.requestBody.required !== true,
     amounts: amountsOf(operation, document),
     parameters: [...shared, ...(operation.parameters ?? [])].map((parameter) =>
@@ -110,7 +115,14 @@ function collectNames(node: unknown, names: Set<string>): void {
   for (const child of Object.values(node)) collectNames(child, names)
 }
 
-const prose: ReadonlySet<string> = new Set(['description', 'summary', 'example', 'examples', 'x-codeSamples'])
+const prose: ReadonlySet<string> = new Set([
+  'description',
+  'summary',
+  'example',
+  'examples',
+  'x-codeSamples',
+  'x-expected',
+])
 
 /** `isNames`: the node's keys are names of properties, one of which may be `description`. */
 function withoutProse(node: unknown, isNames = false): unknown {

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../next-turn.ts'
 
 interface List {
   data: unknown[]
@@ -27,6 +27,11 @@ function stepOf(data: unknown[]): number {
   return rows
 }
 
+/** A response with a longer text is validated and encoded in a turn of the event loop of its own. */
+const long_characters = 16 * 1024
+
+export const isLong = (body: unknown): boolean => widthOf((body as { data?: unknown }).data) > long_characters
+
 /** The characters of a row and of its nested rows (a delivery's attempts, each with a response). */
 function widthOf(row: unknown): number {
   let characters = 0
@@ -50,7 +55,7 @@ export async function encodeList(body: List, check: (part: List) => void): Promi
     check({ ...body, data: rows })
     pieces.push(Buffer.from(`${gathered}${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`))
     gathered = ''
-    await turn()
+    await nextTurn()
   }
   pieces.push(Buffer.from(`${gathered}]${tail}`))
   return pieces

@@ -1,8 +1,5 @@
-// Ajv's documented entry for JSON Schema draft 2020-12, which OpenAPI 3.1 uses; its package has no `exports`.
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
+import { contractAjv } from './contract-ajv.ts'
 import type { ContractDocument } from './document.ts'
-import { isTime } from './time-format.ts'
 
 /** Returns a description of the violations, or undefined. */
 export type SchemaCheck = (value: unknown) => string | undefined
@@ -20,9 +17,7 @@ export function schemaCheck(document: ContractDocument, name: string): SchemaChe
 }
 
 function compile(document: ContractDocument, name: string): SchemaCheck {
-  const ajv = new Ajv2020({ strict: false })
-  addFormats.default(ajv, { mode: 'full' })
-  ajv.addFormat('date-time', { type: 'string', validate: isTime })
+  const ajv = contractAjv()
   const check = ajv.compile({ $ref: `#/components/schemas/${name}`, components: document.components })
   return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
 }

@@ -15,16 +15,33 @@ export const isViolation = (error: unknown): error is Violation =>
   (error as Partial<Violation>).status === 400 &&
   Array.isArray((error as Partial<Violation>).errors)
 
-/** The failure (400) with every violation. `names`: those of the contract's properties and parameters. */
-export function requestViolation({ errors }: Violation, names: ReadonlySet<string>): ApiError {
+/** A body with more violations is not described by itself, which bounds the work. */
+const max_violations = 200
+
+/**
+ * The failure (400) with every violation. `names`: those of the contract's properties and parameters. `ofBody`: describes the
+ * violations of the body.
+ */
+export function requestViolation(
+  { errors }: Violation,
+  names: ReadonlySet<string>,
+  ofBody: () => Detail[] | undefined,
+): ApiError {
   const details = new Map<string, Detail>()
-  for (const { path, message = 'is invalid' } of errors) {
+  for (const { path, message = 'is invalid' } of described(errors, ofBody)) {
     const shown = shownPath(path, names).slice(0, max_characters)
     // One violation per value, the first, is reported.
     if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, max_characters) })
     if (details.size >= max_details) break
   }
   return new ApiError('invalid_request', 'Bad Request', [...details.values()])
+}
+
+function described(errors: Violation['errors'], ofBody: () => Detail[] | undefined): Violation['errors'] {
+  const elsewhere = errors.filter(({ path }) => !/^\/body(?:\/|$)/.test(path))
+  if (elsewhere.length === errors.length || errors.length > max_violations) return errors
+  const inBody = ofBody() ?? []
+  return inBody.length > 0 ? [...elsewhere, ...inBody] : errors
 }
 
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/

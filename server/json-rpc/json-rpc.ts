@@ -24,7 +24,7 @@ export interface JsonRpcDependencies
   /** Throws ApiError (403) when the caller's key lacks the scope of the operation. */
   authorize(caller: Caller, operation: OperationId): void
   /** Counts more calls against the caller's rate limit. Throws ApiError (429, 400). */
-  countCalls(caller: Caller, count: number): void
+  countCalls(caller: Caller, count: number): Promise<void>
   /** The bytes of a revert in a node's error; null: it reverts without bytes; undefined: the error is no revert. */
   revertIn(error: unknown): string | null | undefined
   elapsed(): number
@@ -103,7 +103,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
       if (body.length === 0 || body.length > max_calls)
         return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
-      dependencies.countCalls(request.caller, body.length - 1)
+      await dependencies.countCalls(request.caller, body.length - 1)
       const spend = createBudget()
       const answers = await mapLimited(body, calls_at_once, async (member, index) => {
         const one = await answer(member, { ...parts, index })

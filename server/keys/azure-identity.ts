@@ -3,9 +3,15 @@ import type { ConfidentialClientApplication, ManagedIdentityApplication } from '
 import type { AzureClientSecretConfig, AzureKeyVaultConfig } from '../../generated/openapi.ts'
 import { loadPackage } from './load-package.ts'
 import { tokenOf } from './rest-service.ts'
+import { shared } from './shared-call.ts'
+
+interface Audience {
+  resource: string
+  authority: string
+}
 
 /** The scopes of access tokens, by the domain of the vault (Microsoft, "Azure Key Vault security domains and endpoints"). */
-const audiences: Record<string, { resource: string; authority: string }> = {
+const audiences: Record<string, Audience> = {
   'vault.azure.net': { resource: 'https://vault.azure.net', authority: 'https://login.microsoftonline.com' },
   'managedhsm.azure.net': { resource: 'https://managedhsm.azure.net', authority: 'https://login.microsoftonline.com' },
   'vault.azure.cn': { resource: 'https://vault.azure.cn', authority: 'https://login.chinacloudapi.cn' },
@@ -22,7 +28,7 @@ const audiences: Record<string, { resource: string; authority: string }> = {
 
 export const azure_domains = Object.keys(audiences)
 /** An emulator on a loopback address is a vault of the public cloud. */
-const public_cloud = audiences['vault.azure.net'] as { resource: string; authority: string }
+const public_cloud = audiences['vault.azure.net'] as Audience
 const max_clients = 100
 
 type Client =
@@ -33,8 +39,8 @@ type Client =
  * Access tokens for Azure Key Vault, by Microsoft's authentication library, which caches them. With a client secret in the
  * configuration: by it. Otherwise by the workload identity of the environment, or the managed identity of the machine.
  */
-export function createAzureIdentity(): (config: AzureKeyVaultConfig) => Promise<string> {
-  const clients = new Map<string, Client>()
+export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: AbortSignal) => Promise<string> {
+  const clients = new Map<string, (signal: AbortSignal) => Promise<string | undefined>>()
   const load = () => loadPackage('@azure/msal-node', () => import('@azure/msal-node'))
 
   async function openClient(config: AzureKeyVaultConfig, authority_host: string): Promise<Client> {
@@ -65,24 +71,38 @@ export function createAzureIdentity(): (config: AzureKeyVaultConfig) => Promise<
     return { kind: 'managed', application: new ManagedIdentityApplication({ managedIdentityIdParams }) }
   }
 
-  return (config) =>
-    tokenOf('Azure Key Vault', async () => {
+  /** The library requests a token for each caller that finds none in its cache, so callers at the same time share a call. */
+  function openToken(config: AzureKeyVaultConfig, { resource, authority }: Audience) {
+    let client: Promise<Client> | undefined
+    return shared(async () => {
+      client ??= openClient(config, authority)
+      const { kind, application } = await client.catch((error) => {
+        // What is missing may appear later.
+        client = undefined
+        throw error
+      })
+      const result =
+        kind === 'managed'
+          ? await application.acquireToken({ resource })
+          : await application.acquireTokenByClientCredential({ scopes: [`${resource}/.default`] })
+      return result?.accessToken
+    })
+  }
+
+  return (config, signal) =>
+    tokenOf('Azure Key Vault', () => {
       const { hostname } = new URL(config.vault_url)
       const domain = azure_domains.find((suffix) => hostname.endsWith(`.${suffix}`))
-      const { resource, authority } = (domain === undefined ? undefined : audiences[domain]) ?? public_cloud
+      const audience = (domain === undefined ? undefined : audiences[domain]) ?? public_cloud
       const of = JSON.stringify([
-        authority,
+        audience,
         config.client_id,
         hasSecret(config) && [config.tenant_id, config.client_secret],
       ])
-      const client = clients.get(of) ?? (await openClient(config, authority))
+      const token = clients.get(of) ?? openToken(config, audience)
       if (clients.size >= max_clients) clients.clear()
-      clients.set(of, client)
-      const result =
-        client.kind === 'managed'
-          ? await client.application.acquireToken({ resource })
-          : await client.application.acquireTokenByClientCredential({ scopes: [`${resource}/.default`] })
-      return result?.accessToken
+      clients.set(of, token)
+      return token(signal)
     })
 }
 

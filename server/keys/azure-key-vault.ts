@@ -25,7 +25,7 @@ export function createAzureKeyVault(outbound: Outbound): (config: AzureKeyVaultC
       const url = `${config.vault_url.replace(/\/$/, '')}/keys/${config.key_name}${version}${path}`
       const answer = await rest.send({
         ...{ url: `${url}?api-version=${api_version}`, method, signal },
-        headers: { Authorization: `Bearer ${await tokenFor(config)}` },
+        headers: { Authorization: `Bearer ${await tokenFor(config, signal)}` },
         ...(body !== undefined && { body }),
       })
       if (answer.status !== 200) throw faultOf(answer)

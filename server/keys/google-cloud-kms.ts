@@ -1,47 +1,23 @@
-import type { AuthClient } from 'google-auth-library'
 import type { GoogleCloudKmsConfig } from '../../generated/openapi.ts'
 import { crc32c } from './crc32c.ts'
 import { addressOf } from './curve.ts'
-import { type JsonAnswer, member, textMember } from './json-request.ts'
+import { checkCrc, damaged, google_name, googleFault } from './google-answers.ts'
+import { createGoogleIdentity } from './google-identity.ts'
+import { member, textMember } from './json-request.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
-import { loadPackage } from './load-package.ts'
-import { createRestService, kindOfStatus, tokenOf } from './rest-service.ts'
+import { createRestService } from './rest-service.ts'
 import { fromDer, pointOfSpki } from './signature-form.ts'
 
 export const google_domains = ['googleapis.com']
 export const google_endpoint = 'https://cloudkms.googleapis.com'
-const scopes = ['https://www.googleapis.com/auth/cloudkms']
-const name = 'Google Cloud KMS'
-const max_clients = 100
 
 /**
  * Keys in Google Cloud KMS, by its REST reference, version 1 (cryptoKeyVersions.getPublicKey, cryptoKeyVersions.asymmetricSign), with
- * the checksums of "Verifying end-to-end data integrity". A service account signs its own access tokens (AIP-4111).
+ * the checksums of "Verifying end-to-end data integrity".
  */
 export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKmsConfig) => RemoteKey {
-  const rest = createRestService(name, outbound)
-  const clients = new Map<string, Promise<AuthClient>>()
-
-  async function openClient(account: GoogleCloudKmsConfig['service_account']): Promise<AuthClient> {
-    const { GoogleAuth, JWT } = await loadPackage('google-auth-library', () => import('google-auth-library'))
-    if (!account) return (await new GoogleAuth({ scopes }).getClient()) as AuthClient
-    const { client_email: email, private_key: key, private_key_id: keyId } = account
-    const client = new JWT({ email, key, scopes, ...(keyId !== undefined && { keyId }) })
-    client.useJWTAccessWithScope = true
-    return client
-  }
-
-  function clientOf({ service_account }: GoogleCloudKmsConfig): Promise<AuthClient> {
-    const of = JSON.stringify(service_account ?? null)
-    const known = clients.get(of)
-    if (known) return known
-    if (clients.size >= max_clients) clients.clear()
-    const client = openClient(service_account)
-    clients.set(of, client)
-    // Missing credentials may appear later.
-    client.catch(() => clients.delete(of))
-    return client
-  }
+  const rest = createRestService(google_name, outbound)
+  const token = createGoogleIdentity(google_name)
 
   return (config) => {
     const base = `${(config.endpoint ?? google_endpoint).replace(/\/$/, '')}/v1/${config.key_version}`
@@ -52,15 +28,12 @@ export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKm
       body: unknown,
       signal: AbortSignal,
     ): Promise<unknown> {
-      const token = await tokenOf(name, async () => {
-        const headers = await (await clientOf(config)).getRequestHeaders()
-        return headers.get('authorization')
-      })
+      const headers = { Authorization: await token(config.service_account) }
       const answer = await rest.send({
-        ...{ url: `${base}${operation}`, method, headers: { Authorization: token }, signal },
+        ...{ url: `${base}${operation}`, method, headers, signal },
         ...(body !== undefined && { body }),
       })
-      if (answer.status !== 200) throw faultOf(answer)
+      if (answer.status !== 200) throw googleFault(answer)
       if (member(answer.body, 'name') !== config.key_version) throw damaged('is for another key')
       return answer.body
     }
@@ -94,19 +67,4 @@ export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKm
       },
     }
   }
-}
-
-/** An int64 in JSON is a string (proto3). */
-function checkCrc(answer: unknown, field: string, bytes: Uint8Array): void {
-  if (`${member(answer, field)}` !== `${crc32c(bytes)}`) throw damaged(`has a wrong checksum (${field})`)
-}
-
-const damaged = (what: string) => new KeyServiceFault('wrong', `the answer of ${name} ${what}`)
-
-/** Errors have the form of google.rpc.Status. RESOURCE_EXHAUSTED: a quota; it has the status 429. */
-function faultOf({ status, body }: JsonAnswer): KeyServiceFault {
-  const error = member(body, 'error')
-  const word = textMember(error, 'status')
-  const shown = word !== undefined && /^[A-Z_]{1,40}$/.test(word) ? `${status} ${word}` : `${status}`
-  return new KeyServiceFault(kindOfStatus(status), `${name} answered ${shown}`, textMember(error, 'message'))
 }

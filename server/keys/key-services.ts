@@ -44,7 +44,8 @@ export function createKeyServices(
   const web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
   const vaultKv = createVaultKv(outbound)
 
-  function open(reference: KeyReference): RemoteKey {
+  /** `address`: of the key; undefined before its admission. */
+  function open(reference: KeyReference, address?: string): RemoteKey {
     // The setting ALLOW_PRIVATE_TARGETS may have changed since the signer was created.
     const fault = urlFault(reference, outbound.checkTarget)
     if (fault) return refusing(new KeyServiceFault('refused', `the ${fault.field} of the key service ${fault.message}`))
@@ -61,7 +62,7 @@ export function createKeyServices(
       case 'remote':
         return web3signer(config)
       case 'vault':
-        return vaultKv(config)
+        return vaultKv(config, address)
     }
   }
 
@@ -112,7 +113,7 @@ export function createKeyServices(
       if (known) return known
       if (signers.size >= max_signers) signers.clear()
       const report = reportOf(reference.type, address)
-      const signer = createRemoteSigner(open(reference), address, { elapsed, limited, report })
+      const signer = createRemoteSigner(open(reference, address), address, { elapsed, limited, report })
       signers.set(name, signer)
       return signer
     },

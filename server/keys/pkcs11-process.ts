@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Handle, PKCS11 } from 'pkcs11js'
-import type { TokenAnswer, TokenKey, TokenLogin, TokenRequest, TokenStart } from './pkcs11-messages.ts'
+import type { TokenAnswer, TokenFault, TokenKey, TokenLogin, TokenRequest, TokenStart } from './pkcs11-messages.ts'
 import { pinFaults } from './pkcs11-messages.ts'
 
 /*
@@ -18,6 +18,9 @@ const refusals = new Set([
   'CKR_KEY_TYPE_INCONSISTENT',
   'CKR_FUNCTION_NOT_SUPPORTED',
 ])
+/** A token that has just signed is busy, not broken (AWS CloudHSM's user guide, "HSM throttling"). */
+const busy = new Set(['CKR_FUNCTION_FAILED', 'CKR_OPERATION_ACTIVE'])
+const busy_ms = 10_000
 /** CKA_EC_PARAMS of secp256k1: its object identifier 1.3.132.0.10 in DER (SEC 2, section 2.7.1). */
 const secp256k1 = '06052b8104000a'
 
@@ -34,7 +37,11 @@ let token: { module: PKCS11; slot: Handle } | undefined
 const keys = new Map<string, OpenKey>()
 const idle: Handle[] = []
 const waiting: ((session: Handle) => void)[] = []
+/** A thread reads them, and pkcs11js holds no reference to them. */
+const inputs = new Set<Buffer>()
 let sessions = 0
+/** When a signature was made last. */
+let signed_at = Number.NEGATIVE_INFINITY
 
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message: TokenStart | TokenRequest) => {
@@ -49,9 +56,14 @@ async function answer({ id, key, digest }: TokenRequest): Promise<void> {
     reply(digest ? { id, rs: await sign(module, slot, open, digest) } : { id, point: open.point })
   } catch (error) {
     const fault = (error as Error).message
-    const kind = error instanceof Refusal || refusals.has(fault) ? 'refused' : 'away'
+    const kind = kindOf(fault, error instanceof Refusal)
     reply({ id, fault, kind, restart: kind === 'away' || !token })
   }
+}
+
+function kindOf(fault: string, isRefusal: boolean): TokenFault['kind'] {
+  if (isRefusal || refusals.has(fault)) return 'refused'
+  return busy.has(fault) && performance.now() - signed_at < busy_ms ? 'throttled' : 'away'
 }
 
 const reply = (message: TokenAnswer) => process.send?.(message)
@@ -132,10 +144,15 @@ function pointOf(encoded: Buffer): Uint8Array {
 
 async function sign(module: PKCS11, slot: Handle, { private_key }: OpenKey, digest: Uint8Array): Promise<Uint8Array> {
   const session = await takeSession(module, slot)
+  const input = Buffer.from(digest)
+  inputs.add(input)
   try {
     module.C_SignInit(session, { mechanism: pkcs11js.CKM_ECDSA }, private_key)
-    return await module.C_SignAsync(session, Buffer.from(digest), Buffer.alloc(64))
+    const rs = await module.C_SignAsync(session, input, Buffer.alloc(64))
+    signed_at = performance.now()
+    return rs
   } finally {
+    inputs.delete(input)
     const next = waiting.shift()
     if (next) next(session)
     else idle.push(session)

@@ -27,10 +27,16 @@ interface TokenProcess {
 }
 
 const max_tokens = 16
+/** A call may have less time than this when its request waited. */
+const hang_ms = 4_000
 /** Signatures wait for a network HSM in threads of the process, not in its event loop. */
 const threads = '64'
 const ended: TokenFault = { fault: 'the process of the token ended', kind: 'away', restart: true }
 const program = join(import.meta.dirname, 'pkcs11-process.ts')
+
+/** Secrets of the service, which are not for a module. Those of the vendors' own programs may be. */
+const secret_names =
+  /^(?:API_KEY|(?:NEW_)?MASTER_KEY|DATABASE_URL|PKCS11_PIN|VAULT_(?:TOKEN|ROLE_ID|SECRET_ID)|REMOTE_SIGNER_HEADERS|OTEL_\w+_HEADERS)/
 
 /** Keys in PKCS #11 tokens (OASIS PKCS #11 3.0: C_FindObjects, C_Sign with CKM_ECDSA). Each token has a process of its own. */
 export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
@@ -54,12 +60,7 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
     const known = processes.get(name)
     if (known) return known
     if (processes.size >= max_tokens) throw new KeyServiceFault('refused', `more than ${max_tokens} tokens are in use`)
-    // Secrets of the service are not for the module.
-    const environment = Object.fromEntries(
-      Object.entries(process.env).filter(
-        ([key]) => !/^(?:API_KEY|(?:NEW_)?MASTER_KEY|DATABASE_URL|PKCS11_PIN)/.test(key),
-      ),
-    )
+    const environment = Object.fromEntries(Object.entries(process.env).filter(([key]) => !secret_names.test(key)))
     const child = fork(program, [], {
       env: { ...environment, UV_THREADPOOL_SIZE: threads },
       serialization: 'advanced',
@@ -104,10 +105,14 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
     const { key_label, key_id } = config
     const key: TokenKey = { ...(key_label !== undefined && { key_label }), ...(key_id !== undefined && { key_id }) }
     const { answers } = token
+    const began = performance.now()
     const answer = await new Promise<TokenAnswer | TokenFault>((resolve) => {
       token.calls.set(id, resolve)
       // A process that answers other calls does not hang.
-      const late = () => resolve({ fault: 'no answer in time', kind: 'away', restart: token.answers === answers })
+      const late = () => {
+        const hangs = token.answers === answers && performance.now() - began >= hang_ms
+        resolve({ fault: 'no answer in time', kind: 'away', restart: hangs })
+      }
       signal.addEventListener('abort', late, { once: true })
       token.child.send({ id, key, ...(digest && { digest }) }, (error) => {
         if (error) resolve(ended)

@@ -9,6 +9,8 @@ const max_waiting = 1_000
 /** From the request until the signature, with all waits and retries. */
 const deadline_ms = 10_000
 const call_ms = 5_000
+/** Timers may be early by so much. */
+const timer_ms = 5
 /** A throttled call is repeated until the deadline, any other failure twice. */
 const max_attempts = 3
 const first_backoff_ms = 100
@@ -34,9 +36,14 @@ export interface RemoteReport {
 }
 
 interface Job {
+  /** Counts the requests. */
+  number: number
   digest: Uint8Array
   preimage(): Uint8Array
+  signal: AbortSignal | undefined
   due: number
+  /** Of the first call. */
+  began: number
   attempts: number
   resolve(signature: RawSignature): void
   reject(error: unknown): void
@@ -45,10 +52,12 @@ interface Job {
 /**
  * Signs with a key in a key service. Every signature is checked against the address before it is returned.
  *
- * Calls in flight, waiting requests and time are limited. A throttled call halves the calls in flight and is repeated after a
- * backoff; each success allows more again. Any other failure opens the circuit ("rest"): for a growing time every request
- * rejects at once, and then one call tests whether the key service answers again. Repeating a call is safe: bytes with a signature
- * leave this process only after they are stored, and a signature that was lost on the way is in no stored bytes.
+ * Calls in flight, waiting requests and time are limited. Requests are served in their order. A throttled call halves the calls in
+ * flight and is repeated after a backoff; each success allows more again. When others were answered since its first call, a request
+ * that fails counts as throttled: a key service that queues its requests lets some of them time out. Any other failure opens the
+ * circuit ("rest"): for a growing time every request rejects at once, and then one call tests whether the key service answers again.
+ * Repeating a call is safe: bytes with a signature leave this process only after they are stored, and a signature that was lost on
+ * the way is in no stored bytes.
  */
 export function createRemoteSigner(
   key: RemoteKey,
@@ -61,6 +70,8 @@ export function createRemoteSigner(
   let backoff_ms = first_backoff_ms
   /** No call starts before this time. */
   let starts_at = 0
+  let answered_at = Number.NEGATIVE_INFINITY
+  let last_number = 0
   let rest: { until: number; ms: number; reason: string } | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -72,8 +83,13 @@ export function createRemoteSigner(
       return
     }
     while (in_flight < (rest ? 1 : Math.floor(allowed)) && waiting.length > 0) {
+      const job = waiting.shift() as Job
+      if (job.signal?.aborted) {
+        give(job)
+        continue
+      }
       in_flight += 1
-      void attempt(waiting.shift() as Job).finally(() => {
+      void attempt(job).finally(() => {
         in_flight -= 1
         start()
       })
@@ -99,8 +115,9 @@ export function createRemoteSigner(
   async function attempt(job: Job): Promise<void> {
     const left_ms = job.due - elapsed()
     if (left_ms <= 0) return give(job)
-    job.attempts += 1
     const began = elapsed()
+    if (job.attempts === 0) job.began = began
+    job.attempts += 1
     try {
       const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) =>
         key.sign(job.digest, signal, job.preimage),
@@ -115,11 +132,19 @@ export function createRemoteSigner(
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
-      failed(job, error)
+      if (error.kind === 'away' && elapsed() >= job.due - timer_ms) late(job, error)
+      else failed(job, error)
     }
   }
 
+  /** The deadline cut the call short. Alone, that does not show that the key service is away. */
+  function late(job: Job, fault: KeyServiceFault): void {
+    if (job.attempts > 1 && answered_at <= job.began) begin(fault, elapsed())
+    give(job)
+  }
+
   function answered(): void {
+    answered_at = elapsed()
     if (rest) report.changed?.(null)
     rest = undefined
     backoff_ms = first_backoff_ms
@@ -128,13 +153,19 @@ export function createRemoteSigner(
 
   function failed(job: Job, fault: KeyServiceFault): void {
     const now = elapsed()
-    const isThrottled = fault.kind === 'throttled'
+    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'away' && answered_at > job.began)
     const isRepeated = isThrottled || (fault.kind === 'away' && !rest && job.attempts < max_attempts)
     if (isThrottled) slowDown(now)
     else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
     else begin(fault, now)
-    if (isRepeated && job.due > starts_at) return void waiting.unshift(job)
-    job.reject(new KeyServiceUnavailable(fault.message, Math.max(starts_at, rest?.until ?? 0) - now))
+    if (isRepeated && job.due > starts_at) waitAgain(job)
+    else job.reject(new KeyServiceUnavailable(fault.message, Math.max(starts_at, rest?.until ?? 0) - now))
+  }
+
+  /** Before later requests: the sender needs signatures in the order of its requests. */
+  function waitAgain(job: Job): void {
+    const later = waiting.findIndex(({ number }) => number > job.number)
+    waiting.splice(later === -1 ? waiting.length : later, 0, job)
   }
 
   function slowDown(now: number): void {
@@ -158,8 +189,11 @@ export function createRemoteSigner(
 
   return {
     address,
-    at_once: max_in_flight,
-    sign: (digest, preimage) =>
+    // What waits longer here than its time limit would be signed for nothing.
+    get at_once() {
+      return Math.max(2, Math.floor(allowed))
+    },
+    sign: (digest, preimage, signal) =>
       new Promise<RawSignature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
@@ -167,8 +201,9 @@ export function createRemoteSigner(
           return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
         }
         report.waits?.(1)
+        last_number += 1
         waiting.push({
-          ...{ digest, preimage, due: now + deadline_ms, attempts: 0 },
+          ...{ number: last_number, digest, preimage, signal, due: now + deadline_ms, began: now, attempts: 0 },
           resolve(signature) {
             report.waits?.(-1)
             resolve(signature)

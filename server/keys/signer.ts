@@ -10,12 +10,15 @@ export interface RawSignature {
 export interface Signer {
   /** 20 bytes, lower case, with 0x. */
   address: string
-  /** The number of signatures that a caller may request at the same time; 1: the process computes them one by one. */
-  at_once: number
+  /**
+   * The number of signatures that a caller may request at the same time. 1: the process computes them one by one. Otherwise it is at
+   * least 2, and changes with what the key service allows.
+   */
+  readonly at_once: number
   /**
    * `digest`: 32 bytes. A local key is deterministic (RFC 6979); a key service may give another signature each time. Rejects with
    * KeyServiceUnavailable when the key service does not sign. `preimage`: the bytes that have this keccak-256, for a key service that
-   * hashes.
+   * hashes. `signal`: a request that still waits is dropped when it aborts.
    */
-  sign(digest: Uint8Array, preimage: () => Uint8Array): RawSignature | Promise<RawSignature>
+  sign(digest: Uint8Array, preimage: () => Uint8Array, signal?: AbortSignal): RawSignature | Promise<RawSignature>
 }

@@ -1,15 +1,20 @@
+import { RLP } from '@ethereumjs/rlp'
 import { Transaction } from 'ethers/transaction'
+import { getBytes } from 'ethers/utils'
 import type { RemoteConfig } from '../../generated/openapi.ts'
 import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { CannotSign, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { createRestService, kindOfStatus, type RestService } from './rest-service.ts'
+import { shared } from './shared-call.ts'
 
 /** Headers by the origin of the remote signer that they are for. */
 export type HeadersByOrigin = Record<string, Record<string, string>>
 
 const name = 'the remote signer'
 const max_connections = 1_000
+/** EIP-1474: "Request exceeds defined limit". */
+const limit_exceeded = -32_005
 
 /**
  * Keys in a remote signer, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
@@ -52,8 +57,7 @@ type Call = (method: 'GET' | 'POST', path: string, body: unknown, signal: AbortS
 function byRest(call: Call, address: string): RemoteKey {
   let known: Uint8Array | undefined
 
-  async function findKey(signal: AbortSignal): Promise<Uint8Array> {
-    if (known) return known
+  const readKeys = shared(async (signal): Promise<Uint8Array> => {
     const { body } = await call('GET', '/api/v1/eth1/publicKeys', undefined, signal)
     for (const text of Array.isArray(body) ? body : []) {
       if (typeof text !== 'string' || !/^(?:0x)?(?:04)?[0-9a-fA-F]{128}$/.test(text)) continue
@@ -65,7 +69,8 @@ function byRest(call: Call, address: string): RemoteKey {
       }
     }
     throw new KeyServiceFault('refused', `${name} has no key of the address ${address}`)
-  }
+  })
+  const findKey = async (signal: AbortSignal) => known ?? (await readKeys(signal))
 
   return {
     publicKey: async (signal) => ({ address: addressOf(await findKey(signal)) }),
@@ -82,7 +87,8 @@ function byJsonRpc(call: Call, address: string): RemoteKey {
     const { body } = await call('POST', '', { jsonrpc: '2.0', id: 1, method, params }, signal)
     const error = member(body, 'error')
     if (error === undefined || error === null) return member(body, 'result')
-    throw new KeyServiceFault('refused', `${name} refused ${method}`, textMember(error, 'message'))
+    const kind = member(error, 'code') === limit_exceeded ? 'throttled' : 'refused'
+    throw new KeyServiceFault(kind, `${name} refused ${method}`, textMember(error, 'message'))
   }
 
   return {
@@ -146,15 +152,24 @@ function signatureIn(text: unknown): Uint8Array {
   return Buffer.from(text.slice(2, 130), 'hex')
 }
 
-/** r and s of a signed transaction. The caller checks them against the digest that it asked for. */
+/** The last two fields of a signed transaction (EIP-2718, EIP-155). The caller checks them against the digest that it asked for. */
 function signatureOf(raw: string | undefined): Uint8Array {
   try {
-    const { signature } = Transaction.from(raw ?? '')
-    if (signature) return Buffer.from(signature.r.slice(2) + signature.s.slice(2), 'hex')
+    const bytes = getBytes(raw ?? '')
+    const fields = RLP.decode((bytes[0] ?? 0) < 0xc0 ? bytes.subarray(1) : bytes)
+    const [r, s] = Array.isArray(fields) ? fields.slice(-2) : []
+    if (r instanceof Uint8Array && s instanceof Uint8Array) return Buffer.concat([setLength(r), setLength(s)])
   } catch {
     // Not a transaction.
   }
   throw wrong()
+}
+
+/** 32 bytes: RLP leaves out leading zeros. */
+function setLength(integer: Uint8Array): Uint8Array {
+  const bytes = Buffer.alloc(32)
+  bytes.set(integer, 32 - integer.length)
+  return bytes
 }
 
 const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`

@@ -1,6 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
 import { relayerNotFound } from '../errors.ts'
+import { nextTurn } from '../next-turn.ts'
 import { type Handlers, single } from '../operation.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { ActivityRow, Store } from '../store/store.ts'
@@ -37,7 +37,7 @@ export function activity({ store, now }: ActivityDependencies): Pick<Handlers, '
       )
       const queues: Queue[] = []
       for (const [index, relayer] of data.entries()) {
-        if (index % turn_queues === turn_queues - 1) await turn()
+        if (index % turn_queues === turn_queues - 1) await nextTurn()
         queues.push(await queueOf(relayer))
       }
       return { ...answer, data: queues }

@@ -1,6 +1,7 @@
 import type { AuditEntry as Shown } from '../../generated/openapi.ts'
 import { type Handlers, single } from '../operation.ts'
-import type { AuditEntry, AuditFilter } from '../store/rows.ts'
+import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../store/audit-lots.ts'
+import type { AuditFilter } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'
@@ -25,13 +26,16 @@ export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit' 
     },
 
     async getAuditHead() {
-      const { up_to, hash } = await store.auditHead()
-      return single({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
+      const heads = await store.auditHeads()
+      return single({ ...showHead(headOfAll(heads)), chains: heads.map(showChain) })
     },
   }
 }
 
-const show = ({ at, ...entry }: AuditEntry & { sequence: number }): Shown => ({
+const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
+const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head) })
+
+const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
   ...entry,
   key_request_id: entry.key_request_id ?? null,
   at: new Date(at).toISOString(),

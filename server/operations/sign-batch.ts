@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { SignatureResult } from '../../generated/openapi.ts'
+import { nextTurn } from '../next-turn.ts'
 import type { Caller, Handlers, OperationRequest } from '../operation.ts'
 import { list } from '../operation.ts'
 import type { PendingAuditEntry } from '../store/rows.ts'
@@ -18,7 +18,7 @@ export interface SignBatchDependencies {
   /** Checks an item and prepares its signature. Throws ApiError (400, 403, 404). */
   prepare(relayer_id: string, item: Item, caller: Caller): Promise<ReadyToSign>
   /** Counts so many more requests of the caller. Throws ApiError (429). */
-  countCalls(caller: Caller, count: number): void
+  countCalls(caller: Caller, count: number): Promise<void>
 }
 
 /** The longest time that a batch blocks the event loop. */
@@ -29,7 +29,7 @@ export function signBatch({ prepare, countCalls }: SignBatchDependencies): Pick<
   return {
     async signBatch({ path, body, caller, beginAudit }) {
       const { items } = body
-      countCalls(caller, items.length - 1)
+      await countCalls(caller, items.length - 1)
       const rest = pauses()
       const ready: ReadyToSign[] = []
       for (const [index, item] of items.entries()) {
@@ -55,7 +55,7 @@ function pauses(): () => Promise<void> {
   let began = performance.now()
   return async () => {
     if (performance.now() - began < turn_ms) return
-    await turn()
+    await nextTurn()
     began = performance.now()
   }
 }

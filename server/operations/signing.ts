@@ -70,7 +70,7 @@ export interface SigningDependencies {
   spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
   /** Counts so many more requests of the caller. Throws ApiError (429). */
-  countCalls(caller: Caller, count: number): void
+  countCalls(caller: Caller, count: number): Promise<void>
 }
 
 type Signing = Pick<

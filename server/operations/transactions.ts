@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type {
   AcceptedTransaction,
   Attempt,
@@ -8,6 +7,7 @@ import type {
   Transaction,
 } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../errors.ts'
+import { nextTurn } from '../next-turn.ts'
 import { type Caller, type Handlers, list, single } from '../operation.ts'
 import { shownTransaction as show } from '../shown-transaction.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
@@ -43,7 +43,7 @@ export interface TransactionDependencies {
     ): Promise<WholeTransactionRow>
   }
   /** Counts so many more requests of the caller. Throws ApiError (429). */
-  countCalls(caller: Caller, count: number): void
+  countCalls(caller: Caller, count: number): Promise<void>
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>
   /** The state as the end of the sentence "The transaction is …". */
@@ -101,7 +101,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     async sendTransactionBatch({ path, header, body, caller, auditEntry }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      dependencies.countCalls(caller, body.transactions.length - 1)
+      await dependencies.countCalls(caller, body.transactions.length - 1)
       const accepted = await submit.sendBatch(
         path.relayer_id,
         body.transactions,
@@ -173,7 +173,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         failed.push(...refused)
         below_nonce = next_below
         // Other requests run between two batches.
-        await turn()
+        await nextTurn()
       }
       hurry(row_id)
       return single({

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
-import type { RightsFault, SignerRow } from '../store/rows.ts'
+import type { SignerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { createFile, lineOf } from './durable-file.ts'
-import { type MasterKeyFile, masterKeyFile, sealProof, type Unlocked, vaultOf } from './master-key.ts'
+import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
 import { makePrivateFile, privacyFaults } from './private-files.ts'
-import { createVault, type Vault } from './vault.ts'
 
 export interface Secrets {
   api_key: string
   /** The file of the API key; undefined when it is a setting. */
   api_key_file: string | undefined
-  master_key: Buffer
-  /** Undefined when the master key is a setting. */
+  /** Undefined when a key service decrypts it. */
+  master_key: Buffer | undefined
+  /** Undefined when the master key, or the key that encrypts it, is a setting. */
   master_key_file: MasterKeyFile | undefined
   /** The files and folders that other users can read or write; outside production only. */
   warnings: string[]
@@ -22,44 +22,39 @@ export interface Secrets {
 
 /**
  * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
- * creates. No master key is generated for an existing database, which is encrypted under another key. In production, files that
+ * creates; the master key has no file when a key service encrypts it. No master key is generated for an existing database, which is encrypted under another key. In production, files that
  * other users can read and folders that they can write to are refused. Throws ConfigError.
  */
 export function readSecrets(config: Config): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
   const warnings = checkPrivacy(config)
   const secrets = { ...readKeys(config), warnings }
-  makePrivateFile(config.database_file)
+  if (config.database.type === 'sqlite') makePrivateFile(config.database.file)
   return secrets
 }
 
 /** As `readSecrets`, for an operator's command on a database that exists: it needs no API key, and creates no file. */
 export function readMasterKey(config: Config): Omit<Secrets, 'api_key' | 'api_key_file'> {
   const warnings = checkPrivacy(config)
-  if (config.master_key !== undefined) return { master_key: config.master_key, master_key_file: undefined, warnings }
+  if (isGiven(config)) return { master_key: config.master_key, master_key_file: undefined, warnings }
   const file = masterKeyFile(config.data_dir)
   const master_key = file.read()
   if (master_key === undefined) throw masterKeyMissing(config, file)
   return { master_key, master_key_file: file, warnings }
 }
 
-function checkPrivacy({ data_dir, database_file, production }: Config): string[] {
+function checkPrivacy({ data_dir, database, production }: Config): string[] {
   const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
-  const database = ['', '-wal', '-shm'].map((suffix) => `${database_file}${suffix}`)
-  const faults = privacyFaults([...own, ...database], !production)
+  const files = database.type === 'sqlite' ? ['', '-wal', '-shm'].map((suffix) => `${database.file}${suffix}`) : []
+  const faults = privacyFaults([...own, ...files], !production)
   if (production && faults.length > 0) throw new ConfigError(faults.join('\n'))
   return faults
 }
 
 function readKeys(config: Config): Omit<Secrets, 'warnings'> {
-  const file = masterKeyFile(config.data_dir)
-  if (config.master_key === undefined && !file.exists() && existsSync(config.database_file)) {
-    throw masterKeyMissing(config, file)
-  }
-  if (config.master_key === undefined) readOrMake(file.path, () => randomBytes(32).toString('hex'))
-  const own = config.master_key === undefined ? { master_key: file.read() as Buffer, master_key_file: file } : undefined
-  const keys = own ?? { master_key: config.master_key as Buffer, master_key_file: undefined }
-
+  const keys = isGiven(config)
+    ? { master_key: config.master_key, master_key_file: undefined }
+    : readOrMakeMasterKey(config)
   if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, ...keys }
   const api_key_file = join(config.data_dir, 'api-key')
   const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
@@ -67,34 +62,22 @@ function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   return { api_key, api_key_file, ...keys }
 }
 
-const masterKeyMissing = ({ database_file }: Config, { path }: MasterKeyFile) =>
-  new ConfigError(`The database ${database_file} is encrypted under a master key: set MASTER_KEY, or put ${path} back`)
-
-/**
- * Unlocks the database and starts the checks of its rows that grant rights. Completes a rotation of the master key that was
- * interrupted after its commit. `first_sealed`: the number of rows that got their first MAC. Throws ConfigError.
- */
-export async function openVault(
-  store: Store,
-  { master_key, master_key_file }: Pick<Secrets, 'master_key' | 'master_key_file'>,
-  report: (fault: RightsFault) => void,
-): Promise<{ vault: Vault; first_sealed: number }> {
-  let unlocked: Unlocked | undefined
-  const { first_sealed } = await store.protect((sealed) => {
-    const ours = { vault: createVault(master_key), key: master_key, is_protected: false }
-    unlocked = sealed === undefined ? ours : vaultOf([master_key, master_key_file?.next()], sealed)
-    if (!unlocked) {
-      throw new ConfigError(
-        'The database is encrypted under another master key: set MASTER_KEY to the key that the database was created with',
-      )
-    }
-    const { vault, is_protected } = unlocked
-    return { guard: vault, is_protected, sealed: sealProof(vault) }
-  }, report)
-  const { vault, key } = unlocked as Unlocked
-  if (key !== master_key) master_key_file?.adopt()
-  return { vault, first_sealed }
+function readOrMakeMasterKey(config: Config) {
+  const file = masterKeyFile(config.data_dir)
+  // Whether a database of PostgreSQL is new is known after it was opened: `openVault` refuses the wrong key.
+  const isKnown = config.database.type === 'sqlite' && existsSync(config.database.file)
+  if (!file.exists() && isKnown) throw masterKeyMissing(config, file)
+  readOrMake(file.path, () => randomBytes(32).toString('hex'))
+  return { master_key: file.read(), master_key_file: file }
 }
+
+const isGiven = ({ master_key, key_encryption_key }: Config) =>
+  master_key !== undefined || key_encryption_key !== undefined
+
+const masterKeyMissing = ({ database }: Config, { path }: MasterKeyFile) =>
+  new ConfigError(
+    `The database ${database.type === 'sqlite' ? database.file : ''} is encrypted under a master key: set MASTER_KEY, or put ${path} back`,
+  )
 
 /** The content of the file, which is created if absent. Two processes that start together read the same content. */
 function readOrMake(file: string, make: () => string): string {

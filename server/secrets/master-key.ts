@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigError, keyBytes } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import { keyBytes } from '../keys/master-key-setting.ts'
 import { createFile, lineOf, sync } from './durable-file.ts'
 import { createVault, type Vault } from './vault.ts'
 
@@ -19,6 +20,8 @@ export interface MasterKeyFile {
   announce(key: Buffer): void
   /** Replaces the current key with the next one. */
   adopt(): void
+  /** Removes the file, and the one of the next key. */
+  remove(): void
 }
 
 export function masterKeyFile(data_dir: string): MasterKeyFile {
@@ -36,6 +39,10 @@ export function masterKeyFile(data_dir: string): MasterKeyFile {
     },
     adopt() {
       renameSync(nextPath, path)
+      sync(dirname(path))
+    },
+    remove() {
+      for (const file of [nextPath, path]) rmSync(file, { force: true })
       sync(dirname(path))
     },
   }

@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { conflict } from '../errors.ts'
+import { nextTurn } from '../next-turn.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import { createChainIdentity } from './chain-identity.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
@@ -50,7 +50,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason }))
     const account = { chain_id, address }
     do {
-      while ((await store.forgetNonces(account, reason, rows_per_lot)) > 0) await turn()
+      while ((await store.forgetNonces(account, reason, rows_per_lot)) > 0) await nextTurn()
     } while (!(await store.withAudit(auditEntry, () => store.restartAccount(account, genesis, latest))))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }

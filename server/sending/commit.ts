@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../next-turn.ts'
 import type { Move, TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 
@@ -11,7 +11,7 @@ export function createCommit(store: Pick<Store, 'move'>, changed: () => void): C
   return async (moves) => {
     const rows: (TransactionRow | undefined)[] = []
     for (let at = 0; at < moves.length; at += move_at_once) {
-      if (at > 0) await turn()
+      if (at > 0) await nextTurn()
       rows.push(...(await store.move(moves.slice(at, at + move_at_once))))
       changed()
     }

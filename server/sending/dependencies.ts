@@ -25,9 +25,10 @@ export interface HeldRelayer {
   relayer: RelayerRow
   signer: {
     address: string
-    /** How many signatures may be asked for at once; 1 for a key in this process. */
-    at_once: number
-    sign(digest: Uint8Array, preimage: () => Uint8Array): RawSignature | Promise<RawSignature>
+    /** How many signatures may be asked for at once; 1 for a key in this process. Otherwise it changes. */
+    readonly at_once: number
+    /** `signal`: a request that still waits is dropped when it aborts. */
+    sign(digest: Uint8Array, preimage: () => Uint8Array, signal?: AbortSignal): RawSignature | Promise<RawSignature>
   }
 }
 

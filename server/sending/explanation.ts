@@ -3,6 +3,7 @@ import { capOf, multipleOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import { type Fees, type Market, pricesOf, tierOf } from './dependencies.ts'
+import { waitForPrice } from './wait-reason.ts'
 
 /** The observations that an explanation depends on. */
 export interface Facts {
@@ -102,12 +103,8 @@ function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, { base_fee,
   if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
   if (row.waiting_for !== null) return { waiting_for: row.waiting_for, text: reasonOf(row) }
   if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
-  if (base_fee !== undefined && price !== undefined && price < base_fee) {
-    if (cap !== undefined && cap < base_fee) {
-      return { waiting_for: 'price_cap', text: `the price cap (${cap}) is below the base fee (${base_fee})` }
-    }
-    return { waiting_for: 'base_fee', text: `the base fee (${base_fee}) is above its price (${price})` }
-  }
+  const priceWait = waitForPrice({ base_fee, cap, price })
+  if (priceWait) return priceWait
   return row.status === 'sent'
     ? { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
     : { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }

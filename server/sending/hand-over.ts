@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../next-turn.ts'
 import { capOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
@@ -15,7 +15,7 @@ const max_lot_bytes = 1_000_000
 /** The longest time that signing blocks the event loop. */
 const turn_ms = 10
 
-/** Undefined: nothing changes. `paused`: nothing may be signed any more. */
+/** Undefined: nothing changes. `paused`: nothing may be signed any more, also because another server sends for the relayer now. */
 type Made = Signed | undefined | 'paused'
 
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. */
@@ -59,8 +59,13 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
 
   /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
   function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
-    const { at_once } = lane.held.signer
-    return at_once === 1 ? oneByOne(lane, decided) : inOrder(decided, at_once, (one) => signRemotely(lane, one))
+    const { signer } = lane.held
+    if (signer.at_once === 1) return oneByOne(lane, decided)
+    return inOrder(
+      decided,
+      () => signer.at_once,
+      (one, signal) => signRemotely(lane, one, signal),
+    )
   }
 
   async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
@@ -68,7 +73,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     let began = performance.now()
     for (const one of decided) {
       if (performance.now() - began > turn_ms) {
-        await turn()
+        await nextTurn()
         began = performance.now()
       }
       const value = await signOne(lane, one)
@@ -78,16 +83,16 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     yield made
   }
 
-  async function signOne(lane: Lane, { row, step }: Decided): Promise<Made> {
+  async function signOne(lane: Lane, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
     // After the response to a pause nothing more is signed, not even the rest of a round.
     const held = await dependencies.findSigner(row.relayer_id)
-    if (!held || held.relayer.paused) return 'paused'
-    return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow) : undefined
+    if (!held || held.relayer.paused || !(await dependencies.mayWork(row.relayer_row_id))) return 'paused'
+    return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
   }
 
   /** A pause while the key service signs discards the signature. */
-  async function signRemotely(lane: Lane, one: Decided): Promise<Made> {
-    const made = await signOne(lane, one)
+  async function signRemotely(lane: Lane, one: Decided, signal: AbortSignal): Promise<Made> {
+    const made = await signOne(lane, one, signal)
     const held = await dependencies.findSigner(one.row.relayer_id)
     return !held || held.relayer.paused ? 'paused' : made
   }

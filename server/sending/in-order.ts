@@ -1,25 +1,26 @@
 /**
- * Starts work for the items in their order, at most `at_once` at a time, and yields the results in that order, as many as are
- * ready. Work goes on while the caller handles results. After the caller has stopped, no more work starts, and results of work in
- * progress are discarded.
+ * Starts work for the items in their order, at most `atOnce` at a time, and yields the results in that order, as many as are
+ * ready. Work goes on while the caller handles results. After the caller has stopped, no more work starts, the signal aborts, and
+ * results of work in progress are discarded.
  */
 export async function* inOrder<T, R>(
   items: T[],
-  at_once: number,
-  start: (item: T) => Promise<R>,
+  atOnce: () => number,
+  start: (item: T, signal: AbortSignal) => Promise<R>,
 ): AsyncGenerator<PromiseSettledResult<R>[]> {
   const settled = new Map<number, PromiseSettledResult<R>>()
   let next = 0
   let in_progress = 0
   let given = 0
   let wake = () => {}
+  const controller = new AbortController()
 
   const fill = () => {
-    while (in_progress < at_once && next < items.length) {
+    while (in_progress < atOnce() && next < items.length) {
       const index = next
       next += 1
       in_progress += 1
-      void Promise.allSettled([start(items[index] as T)]).then(([result]) => {
+      void Promise.allSettled([start(items[index] as T, controller.signal)]).then(([result]) => {
         in_progress -= 1
         settled.set(index, result)
         fill()
@@ -46,5 +47,6 @@ export async function* inOrder<T, R>(
     }
   } finally {
     next = items.length
+    controller.abort()
   }
 }

@@ -2,6 +2,7 @@ import { spendingOf } from '../policies/transaction-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { TransactionRow } from '../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
+import { createNewestAtStart } from './newest-at-start.ts'
 import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
 import { errorOf, receiptOf } from './outcome.ts'
 import { largestGroup, receiptsOfMost } from './receipts-of-most.ts'
@@ -64,7 +65,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  */
 export function createTracing({ store, now, elapsed, findRival, noteHead }: TracingDependencies) {
   const cases = new Map<number, Case>()
-  const newestAtStart = store.newestRowId()
+  const newestAtStart = createNewestAtStart(store)
   let underWay = 0
 
   /** `found`: called later, with a finding that changes something. */
@@ -150,7 +151,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
       return conclude(relayer, row, rival, hashes.length > 0, receipts)
     }
     const isAgreed = usedBy >= majorityOf(networkClient.each.length) && networkClient.each.length >= min_witnesses
-    if (!rival && isAgreed && isNew(row, await newestAtStart) && row.hash === null) {
+    if (!rival && isAgreed && isNew(row, await newestAtStart()) && row.hash === null) {
       if (head - known.from_block >= unsigned_blocks) {
         const reason = `Nonce ${nonce} was used outside this service before this was signed; it has a new nonce`
         return (await store.renumber(row.row_id, row.revision, reason, [])) !== undefined
@@ -186,7 +187,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
       }
       return isMoved(await store.move([{ row_id, revision, set: { ...block, ...end } }]))
     }
-    if (row.intent === 'send' && isNew(row, await newestAtStart)) {
+    if (row.intent === 'send' && isNew(row, await newestAtStart())) {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service; it has a new nonce`
       return (
         (await store.renumber(row_id, revision, reason, isSigned ? spendingOf(relayer, { ...row, data }) : [])) !==
@@ -225,7 +226,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
   async function renumberUnsigned({ row_id }: RelayerRow, latest: number): Promise<void> {
     for (const row of await store.pending(row_id, 0, latest, max_renumbered)) {
-      if (row.hash !== null || !isNew(row, await newestAtStart)) continue
+      if (row.hash !== null || !isNew(row, await newestAtStart())) continue
       await store.renumber(
         row.row_id,
         row.revision,

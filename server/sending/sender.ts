@@ -21,6 +21,8 @@ export interface Sender {
    * Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left.
    */
   work(relayer_row_id: number): Promise<number | undefined>
+  /** Forgets a relayer that another server works on from now on. */
+  leave(relayer_row_id: number): Promise<void>
   /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
   hurry(relayer_row_id: number, resend: boolean): void
 }
@@ -137,6 +139,9 @@ export function createSender(dependencies: SenderDependencies): Sender {
 
   return {
     work,
+    async leave(relayer_row_id) {
+      laneStates.delete(relayer_row_id)
+    },
     hurry(relayer_row_id, resend) {
       const laneState = laneStates.get(relayer_row_id)
       if (!laneState) return

@@ -1,6 +1,7 @@
 import { capOf, feeOf, feeSpending, multipleOf } from '../policies/fee-policies.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../store/sending-rows.ts'
+import { LeaseLost } from '../store/work-share.ts'
 import type { Broadcast } from './broadcast.ts'
 import {
   type HeldRelayer,
@@ -10,9 +11,9 @@ import {
   type Prices,
   priceColumns,
   pricesOf,
-  type SendingDependencies,
   tierOf,
 } from './dependencies.ts'
+import type { SenderDependencies } from './lane.ts'
 import { reprice_ms } from './state.ts'
 import { type Wait, waitColumns } from './wait-reason.ts'
 
@@ -29,7 +30,7 @@ export interface Signed {
   isNew: boolean
 }
 
-type SigningDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer'>
+type SigningDependencies = Pick<SenderDependencies, 'store' | 'fees' | 'seal' | 'now' | 'observer' | 'holds'>
 
 /**
  * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price.
@@ -37,15 +38,16 @@ type SigningDependencies = Pick<SendingDependencies, 'store' | 'fees' | 'seal' |
  * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price
  * or the requested price is used, even if it is lower than before. Repricing is limited by the policies `gas_price_cap` and
  * `max_fee_multiple`; at the limit the transaction waits with the reason. Nothing is signed when the price would be nearly the
- * same. Undefined: nothing changes.
+ * same. Undefined: nothing changes. `signal`: a signature that is not requested yet is not needed any more when it aborts.
  */
-export function createSigning({ store, fees, seal, now, observer }: SigningDependencies) {
+export function createSigning({ store, fees, seal, now, observer, holds }: SigningDependencies) {
   return async function sign(
     { relayer, signer }: HeldRelayer,
     { chain, market }: Pick<NetworkClient, 'chain' | 'market'>,
     row: TransactionRow,
     purpose: 'send' | 'cancel',
     slow: boolean,
+    signal?: AbortSignal,
   ): Promise<Signed | undefined> {
     const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
     const last = attempts.at(-1)
@@ -76,7 +78,9 @@ export function createSigning({ store, fees, seal, now, observer }: SigningDepen
       if (over) return waiting(row, waitForBudget(relayer))
     }
     const sealed = seal({ chain_id: row.chain_id, nonce: row.nonce as number, ...content, prices })
-    const made = await signer.sign(sealed.digest, sealed.preimage)
+    // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
+    if (!holds(row.relayer_row_id)) throw new LeaseLost()
+    const made = await signer.sign(sealed.digest, sealed.preimage, signal)
     const { raw, hash, signature } = sealed.finish(made)
     observer.signed?.('sent_transaction')
 

@@ -31,7 +31,7 @@ export interface WaitFacts {
   counted?: number
   paused: boolean
   /** The base fee of the newest block; absent on a chain without EIP-1559. */
-  base_fee?: bigint
+  base_fee?: bigint | undefined
   cap: bigint | undefined
   /** The highest gas price of its newest attempt, in wei; absent while nothing is signed. */
   price: bigint | undefined
@@ -56,11 +56,20 @@ export function laneWait(
   }
   if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
   const isWithNode = row.status === 'submitted'
-  if (isWithNode && base_fee !== undefined && price !== undefined && base_fee > price) {
-    return cap !== undefined && base_fee > cap
-      ? { waiting_for: 'price_cap', text: `the policy gas_price_cap (${cap}) is below the base fee (${base_fee})` }
-      : { waiting_for: 'base_fee', text: `the base fee (${base_fee}) is above its price (${price})` }
-  }
+  const priceWait = isWithNode ? waitForPrice({ base_fee, cap, price }) : undefined
+  if (priceWait) return priceWait
   if (row.waiting_for === null) return undefined
   return ofLane.has(row.waiting_for) || (row.waiting_for === 'base_fee' && isWithNode) ? null : undefined
+}
+
+/** Prices in wei per unit of gas. */
+export function waitForPrice({
+  base_fee,
+  cap,
+  price,
+}: Pick<WaitFacts, 'base_fee' | 'cap' | 'price'>): Wait | undefined {
+  if (base_fee === undefined || price === undefined || base_fee <= price) return undefined
+  return cap !== undefined && base_fee > cap
+    ? { waiting_for: 'price_cap', text: `the policy gas_price_cap (${cap}) is below the base fee (${base_fee})` }
+    : { waiting_for: 'base_fee', text: `the base fee (${base_fee}) is above its price (${price})` }
 }

@@ -1,29 +1,23 @@
-import { createLease } from '../background/lease.ts'
 import { createWorker, type Worker, type WorkerDependencies } from '../background/worker.ts'
+import type { WorkKind, WorkShare } from '../store/work-share.ts'
 import type { Storage } from './storage.ts'
 
-/** A worker that one process at a time runs, under the lease of that name. */
+/** A worker for this process's part of a kind of work. */
 export function startWorker(
-  name: string,
+  kind: WorkKind,
   { store, audit, logger }: Storage,
-  { work, find }: Pick<WorkerDependencies, 'work' | 'find'>,
+  { work, find, leave }: Pick<WorkerDependencies, 'work' | 'find' | 'leave'>,
+  share: WorkShare = store.share(kind),
 ): Worker {
-  const lease = createLease(store, name)
-  const worker = createWorker({
+  return createWorker({
     work(row_id, signal) {
       audit.flushOverdue()
       return work(row_id, signal)
     },
     find,
-    claim: lease.claim,
+    share,
+    ...(leave && { leave }),
     version: store.version,
     logger,
   })
-  return {
-    ...worker,
-    async stop() {
-      await worker.stop()
-      await lease.release()
-    },
-  }
 }

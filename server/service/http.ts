@@ -19,6 +19,7 @@ import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { readReference } from '../http/reference.ts'
 import { bodyFaults, readableMethods } from '../http/schema-check.ts'
 import { listen } from '../http/server.ts'
+import { createSharedRateLimit } from '../http/shared-rate-limit.ts'
 import { createShares } from '../http/shares.ts'
 import { createStreamPace } from '../http/stream-pace.ts'
 import { makeId } from '../ids.ts'
@@ -65,11 +66,10 @@ export async function serveHttp(
   const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
     logger.error({ err: error }, 'writing the last uses of API keys failed'),
   )
-  const rateLimit = createRateLimit(
-    { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst },
-    config.processes,
-    elapsed,
-  )
+  const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
+  const rateLimit = store.takeTokens
+    ? createSharedRateLimit(limit, store.takeTokens, elapsed)
+    : createRateLimit(limit, config.processes, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const app = createApp({
@@ -176,8 +176,9 @@ function createHandlers(parts: Parts): Handlers {
 }
 
 /** Counts the members of a batch beside the request itself. */
-const counting = (rateLimit: RateLimit) => (caller: Caller, count: number) =>
-  void (count > 0 && rateLimit.take(caller, count))
+const counting = (rateLimit: RateLimit) => async (caller: Caller, count: number) => {
+  if (count > 0) await rateLimit.take(caller, count)
+}
 
 function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<Handlers, 'callJsonRpc'>) {
   const { store, contract, keyring, elapsed, logger } = storage

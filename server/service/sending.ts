@@ -25,10 +25,17 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>)
   const { store, observer, now, elapsed, chains, keyring } = storage
   const { networkClient } = chains
   const waiting = createWaiting()
+  const heardOfChange = () => {
+    waiting.changed()
+    webhooks.look()
+  }
   const nonces = createNonces({ store, observer, makeId, now, elapsed })
+  const share = store.share('sender')
   const dependencies = {
     store,
     observer,
+    mayWork: share.claim,
+    holds: share.holds,
     makeId,
     now,
     elapsed,
@@ -47,23 +54,51 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>)
     findRelayer: keyring.findRelayer,
     networkClient,
     changed() {
-      waiting.changed()
-      webhooks.look()
+      heardOfChange()
+      store.tell({ kind: 'changed' })
     },
   }
   const sender = createSender(dependencies)
-  const worker = startWorker('sender', storage, { work: sender.work, find: store.relayersAtWork })
+  const worker = startWorker(
+    'sender',
+    storage,
+    { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
+    share,
+  )
   const requests = { ...dependencies, preparation: createPreparation(dependencies), readTransactionRequest }
   const restartChain = createChainRestart(dependencies)
-  const hurry = (relayer_row_id: number, resend = false) => {
+  const wake = (relayer_row_id: number) => {
+    worker.wake(relayer_row_id)
+    store.tell({ kind: 'work', relayer_row_id })
+  }
+  const hurryHere = (relayer_row_id: number, resend: boolean) => {
     sender.hurry(relayer_row_id, resend)
     worker.wake(relayer_row_id)
   }
+  const hurry = (relayer_row_id: number, resend = false) => {
+    hurryHere(relayer_row_id, resend)
+    store.tell({ kind: resend ? 'resend' : 'hurry', relayer_row_id })
+  }
+  // Another server may have the sender's lease of the relayer, or the client that waits.
+  store.subscribe((signal) => {
+    switch (signal?.kind) {
+      case 'work':
+        return worker.wake(signal.relayer_row_id)
+      case 'hurry':
+      case 'resend':
+        return hurryHere(signal.relayer_row_id, signal.kind === 'resend')
+      case 'changed':
+        return heardOfChange()
+      default:
+        worker.look()
+        heardOfChange()
+    }
+  })
 
   return {
     changed: dependencies.changed,
     hurry,
-    submit: createSubmit({ ...requests, wake: worker.wake }),
+    submit: createSubmit({ ...requests, wake }),
     dryRun: createDryRun(requests),
     explain: createExplain(dependencies),
     waitUntil: waiting.until,

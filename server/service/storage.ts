@@ -12,11 +12,16 @@ import { createKeyServices } from '../keys/key-services.ts'
 import { createKeyring, generateKey, type Keyring } from '../keys/keyring.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
 import { createLookup, createTargetCheck } from '../outbound/address-guard.ts'
-import { createDemo, openVault, readSecrets, type Secrets } from '../secrets/first-start.ts'
+import { createDemo, readSecrets, type Secrets } from '../secrets/first-start.ts'
+import { createKeyEncryption } from '../secrets/key-encryption.ts'
+import { openVault } from '../secrets/open-vault.ts'
 import type { Vault } from '../secrets/vault.ts'
+import { openPostgresStore } from '../store/postgres.ts'
+import type { RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { StoreWorld } from '../store/store-world.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createObservation, type Observation } from '../telemetry/observation.ts'
 import type { Observer } from '../telemetry/observer.ts'
@@ -78,20 +83,20 @@ export async function openStorage(config: Config, world: World): Promise<Storage
   const { observer } = observation
   // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
   const broken = (error: unknown) => {
-    logger.fatal({ err: error }, 'database failed: the process exits, because the state of the file is unknown')
+    logger.fatal({ err: error }, 'database failed: the process exits, because the state of the database is unknown')
     process.exit(exit_code_io)
   }
+  const databaseAway = (reason?: string) => {
+    if (reason === undefined) logger.info('database back')
+    else logger.error({ reason }, 'database away: requests are answered 503')
+  }
   const checkEvent = schemaCheck(contract.document, 'Event')
-  const store = await orConfigError(async () =>
-    openSqliteStore(config.database_file, {
-      ...{ now, makeId, checkEvent, showRelayer, observer, broken },
-      checkpointsApart: true,
-    }),
-  )
+  const storeWorld = { now, makeId, checkEvent, showRelayer, observer, broken, databaseAway, checkpointsApart: true }
+  const store = await orConfigError(() => openStore(config, storeWorld, logger))
   const lookup = world.lookup ?? createLookup(config.allow_private_targets)
   const chains = createChains(store, lookup, elapsed, observer, world.openPost)
   try {
-    const vault = await orConfigError(() => unlock(store, secrets, logger, observer))
+    const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
     const checkTarget = createTargetCheck(config.allow_private_targets)
     const keyServices = createKeyServices({ lookup, checkTarget }, config, elapsed, observer)
     const keyring = createKeyring(store, vault, keyServices)
@@ -110,6 +115,13 @@ export async function closeStorage({ store, observation }: Pick<Storage, 'store'
   await observation.close()
 }
 
+/** Throws StoreError when the database cannot be used. */
+async function openStore({ database }: Config, world: StoreWorld, logger: Logger): Promise<Store> {
+  if (database.type === 'sqlite') return openSqliteStore(database.file, world)
+  const weakDatabase = (setting: string) => logger.warn({ setting }, 'PostgreSQL may lose acknowledged commits')
+  return openPostgresStore(database, { ...world, weakDatabase })
+}
+
 async function openContract(logger: Logger): Promise<Contract> {
   try {
     return await mountContract(readContract(), logger)
@@ -120,11 +132,19 @@ async function openContract(logger: Logger): Promise<Contract> {
 }
 
 /** Opens the vault, and logs rows that another program has changed. */
-async function unlock(store: Store, secrets: Secrets, logger: Logger, observer: Observer): Promise<Vault> {
-  const { vault, first_sealed } = await openVault(store, secrets, (fault) => {
+async function unlock(
+  store: Store,
+  { key_encryption_key, vault: vault_access }: Config,
+  secrets: Secrets,
+  logger: Logger,
+  observer: Observer,
+): Promise<Vault> {
+  const report = (fault: RightsFault) => {
     logger.error(fault, 'row refused: another program has changed the database')
     observer.rowRefused?.(fault.table)
-  })
+  }
+  const key_encryption = key_encryption_key && createKeyEncryption(key_encryption_key, vault_access)
+  const { vault, first_sealed } = await openVault(store, secrets, report, key_encryption)
   if (first_sealed > 0) {
     logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')
   }

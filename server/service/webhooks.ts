@@ -23,7 +23,11 @@ export function startWebhooks(storage: Storage) {
     scale: config.webhook_time_scale,
     wake: (notification_row_id) => deliveries.wake(notification_row_id),
   })
-  const deliveries = startWorker('deliverer', storage, { work: deliverer.work, find: store.targetsAtWork })
+  const deliveries = startWorker('deliverer', storage, {
+    work: deliverer.work,
+    find: store.targetsAtWork,
+    leave: deliverer.leave,
+  })
   const bulkChanges = startWorker('bulk changes', storage, {
     async work() {
       const isFound = await store.continueBulkChange()

@@ -15,7 +15,7 @@ export type AuditRow = [
   key_request_id?: string,
 ]
 
-export type ListedAuditEntry = AuditEntry & { sequence: number }
+export type ListedAuditEntry = AuditEntry & { chain: number; sequence: number }
 
 /** Entries that are committed together, and the hash that covers them and all earlier ones. */
 export interface AuditLot extends AuditHead {
@@ -27,6 +27,20 @@ export interface AuditLot extends AuditHead {
 export interface AuditHead {
   up_to: number
   hash: Uint8Array
+}
+
+/** The end of one of the chains that the trail consists of. */
+export interface ChainHead extends AuditHead {
+  chain: number
+}
+
+/** How many entries the chains have together, and a hash that covers all of them: for a single chain its own. */
+export function headOfAll(heads: readonly ChainHead[]): AuditHead {
+  const up_to = heads.reduce((sum, head) => sum + head.up_to, 0)
+  const [only, other] = heads
+  if (!other) return { up_to, hash: only?.hash ?? beginning.hash }
+  const lines = heads.map(({ chain, up_to: its, hash: of }) => `${chain} ${its} ${Buffer.from(of).toString('hex')}\n`)
+  return { up_to, hash: hash('sha256', lines.join(''), 'buffer') }
 }
 
 /** Reading one lot takes some milliseconds. */
@@ -55,6 +69,16 @@ export function lotsAfter(head: AuditHead, entries: AuditEntry[]): AuditLot[] {
 export const seal = (before: Uint8Array, entries: string): Buffer =>
   hash('sha256', `${Buffer.from(before).toString('hex')}${entries}`, 'buffer')
 
+/** The first fault of the lot that follows a head; undefined when it is intact. */
+export function faultOfLot({ up_to, first, entries, hash }: AuditLot, before: AuditHead): string | undefined {
+  if (first !== before.up_to + 1) return `Entries are missing between ${before.up_to} and ${first}`
+  if (!seal(before.hash, entries).equals(hash)) return `Entries ${first} to ${up_to} are not what was written`
+  // Sealed as they are, so these hold unless this service made a mistake.
+  const numbers = (JSON.parse(entries) as AuditRow[]).map(([sequence]) => sequence)
+  const isWhole = numbers.length === up_to - first + 1 && numbers.every((number, index) => number === first + index)
+  return isWhole ? undefined : `Entries ${first} to ${up_to} are not numbered one after the other`
+}
+
 const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   sequence,
   entry.at,
@@ -67,17 +91,15 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   ...(entry.key_request_id === undefined ? ([] as const) : ([entry.key_request_id] as const)),
 ]
 
-export const readEntry = ([
-  sequence,
-  at,
-  caller,
-  operation,
-  relayer_id,
-  subject,
-  result,
-  request_id,
-  key_request_id,
-]: AuditRow): AuditEntry & { sequence: number } => ({
+/** The entries of a lot, newest first. */
+export const readLot = (chain: number, entries: string): ListedAuditEntry[] =>
+  (JSON.parse(entries) as AuditRow[]).reverse().map((row) => readEntry(chain, row))
+
+const readEntry = (
+  chain: number,
+  [sequence, at, caller, operation, relayer_id, subject, result, request_id, key_request_id]: AuditRow,
+): ListedAuditEntry => ({
+  chain,
   sequence,
   at,
   caller,

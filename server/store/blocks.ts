@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../next-turn.ts'
 import type { Listing, Slice } from './rows.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0009 use it too. */
@@ -41,7 +41,7 @@ export async function findPage(list: BlockList, { offset, limit }: Slice): Promi
       if (level === 1) await look(0, first, last)
       else take(await list.numbers(first, last))
       if (performance.now() - began < turn_ms) continue
-      await turn()
+      await nextTurn()
       began = performance.now()
     }
   }

@@ -8,7 +8,7 @@ import { creations } from './postgres/creations.ts'
 import { deliveries } from './postgres/deliveries.ts'
 import { eventLog } from './postgres/event-log.ts'
 import { gauges } from './postgres/gauges.ts'
-import { leases } from './postgres/leases.ts'
+import { readMasterKeyCheck } from './postgres/master-key-check.ts'
 import { networks } from './postgres/networks.ts'
 import { nonces } from './postgres/nonces.ts'
 import { notifications } from './postgres/notifications.ts'
@@ -24,23 +24,28 @@ import { transactionLists } from './postgres/transaction-lists.ts'
 import { transactionReads } from './postgres/transaction-reads.ts'
 import { transactions } from './postgres/transactions.ts'
 import { watches } from './postgres/watches.ts'
-import type { RightsFault, RightsProof } from './rows.ts'
+import { workShares } from './postgres/work-share.ts'
+import type { MasterKeyCheck, RightsFault, RightsProof } from './rows.ts'
 import type { StoreWorld } from './store-world.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
 
-/** The store in a PostgreSQL database, which it is the only one to use. */
+/** The store in a PostgreSQL database, which any number of servers share. */
 export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld) {
   const connection = await connect(settings, world)
   const { read, withAudit, appendAudit, auditHead, close } = connection
+  for (const setting of connection.warnings) world.weakDatabase?.(setting)
 
   return {
     generation: oncePerTurn(connection.generation),
-    // No other process writes.
-    version: () => 0,
+    version: connection.signals.losses,
+    tell: connection.signals.tell,
+    subscribe: connection.signals.subscribe,
+    takeTokens: connection.takeTokens,
     ping: async (): Promise<void> => void (await read.one(ping)),
     close,
-    protect: (prove: (sealed: Uint8Array | undefined) => RightsProof, report: (fault: RightsFault) => void) =>
+    masterKeyCheck: () => readMasterKeyCheck(read),
+    protect: (prove: (held: MasterKeyCheck | undefined) => RightsProof, report: (fault: RightsFault) => void) =>
       protectRights(connection, prove, report),
     withAudit,
     appendAudit,
@@ -55,7 +60,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     ...outbox(connection, world),
     ...deliveries(connection, world),
     ...bulkChanges(connection, world.now),
-    ...leases(connection),
+    ...workShares(connection),
     ...gauges(connection),
     ...retention(connection),
     ...creations(connection, world),

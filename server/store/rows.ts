@@ -51,6 +51,18 @@ export interface RightsGuard {
   open(sealed: Uint8Array, row: string): Buffer
 }
 
+/** The master key of a database, encrypted by a key in a key service. `by`: the name of that key. */
+export interface WrappedKey {
+  by: string
+  bytes: Uint8Array
+}
+
+/** What a database says about its master key. `wrapped`: null when the master key is given by settings or files. */
+export interface MasterKeyCheck {
+  sealed: Uint8Array
+  wrapped: WrappedKey | null
+}
+
 /** The proof that a database belongs to the master key. */
 export interface RightsProof {
   guard: RightsGuard
@@ -58,6 +70,8 @@ export interface RightsProof {
   is_protected: boolean
   /** The sealed proof for a database whose rows carry a MAC. */
   sealed: Uint8Array
+  /** Stored with the first proof of a database. */
+  wrapped: WrappedKey | null
 }
 
 /** A row that grants rights was changed by another program. Without an id: an unknown row of the table. */

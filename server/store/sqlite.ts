@@ -1,5 +1,4 @@
 import { oncePerTurn } from './once-per-turn.ts'
-import { accounts } from './sqlite/accounts.ts'
 import { activity } from './sqlite/activity.ts'
 import { apiKeys } from './sqlite/api-keys.ts'
 import { audit } from './sqlite/audit-list.ts'
@@ -9,6 +8,8 @@ import { creations } from './sqlite/creations.ts'
 import { deliveries } from './sqlite/deliveries.ts'
 import { eventLog } from './sqlite/events.ts'
 import { gauges } from './sqlite/gauges.ts'
+import { createLeases } from './sqlite/leases.ts'
+import { readMasterKeyCheck } from './sqlite/master-key-check.ts'
 import { networks } from './sqlite/networks.ts'
 import { nonces } from './sqlite/nonces.ts'
 import { notifications } from './sqlite/notifications.ts'
@@ -23,6 +24,7 @@ import { transactionLists } from './sqlite/transaction-lists.ts'
 import { transactionReads } from './sqlite/transaction-reads.ts'
 import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
+import { workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
 import type { StoreWorld } from './store-world.ts'
 
@@ -36,8 +38,13 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
   return {
     generation: oncePerTurn(connection.generation),
     version: connection.version,
+    // Other processes notice a commit by the version.
+    tell: () => {},
+    subscribe: () => {},
+    takeTokens: undefined,
     ping: async () => void ping.get(),
     close: async () => connection.close(),
+    masterKeyCheck: async () => readMasterKeyCheck(connection.db),
     protect: async (prove, report) => protectRights(connection, prove, report),
     withAudit: connection.withAudit,
     ...audit(connection),
@@ -52,7 +59,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...transactionReads(connection),
     ...relayersAtWork(connection),
     ...transactionLists(connection),
-    ...accounts(connection, world),
+    ...workShares(createLeases(connection, world)),
     ...restarts(connection, world),
     ...nonces(connection),
     ...watches(connection),

@@ -1,9 +1,21 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { AccountStore } from './account-store.ts'
+import type { ChainHead, ListedAuditEntry } from './audit-lots.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
-import type { AuditEntry, AuditFilter, Listing, PendingAuditEntry, RightsFault, RightsProof, Slice } from './rows.ts'
+import type {
+  AuditEntry,
+  AuditFilter,
+  Listing,
+  MasterKeyCheck,
+  PendingAuditEntry,
+  RightsFault,
+  RightsProof,
+  Slice,
+} from './rows.ts'
+import type { SignalStore } from './signal-store.ts'
 import type { TransactionStore } from './transaction-store.ts'
+import type { WorkKind, WorkShare } from './work-share.ts'
 
 /**
  * Glossary
@@ -17,7 +29,8 @@ import type { TransactionStore } from './transaction-store.ts'
  * - audit entry: a record of one operation and its caller. It is committed with the operation's changes.
  * - generation: a counter that grows when rows change that processes cache (API keys, relayers, signers, networks).
  * - delivery: an event that is due to be sent to one notification (webhook). It is stored with its event (the outbox).
- * - lease: the temporary right of one process to do a kind of background work.
+ * - lease: the temporary right of one process to do background work: of a kind, or on one row (store/work-share.ts).
+ * - fence: the token of a lease, which a database transaction checks, so that a former owner changes nothing.
  */
 
 /**
@@ -25,14 +38,14 @@ import type { TransactionStore } from './transaction-store.ts'
  * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `row_id`, which is
  * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
-export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore {
+export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore, SignalStore {
   /**
    * The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. It is read after
    * the call, and once for all calls in one turn of the event loop.
    */
   generation(): Promise<number>
-  /** Changes when another process has committed. It is read without waiting, and cheap enough for frequent polling. */
-  version(): number
+  /** Absent: the store of one host, whose processes divide a rate limit among them. */
+  takeTokens: TakeTokens | undefined
   /** Rejects when the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -47,13 +60,15 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
    */
   activity(filter: ActivityFilter): Promise<ActivityRow[]>
 
+  /** The sealed proof of the master key, and the encrypted master key if a key service decrypts it; undefined: the database is new. */
+  masterKeyCheck(): Promise<MasterKeyCheck | undefined>
   /**
-   * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives the
-   * sealed proof of the master key; undefined: the database is new. Each fault is reported once. `first_sealed`: how many rows got
+   * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives what
+   * `masterKeyCheck` returns, read in the same database transaction. Each fault is reported once. `first_sealed`: how many rows got
    * their first MAC, in a database without any. Rejects with the errors of `prove`.
    */
   protect(
-    prove: (sealed: Uint8Array | undefined) => RightsProof,
+    prove: (held: MasterKeyCheck | undefined) => RightsProof,
     report: (fault: RightsFault) => void,
   ): Promise<{ first_sealed: number }>
 
@@ -64,10 +79,12 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   /** Adds entries of operations that change nothing in the store. */
   appendAudit(entries: AuditEntry[]): Promise<void>
-  /** The number of the last audit entry, and the hash that covers the whole trail. */
-  auditHead(): Promise<{ up_to: number; hash: Uint8Array }>
-  /** Newest first. */
-  listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<AuditEntry & { sequence: number }>>
+  /** The head of the chain that this server writes. */
+  auditHead(): Promise<ChainHead>
+  /** The heads of all chains that have entries, by chain. */
+  auditHeads(): Promise<ChainHead[]>
+  /** Newest first: in the order of time, chain and number. */
+  listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<ListedAuditEntry>>
 
   /**
    * Removes a few of the oldest rows from before a time (RFC 3339, UTC, milliseconds): final transactions, from each relayer's first
@@ -82,10 +99,20 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
   believedTime(): Promise<number | undefined>
   believeTime(ms: number): Promise<void>
 
-  /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
-  takeLease(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): Promise<boolean>
-  dropLease(name: string, owner: string): Promise<void>
+  /** This process's part of a kind of background work. Called once for each kind. */
+  share(kind: WorkKind): WorkShare
 }
+
+/**
+ * Takes requests from the bucket of a caller's rate limit, which all servers share: `charge` in any case (below 0: gives back), and then
+ * as many of `wanted` as there is room for. `empty_in_ms`: the time until the bucket is empty.
+ */
+export type TakeTokens = (
+  caller: string,
+  bucket: { interval_ms: number; tolerance_ms: number; max_debt_ms: number },
+  charge: number,
+  wanted: number,
+) => Promise<{ granted: number; empty_in_ms: number }>
 
 export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
 

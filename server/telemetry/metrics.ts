@@ -12,7 +12,8 @@ export interface Balance {
 }
 
 export interface MetricsDependencies {
-  readGauges(): Promise<Gauges>
+  /** Undefined: another server exposes the gauges of the store. */
+  readGauges(): Promise<Gauges | undefined>
   /** The last known balances. */
   balances(): Balance[]
 }
@@ -111,6 +112,10 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
 
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
+    if (!gauges) {
+      for (const one of [unfinished, oldest, pending, due, gaps, balance]) one.reset()
+      return
+    }
     for (const status of ['pending', 'sent', 'submitted', 'mined'] as const) {
       const found = gauges.transactions.find((group) => group.status === status)
       unfinished.set({ status }, found?.count ?? 0)

@@ -6,6 +6,7 @@ import type { Ended, RequestContext } from '../http/request-context.ts'
 import { createRequestLog } from '../http/request-log.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
+import type { WorkShare } from '../store/work-share.ts'
 import { createBalances } from './balances.ts'
 import { serveMetrics } from './metrics-server.ts'
 import type { Observer } from './observer.ts'
@@ -69,6 +70,9 @@ export async function createObservation(config: Config, observed: Observed): Pro
   }
 }
 
+/** All of this work is one row's. */
+const row = 0
+
 async function createMeters(config: Config, { store, chains, logger, now, elapsed }: Observed) {
   const { metrics_host: host, metrics_port: port } = config
   if (port === undefined) return undefined
@@ -78,7 +82,14 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
     read: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
     elapsed,
   })
-  const metrics = createMetrics({ readGauges: () => store().readGauges(now()), balances })
+  let share: Pick<WorkShare, 'claim' | 'release'> | undefined
+  const metrics = createMetrics({
+    async readGauges() {
+      share ??= store().share('gauges')
+      return (await share.claim(row)) ? store().readGauges(now()) : undefined
+    },
+    balances,
+  })
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
   return {
     ...metrics,
@@ -86,7 +97,10 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
       server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
     },
     url: () => server?.url,
-    close: () => server?.close(),
+    async close() {
+      await server?.close()
+      await share?.release()
+    },
   }
 }
 

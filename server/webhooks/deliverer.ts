@@ -10,6 +10,7 @@ import { signatureHeaders } from './signature.ts'
 const max_in_flight = 10
 const max_ahead = 100
 const max_sleep_ms = 60_000
+const grace_ms = 2_000
 
 export interface DelivererDependencies {
   store: Store
@@ -30,6 +31,8 @@ export interface DelivererDependencies {
 export interface Deliverer {
   /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
   work(notification_row_id: number): Promise<number | undefined>
+  /** Waits for a target's deliveries in flight for a short grace period, because another server delivers to it from now on. */
+  leave(notification_row_id: number): Promise<void>
   /** Sends a test event once, immediately. */
   test(notification_row_id: number): Promise<DeliveryAttempt>
   /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
@@ -115,8 +118,15 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
   const formerKeyOf = (target: Target): string | undefined =>
     target.former_until !== null && target.former_until > now() ? keyOf(target, target.former_key) : undefined
 
+  async function leave(row_id: number): Promise<void> {
+    const left = [...(underWay.get(row_id)?.values() ?? [])]
+    const grace = new Promise((resolve) => setTimeout(resolve, grace_ms).unref())
+    await Promise.race([Promise.all(left), grace])
+  }
+
   return {
     work,
+    leave,
     async test(row_id) {
       const target = await store.getTarget(row_id)
       if (!target) throw new Error('The notification was deleted')
@@ -127,9 +137,7 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     },
     async stop() {
       stopping = true
-      const left = [...underWay.values()].flatMap((own) => [...own.values()])
-      const patience = new Promise((resolve) => setTimeout(resolve, 2_000).unref())
-      await Promise.race([Promise.all(left), patience])
+      await Promise.all([...underWay.keys()].map(leave))
     },
   }
 }

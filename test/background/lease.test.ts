@@ -4,8 +4,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createLease } from '../../server/background/lease.ts'
+import type { RelayerRow } from '../../server/store/rows.ts'
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { createLeases } from '../../server/store/sqlite/leases.ts'
+import { workShares } from '../../server/store/sqlite/work-share.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
+import type { WorkKind } from '../../server/store/work-share.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
@@ -15,20 +19,22 @@ const duration_ms = 6_000
 /** A store with a clock of its own; `hold`: the lease is somebody else's, from now on. */
 function leased() {
   const clock = { ms: 1_800_000_000_000 }
-  const store = openSqliteStore(join(temporaryFolder(), 'lease.sqlite'), {
+  const world = {
     now: () => clock.ms,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
-  })
-  onTestFinished(store.close)
-  const hold = (owner: string) => store.takeLease('work', owner, duration_ms, () => true)
-  const lease = () => {
-    const made = createLease(store, 'work')
-    onTestFinished(() => made.release())
-    return made
+    showRelayer: (relayer: RelayerRow) => relayer,
   }
-  return { clock, store, hold, lease }
+  const connection = connect(join(temporaryFolder(), 'lease.sqlite'))
+  onTestFinished(connection.close)
+  const leases = createLeases(connection, world)
+  const hold = (owner: string) => leases.take('sender', owner, duration_ms, () => true)
+  const lease = (kind: WorkKind = 'sender') => {
+    const share = workShares(leases).share(kind)
+    onTestFinished(() => share.release())
+    return { claim: () => share.claim(1), release: share.release, share }
+  }
+  return { clock, hold, lease }
 }
 
 async function startProcess() {
@@ -50,9 +56,20 @@ describe('a lease', () => {
   })
 
   test('is of one work: another has a lease of its own', async () => {
-    const { store, lease } = leased()
+    const { lease } = leased()
     expect(await lease().claim()).toBe(true)
-    expect(await createLease(store, 'other').claim()).toBe(true)
+    expect(await lease('deliverer').claim()).toBe(true)
+  })
+
+  test('is everything or nothing: its owner may work on every row, and the others on none', async () => {
+    const { lease } = leased()
+    const [first, second] = [lease().share, lease().share]
+    expect(await first.divide([])).toEqual({ own: [], surplus: [] })
+    expect(await first.divide([1, 2])).toEqual({ own: [1, 2], surplus: [] })
+    expect(await second.divide([1, 2])).toEqual({ own: [], surplus: [] })
+    expect([first.holds(3), second.holds(3)]).toEqual([true, false])
+    await first.release()
+    expect(first.holds(3)).toBe(false)
   })
 
   test('the lease of a running process is respected, and taken over as soon as it has ended', async () => {

@@ -1,11 +1,10 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRetention } from '../../server/background/retention.ts'
-import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { fakeShare } from '../support/fake-share.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { columnOf, openStoreOf, rowsOf, type Stored, zeroBytes } from '../support/service-database.ts'
 import { changeTransaction, insertTransactions, transactionId } from '../support/transactions.ts'
 import { until } from '../support/until.ts'
 
@@ -14,24 +13,15 @@ const start = Date.parse('2026-01-01T00:00:00.000Z')
 const demo = { path: { relayer_id: 'demo' } }
 const old = { RETENTION_DAYS_TRANSACTIONS: '30', RETENTION_DAYS_IDEMPOTENCY: '7' }
 
-const fileOf = ({ data_dir }: Pick<TestService, 'data_dir'>) => join(data_dir, 'relayer.sqlite')
-
-function count(service: Pick<TestService, 'data_dir'>, table: string, where = 'true'): number {
-  const db = new Database(fileOf(service), { readonly: true })
-  try {
-    return db.prepare<[], number>(`SELECT COUNT(*) FROM ${table} WHERE ${where}`).pluck().get() as number
-  } finally {
-    db.close()
-  }
-}
+const count = async (service: Stored, table: string, where = 'true') =>
+  (await columnOf<number>(service, `SELECT COUNT(*) FROM ${table} WHERE ${where}`))[0]
 
 /** A service whose days have passed at once; it sweeps when it starts. */
-const after = (days: number, service: Pick<TestService, 'data_dir'>, settings: Record<string, string> = {}) => {
+const after = async (days: number, service: Stored, settings: Record<string, string> = {}) => {
   const ms = start + days * day_ms
-  const db = new Database(fileOf(service))
   // As if it had run all the time: a clock that is found far ahead is not believed.
-  db.prepare('INSERT OR REPLACE INTO believed_time (id, ms) VALUES (1, ?)').run(ms)
-  db.close()
+  await rowsOf(service, 'DELETE FROM believed_time')
+  await rowsOf(service, `INSERT INTO believed_time (id, ms) VALUES (1, ${ms})`)
   return startTestService({ DATA_DIR: service.data_dir, ...settings }, { now: () => ms })
 }
 
@@ -42,8 +32,8 @@ async function page({ client }: TestService, page: number, per_page: number) {
 }
 
 /** The store of the same database, on a connection of its own; it ends with the test. */
-function openStore(service: Pick<TestService, 'data_dir'>) {
-  const store = openSqliteStore(fileOf(service), {
+async function openStore(service: Stored) {
+  const store = await openStoreOf(service, {
     now: () => start,
     makeId: () => '',
     checkEvent: () => undefined,
@@ -56,17 +46,18 @@ function openStore(service: Pick<TestService, 'data_dir'>) {
 /** 1,000 transactions from the first of January, of which those from `young` on are of the end of the month. */
 async function withTransactions(young: number) {
   const service = await startTestService({}, { now: () => start })
-  insertTransactions(fileOf(service), 'demo', 1_000)
-  const db = new Database(fileOf(service))
+  await insertTransactions(service, 'demo', 1_000)
   const late = new Date(start + 29 * day_ms).toISOString()
-  db.prepare('UPDATE transactions SET created_at = ? WHERE sequence >= ?').run(late, young)
-  db.exec(`
-    INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers;
-    INSERT INTO attempts (transaction_row_id, number, purpose, hash, raw, created_at)
-      SELECT row_id, 1, 'send', '0x', x'00', created_at FROM transactions;
-    INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
-      SELECT 'c', relayer_row_id, 'k' || sequence, '', row_id, '{}' FROM transactions`)
-  db.close()
+  for (const statement of [
+    `UPDATE transactions SET created_at = '${late}' WHERE sequence >= ${young}`,
+    'INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers',
+    `INSERT INTO attempts (transaction_row_id, number, purpose, hash, raw, created_at)
+      SELECT row_id, 1, 'send', '0x', ${zeroBytes(1)}, created_at FROM transactions`,
+    `INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
+      SELECT 'c', relayer_row_id, 'k' || sequence, '', row_id, '{}' FROM transactions`,
+  ]) {
+    await rowsOf(service, statement)
+  }
   await service.close()
   return service
 }
@@ -80,7 +71,7 @@ test('deletes transactions from the oldest on with all their rows, and keeps pag
     ['attempts', 300],
     ['idempotency', 300],
   ] as const) {
-    expect(count(service, table), table).toBe(rows)
+    expect(await count(service, table), table).toBe(rows)
   }
   const wanted = Array.from({ length: 300 }, (_, index) => transactionId('demo', 1_000 - index))
   for (const per_page of [7, 100, 1_000]) {
@@ -93,13 +84,13 @@ test('deletes transactions from the oldest on with all their rows, and keeps pag
     expect(walked).toEqual(wanted)
   }
   // Nothing of the nonces has changed.
-  expect(count(service, 'accounts', 'next_nonce = 1000')).toBe(1)
+  expect(await count(service, 'accounts', 'next_nonce = 1000')).toBe(1)
 })
 
 test('returns pages whose items and total are of one moment while it deletes', async () => {
   const before = await withTransactions(701)
   const service = await after(31, before)
-  const store = openStore(before)
+  const store = await openStore(before)
   const totals: number[] = []
   const look = async () => {
     const { data, pagination } = await page(service, 1, 1_000)
@@ -119,7 +110,7 @@ test('returns pages whose items and total are of one moment while it deletes', a
       },
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
-    claim: async () => true,
+    share: fakeShare(),
     readClock: async () => start + 31 * day_ms,
     logger: pino({ level: 'silent' }),
   })
@@ -130,13 +121,13 @@ test('returns pages whose items and total are of one moment while it deletes', a
 
 test('keeps the transactions after an unfinished one, and the transaction of the last used nonce', async () => {
   const before = await withTransactions(1_001)
-  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'mined' })
+  await changeTransaction(before, transactionId('demo', 401), { status: 'mined' })
   // Without a node nothing comes of it.
   const blocked = await after(60, before, old)
   await swept(blocked)
   expect((await page(blocked, 1, 0)).pagination.total_items).toBe(600)
   await blocked.close()
-  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'confirmed' })
+  await changeTransaction(before, transactionId('demo', 401), { status: 'confirmed' })
   const service = await after(60, before, old)
   await swept(service)
   const { data, pagination } = await page(service, 1, 10)
@@ -148,18 +139,21 @@ test('keeps transactions and idempotency keys forever by default, and can delete
   const kept = await after(3_650, before)
   await swept(kept)
   await kept.close()
-  expect([count(kept, 'transactions'), count(kept, 'idempotency')]).toEqual([1_000, 1_000])
+  expect([await count(kept, 'transactions'), await count(kept, 'idempotency')]).toEqual([1_000, 1_000])
   const service = await after(31, before, { RETENTION_DAYS_IDEMPOTENCY: '7' })
   await swept(service)
-  expect([count(service, 'transactions'), count(service, 'idempotency')]).toEqual([1_000, 300])
+  expect([await count(service, 'transactions'), await count(service, 'idempotency')]).toEqual([1_000, 300])
 })
 
 test('keeps the idempotency key of an unfinished transaction beyond a short retention, so that a repetition sends nothing twice', async () => {
   const before = await withTransactions(1_001)
-  changeTransaction(fileOf(before), transactionId('demo', 401), { status: 'submitted' })
+  await changeTransaction(before, transactionId('demo', 401), { status: 'submitted' })
   const service = await after(60, before, { RETENTION_DAYS_IDEMPOTENCY: '1' })
   await swept(service)
-  expect([count(service, 'idempotency'), count(service, 'idempotency', `idempotency_key = 'k401'`)]).toEqual([1, 1])
+  expect([
+    await count(service, 'idempotency'),
+    await count(service, 'idempotency', `idempotency_key = 'k401'`),
+  ]).toEqual([1, 1])
 })
 
 test('deletes nothing when the clock is far ahead, and logs this', async () => {
@@ -170,7 +164,7 @@ test('deletes nothing when the clock is far ahead, and logs this', async () => {
   )
   await until('it says so', () => ahead.logged.join('').includes('nothing is deleted by age'))
   await ahead.close()
-  expect([count(ahead, 'transactions'), count(ahead, 'idempotency')]).toEqual([1_000, 1_000])
+  expect([await count(ahead, 'transactions'), await count(ahead, 'idempotency')]).toEqual([1_000, 1_000])
 })
 
 test('deletes deliveries and events after 30 days, keeps pending deliveries, and resumes a stream with the remaining events', async () => {
@@ -186,23 +180,21 @@ test('deletes deliveries and events after 30 days, keeps pending deliveries, and
     await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
   }
   await pause(true)
-  await until('the first is delivered', () => count(first, 'deliveries', `status = 'delivered'`) === 1)
+  await until('the first is delivered', async () => (await count(first, 'deliveries', `status = 'delivered'`)) === 1)
   await pause(false)
-  await until('the second is tried', () => count(first, 'delivery_attempts') === 2)
-  const db = new Database(fileOf(first))
-  db.prepare(`UPDATE deliveries SET next_at = ? WHERE status = 'pending'`).run(start + 3_650 * day_ms)
-  db.close()
+  await until('the second is tried', async () => (await count(first, 'delivery_attempts')) === 2)
+  await rowsOf(first, `UPDATE deliveries SET next_at = ${start + 3_650 * day_ms} WHERE status = 'pending'`)
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
   for (const paused of [true, false, true]) await pause(paused)
   clock.ms += 20 * day_ms
   await pause(false)
   await first.close()
-  expect([count(first, 'events'), count(first, 'deliveries')]).toEqual([6, 2])
+  expect([await count(first, 'events'), await count(first, 'deliveries')]).toEqual([6, 2])
 
   const second = await after(31, { data_dir })
   await swept(second)
   // The second is still to be delivered, so its event stays; the sixth is young.
-  expect([count(second, 'deliveries', `status = 'delivered'`), count(second, 'deliveries')]).toEqual([0, 1])
+  expect([await count(second, 'deliveries', `status = 'delivered'`), await count(second, 'deliveries')]).toEqual([0, 1])
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const headers = { Authorization: `Bearer ${second.api_key}`, 'Last-Event-ID': '1' }
@@ -217,14 +209,14 @@ test('deletes deliveries and events after 30 days, keeps pending deliveries, and
   // The last of a relayer stays for ever: the next one's number follows it.
   const third = await after(365, { data_dir })
   await swept(third)
-  expect(count(third, 'events', 'sequence = 6')).toBe(1)
+  expect(await count(third, 'events', 'sequence = 6')).toBe(1)
   await third.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
-  expect(count(third, 'events', 'sequence = 7')).toBe(1)
+  expect(await count(third, 'events', 'sequence = 7')).toBe(1)
 })
 
 test('deletes in small steps, only in the process with the lease, and stops with the service', async () => {
   const before = await withTransactions(1_001)
-  const store = openStore(before)
+  const store = await openStore(before)
   const steps: number[] = []
   const lease = { is_ours: false }
   const dependencies = {
@@ -236,7 +228,7 @@ test('deletes in small steps, only in the process with the lease, and stops with
       },
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
-    claim: async () => lease.is_ours,
+    share: fakeShare(async () => lease.is_ours),
     readClock: async () => start + 60 * day_ms,
     logger: pino({ level: 'silent' }),
   }
@@ -249,7 +241,7 @@ test('deletes in small steps, only in the process with the lease, and stops with
   await stopped.stop()
   expect(steps.length).toBeLessThanOrEqual(1)
   const retention = createRetention(dependencies)
-  await until('all is gone but the last', () => count(before, 'transactions') === 1)
+  await until('all is gone but the last', async () => (await count(before, 'transactions')) === 1)
   await retention.stop()
   expect(Math.max(...steps)).toBeLessThanOrEqual(100)
   expect(steps.reduce((sum, removed) => sum + removed, 0)).toBe(999)

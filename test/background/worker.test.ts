@@ -1,16 +1,21 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
+import { fakeShare } from '../support/fake-share.ts'
 
 const patience_ms = 60_000
 
 /** A worker that ends with the test, whose work does nothing; `begun`: the row_id of each piece of work. */
-function testWorker(dependencies: Partial<WorkerDependencies>) {
+function testWorker({
+  claim,
+  lease,
+  ...dependencies
+}: Partial<WorkerDependencies> & { claim?: () => Promise<boolean>; lease?: () => number }) {
   const begun: number[] = []
   const logged: string[] = []
   const worker = createWorker({
     find: async () => [],
-    claim: async () => true,
+    share: fakeShare(claim, lease),
     version: () => 0,
     logger: pino({}, { write: (line) => void logged.push(line) }),
     ...dependencies,
@@ -228,4 +233,23 @@ test('a clock that is set back does not stop the search for work', async () => {
   onTestFinished(() => void vi.useRealTimers())
   const before = looks
   await vi.waitFor(() => expect(looks).toBeGreaterThan(before), patience_ms)
+})
+
+test('what is remembered of a row is forgotten when its lease was lost and taken again between two rounds', async () => {
+  let lease = 1
+  const done: string[] = []
+  const worker = testWorker({
+    lease: () => lease,
+    leave: async (row_id) => void done.push(`left ${row_id}`),
+    work: async (row_id) => {
+      done.push(`worked on ${row_id}`)
+      return 3_600_000
+    },
+  })
+  await worker.run(1)
+  await worker.run(1)
+  lease = 2
+  await worker.run(1)
+  await worker.run(1)
+  expect(done).toEqual(['worked on 1', 'worked on 1', 'left 1', 'worked on 1', 'worked on 1'])
 })

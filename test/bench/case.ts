@@ -1,5 +1,5 @@
-import type { LoadRequest } from './load.ts'
-import { type Figures, median } from './measure.ts'
+import type { LoadRequest } from './load-types.ts'
+import type { Figures } from './measure.ts'
 import { api_key, putLoad, type Server } from './processes.ts'
 
 export interface Bench {
@@ -96,6 +96,3 @@ export const send = (method: 'POST' | 'PATCH', path: string, body: unknown): Loa
 })
 
 const authorization = { Authorization: `Bearer ${api_key}` }
-
-export const medianOf = (rounds: Figures[] | undefined, figure: string): number =>
-  median((rounds ?? []).map((round) => round[figure] ?? Number.NaN))

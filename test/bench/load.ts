@@ -2,39 +2,11 @@ import { readFileSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import autocannon from 'autocannon'
+import type { Load, LoadRequest, Taken } from './load-types.ts'
 import { busy_ms, clock_tick_ms, cpuOf_ms, type Figures, percentile, rssOf_mb } from './measure.ts'
 import { hasWrk, wrk } from './wrk.ts'
 
 // The load generator, a process of its own: takes a Load as its one argument and prints Figures.
-
-export interface Load {
-  url: string
-  /** Whose time and memory are measured. */
-  pid: number
-  /** Sent in turn. */
-  requests: LoadRequest[]
-  connections: number
-  /** How long; or how many with `amount`. */
-  seconds: number
-  amount?: number
-  /** Requests a second, evenly spaced, whether the earlier ones are answered or not. Absent: as fast as answers come. */
-  rate?: number
-}
-
-export interface LoadRequest {
-  method: 'GET' | 'POST' | 'PATCH'
-  path: string
-  headers: Record<string, string>
-  body?: string
-}
-
-/** What came of it. */
-export interface Taken {
-  count: number
-  p50_ms: number
-  p99_ms: number
-  failed: string[]
-}
 
 interface Answers {
   durations_ms: number[]
@@ -67,7 +39,7 @@ const own_ms = () => {
 }
 
 /** wrk costs a fifth of what autocannon does, so that the servers are what is measured; it knows no rate and no number. */
-async function put(load: Load): Promise<Taken> {
+export async function put(load: Load): Promise<Taken> {
   if (!load.rate && !load.amount && hasWrk()) return wrk(load)
   const { durations_ms, failed } = load.rate ? await paced(load, load.rate) : await asFastAsAnswered(load)
   const at = (percent: number) => percentile(durations_ms, percent)
@@ -77,7 +49,7 @@ async function put(load: Load): Promise<Taken> {
 function asFastAsAnswered({ url, requests, connections, seconds, amount }: Load): Promise<Answers> {
   return new Promise((resolve, reject) => {
     const answers: Answers = { durations_ms: [], failed: [] }
-    const options = { url, requests, connections, ...(amount ? { amount } : { duration: seconds }) }
+    const options = { url, requests, connections, timeout: 30, ...(amount ? { amount } : { duration: seconds }) }
     // Its own histogram counts whole milliseconds.
     const run = autocannon(options, (error, result) => {
       if (error) return reject(error)
@@ -92,28 +64,50 @@ function asFastAsAnswered({ url, requests, connections, seconds, amount }: Load)
 }
 
 /** Timed from when a request was due. (autocannon's own rate is a quota a second, spent at full speed.) */
-async function paced({ url, requests, connections, seconds }: Load, rate: number): Promise<Answers> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+async function paced({ url, requests, connections, seconds, beside }: Load, rate: number): Promise<Answers> {
+  const agents = [
+    new Agent({ keepAlive: true, maxSockets: connections }),
+    new Agent({ keepAlive: true, maxSockets: 200 }),
+  ]
+  const [measured, others] = agents as [Agent, Agent]
   const answers: Answers = { durations_ms: [], failed: [] }
-  const count = Math.round(seconds * rate)
+  const unmeasured: Answers = { durations_ms: [], failed: answers.failed }
+  const streams = [
+    { requests, rate, sent: 0, agent: measured, into: answers },
+    ...(beside ? [{ ...beside, sent: 0, agent: others, into: unmeasured }] : []),
+  ]
   const started_at = performance.now()
   const underWay: Promise<void>[] = []
-  while (underWay.length < count) {
-    const due_at = started_at + (underWay.length * 1_000) / rate
-    if (performance.now() < due_at) await new Promise((resolve) => setImmediate(resolve))
-    else underWay.push(one(requests[underWay.length % requests.length] as LoadRequest, due_at))
+  for (;;) {
+    // The stream whose next request is due first.
+    const next = streams
+      .filter((stream) => stream.sent < Math.round(seconds * stream.rate))
+      .map((stream) => ({ stream, due_at: started_at + (stream.sent * 1_000) / stream.rate }))
+      .sort((a, b) => a.due_at - b.due_at)[0]
+    if (!next) break
+    const { stream, due_at } = next
+    while (performance.now() < due_at) await new Promise((resolve) => setImmediate(resolve))
+    underWay.push(
+      one(stream.requests[stream.sent % stream.requests.length] as LoadRequest, due_at, stream.agent, stream.into),
+    )
+    stream.sent += 1
   }
   await Promise.all(underWay)
-  agent.destroy()
+  for (const agent of agents) agent.destroy()
   return answers
 
-  function one({ method, path, headers, body }: LoadRequest, due_at: number): Promise<void> {
+  function one(
+    { method, path, headers, body }: LoadRequest,
+    due_at: number,
+    agent: Agent,
+    into: Answers,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const outgoing = httpRequest(`${url}${path}`, { method, headers, agent }, async (response) => {
         await text(response)
         const { statusCode: status = 0 } = response
-        if (status >= 200 && status < 300) answers.durations_ms.push(performance.now() - due_at)
-        else answers.failed.push(`status ${status}`)
+        if (status >= 200 && status < 300) into.durations_ms.push(performance.now() - due_at)
+        else into.failed.push(`status ${status}`)
         resolve()
       })
       outgoing.once('error', reject)

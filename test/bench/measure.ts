@@ -37,3 +37,6 @@ export function percentile(values: ArrayLike<number>, at: number): number {
 }
 
 export const median = (values: number[]): number => percentile(values, 50)
+
+export const medianOf = (rounds: Figures[] | undefined, figure: string): number =>
+  median((rounds ?? []).map((round) => round[figure] ?? Number.NaN))

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Load } from './load.ts'
+import { isPinned } from './cores.ts'
+import type { Load } from './load-types.ts'
 import type { Figures } from './measure.ts'
 import { node_flags } from './node-flags.ts'
 
@@ -13,15 +14,12 @@ const root = join(import.meta.dirname, '..', '..')
 export const api_key = 'bench'.repeat(8)
 export const master_key = '11'.repeat(32)
 
-/** Servers have one core, what puts load on them the other. */
-export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
-
 const cores = { servers: '0', load: '1', any: '0,1' }
 
 /** `any`: wherever the system puts it. */
 export type Core = keyof typeof cores
 
-// This process reads what the servers log.
+// This process reads what the servers log. What it starts is on the same core unless it is started on others.
 if (isPinned) spawnSync('taskset', ['-cp', cores.load, String(process.pid)])
 
 export interface Server {

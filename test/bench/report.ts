@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
-import { type CaseResult, medianOf, type Ratio } from './case.ts'
-import { type Figures, median } from './measure.ts'
-import { isPinned } from './processes.ts'
+import type { CaseResult, Ratio } from './case.ts'
+import { isPinned } from './cores.ts'
+import { type Figures, median, medianOf } from './measure.ts'
 
 export type Results = Record<string, CaseResult>
 
@@ -14,6 +14,9 @@ export function print(name: string, result: CaseResult, before?: CaseResult): vo
   }
   const names = Object.keys(result.rounds)
   const figures = [...new Set(Object.values(result.rounds).flatMap((rounds) => Object.keys(rounds[0] ?? {})))]
+  const width = Math.max(14, ...names.map((one) => one.length + 1))
+  const row = ([first = '', ...cells]: string[]) =>
+    `  ${first.padEnd(width)}${cells.map((cell) => cell.padStart(17)).join('')}`
   say(row(['', ...figures.map(String)]))
   for (const contender of names) {
     const of = (from: CaseResult | undefined) => (figure: string) => medianOf(from?.rounds[contender], figure)
@@ -60,9 +63,6 @@ const shown = (value: number) => (Number.isNaN(value) ? '' : value.toFixed(value
 
 const change = (before: number, after: number) =>
   Number.isNaN(before) ? '' : `${after >= before ? '+' : ''}${(((after - before) * 100) / before).toFixed(0)}%`
-
-const row = ([first = '', ...cells]: string[]) =>
-  `  ${first.padEnd(14)}${cells.map((cell) => cell.padStart(16)).join('')}`
 
 export function say(text: string): void {
   process.stdout.write(`${text}\n`)

@@ -9,7 +9,8 @@ import { listHundred, listNotifications, listTen } from './cases/lists.ts'
 import { memory, mixed, start, twoProcesses } from './cases/processes.ts'
 import { sign, signAtHalfLoad, signByContract, signTypedData } from './cases/signing.ts'
 import { createNotification, sendTransaction, updateNotification } from './cases/writes.ts'
-import { inFolder, isPinned } from './processes.ts'
+import { isPinned } from './cores.ts'
+import { inFolder } from './processes.ts'
 import { machine, print, type Results, say } from './report.ts'
 
 // `npm run bench [-- OPTIONS]`: our server as it is shipped, against a bare one (node:http and the work itself) and a naive one

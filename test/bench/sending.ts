@@ -1,11 +1,13 @@
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { CaseResult } from './case.ts'
 import type { Figures } from './measure.ts'
-import { print } from './report.ts'
+import { machine, print } from './report.ts'
 import { atRest } from './sending/at-rest.ts'
+import { type DatabasesOptions, databases } from './sending/databases.ts'
 import { measure, type Result, report } from './sending/figures.ts'
 import { relayers, waiting } from './sending/relayers.ts'
-import { connections } from './sending/stage.ts'
+import { connections, type StageOptions } from './sending/stage.ts'
 import { throughput, transactions } from './sending/throughput.ts'
 import { tracked, tracked_ms } from './sending/tracked.ts'
 
@@ -13,6 +15,8 @@ import { tracked, tracked_ms } from './sending/tracked.ts'
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
 // of its own. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
+// `-- --database postgres [--servers 1,2,3] [--runs 3] [--seconds 1] [--json FILE]`: only SQLite against PostgreSQL with so many servers,
+// in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
 
 const quick_transactions = 600
 const rest_transactions = 100
@@ -30,11 +34,21 @@ async function main(): Promise<void> {
       'node-args': { type: 'string', default: '' },
       quick: { type: 'boolean', default: false },
       against: { type: 'string' },
+      database: { type: 'string' },
+      servers: { type: 'string', default: '1,2,3' },
+      seconds: { type: 'string', default: '1' },
     },
   })
   const warm_up = Number(values['warm-up'])
   const node_args = values['node-args'].split(' ').filter(Boolean)
   const wanted = (part: string) => positionals.length === 0 || positionals.includes(part)
+  if (values.database !== undefined) {
+    if (values.database !== 'postgres') throw new Error('--database is postgres; SQLite is measured beside it')
+    const servers = values.servers.split(',').map(Number)
+    const options = { servers, rounds: Number(values.runs), seconds: Number(values.seconds), node_args }
+    await compareDatabases(options, values.json)
+    return
+  }
   const results: Result[] = []
 
   if (wanted('relayers')) {
@@ -49,14 +63,7 @@ async function main(): Promise<void> {
       results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warm_up, node_args)))
     }
   }
-  if (wanted('key-service')) {
-    const options = { key_service: { delay_ms: key_delay_ms } }
-    results.push(
-      await measure('key service', `${key_delay_ms} ms a call`, Number(values.runs), () =>
-        throughput({ gas_limit: 21_000 }, warm_up, node_args, options),
-      ),
-    )
-  }
+  if (wanted('key-service')) await compareKeyServices(Number(values.runs), warm_up, node_args)
   if (wanted('rest')) {
     results.push(
       await measure('POST to broadcast at rest', 'others unmined', 1, () => atRest(rest_transactions, false)),
@@ -97,6 +104,48 @@ async function compareRelayers(
   }
 }
 
+async function compareDatabases(options: DatabasesOptions, file: string | undefined): Promise<void> {
+  const parts = await databases(options)
+  for (const [part, result] of Object.entries(parts)) print(`SQLite and PostgreSQL: ${part}`, result)
+  if (file === undefined) return
+  const { cores, model, node } = machine()
+  const report = { at: new Date().toISOString(), machine: { cores, model, node }, options, parts }
+  writeFileSync(file, `${JSON.stringify(report)}\n`)
+}
+
+/** One relayer with a local key, and with keys in key services of different latency, in turns. */
+async function compareKeyServices(runs: number, warm_up: number, node_args: string[]): Promise<void> {
+  const slow = `${key_delay_ms} ms`
+  const contenders: Record<string, StageOptions> = {
+    'local key': {},
+    '0 ms': { key_service: { delay_ms: 0 } },
+    [slow]: { key_service: { delay_ms: key_delay_ms } },
+  }
+  const rounds: Record<string, Figures[]> = {}
+  for (let run = 0; run < runs; run += 1) {
+    for (const [name, options] of Object.entries(contenders)) {
+      const figures = await throughput({ gas_limit: 21_000 }, warm_up, node_args, options)
+      rounds[name] = [...(rounds[name] ?? []), figures]
+    }
+  }
+  const shown = [
+    'accepted_per_s',
+    'mined_per_s',
+    'cpu_ms_per_transaction',
+    'broadcast_p50_ms',
+    'taken_by_others_percent',
+  ]
+  const only = (figures: Figures) => Object.fromEntries(shown.map((name) => [name, figures[name] ?? Number.NaN]))
+  print('key service: calls of so many ms', {
+    rounds: Object.fromEntries(Object.entries(rounds).map(([name, all]) => [name, all.map(only)])),
+    ratios: [
+      { figure: 'mined_per_s', over: slow, under: '0 ms', wanted: '>= 0.9' },
+      { figure: 'mined_per_s', over: slow, under: 'local key' },
+    ],
+    limits: [{ contender: slow, figure: 'mined_per_s', wanted: '>= 300' }],
+  })
+}
+
 const emptyResult: CaseResult = { rounds: {}, ratios: [] }
 
 const joined = (before: CaseResult, { rounds, ratios }: CaseResult): CaseResult => ({
@@ -106,4 +155,6 @@ const joined = (before: CaseResult, { rounds, ratios }: CaseResult): CaseResult 
   ratios,
 })
 
+// What was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 if (import.meta.main) await main()

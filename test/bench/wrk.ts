@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Load, LoadRequest, Taken } from './load.ts'
+import type { Load, LoadRequest, Taken } from './load-types.ts'
 
 /** Debian's package `wrk`. */
 export const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined

@@ -16,7 +16,7 @@ export const cap = 5n * gwei
  * account has a cap it stays until each has said that it waits, and as many again were accepted; then it falls.
  */
 export async function feeSpike(rig: Rig, account: Account, count: number, capped: boolean): Promise<Outcome> {
-  const { chain, clock, database_file } = rig
+  const { chain, clock } = rig
   const mineAt = async (wei: bigint) => {
     await chain.setBaseFee(wei)
     await chain.mine()
@@ -42,7 +42,7 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
     await account.finished(wait)
   }
 
-  const fees = [...readLedger(database_file).fees.values()]
+  const fees = [...(await readLedger(rig)).fees.values()]
   const bumps = fees.flatMap(bumpsOf)
   return {
     score: await account.score(),

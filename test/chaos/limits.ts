@@ -69,7 +69,7 @@ export async function laggingNode(rig: Rig, account: Account, rounds: number): P
     await blocks(rig, 1)
   }
   await recover(rig, account)
-  const told = [...readLedger(rig.database_file).states.values()].map((states) => states.join(' '))
+  const told = [...(await readLedger(rig)).states.values()].map((states) => states.join(' '))
   return outcomeOf(account, { taken_back: told.filter((states) => states.includes('mined submitted')).length })
 }
 

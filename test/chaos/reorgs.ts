@@ -11,7 +11,8 @@ const a_round = 3
  * Reorganizations of depth 1 to 10, one after the other, while transactions flow: on a chain that makes no blocks by itself,
  * in a network that asks for 12 confirmations.
  */
-export async function reorgs({ chain, database_file }: Rig, account: Account, times: number): Promise<Outcome> {
+export async function reorgs(rig: Rig, account: Account, times: number): Promise<Outcome> {
+  const { chain } = rig
   await chain.mine(max_depth)
   for (let round = 0; round < times; round += 1) {
     await account.send(a_round)
@@ -25,7 +26,7 @@ export async function reorgs({ chain, database_file }: Rig, account: Account, ti
   }
   await account.finished(chain.mine)
 
-  const ledger = readLedger(database_file)
+  const ledger = await readLedger(rig)
   const told = [...ledger.states.values()].map((states) => states.join(' '))
   return {
     score: await account.score(),

@@ -39,11 +39,11 @@ test('a failure says what is wrong, and carries all that the service says', asyn
     name: 'RelayerError',
     status: 400,
     code: 'invalid_request',
-    message: 'body/message: must be string',
+    message: 'body/message: must be a string',
     retryAfter: undefined,
     request_id: expect.stringMatching(/^[\w-]{36}$/),
   })
-  expect(error.details).toEqual([{ path: '/body/message', message: 'must be string' }])
+  expect(error.details).toEqual([{ path: '/body/message', message: 'must be a string' }])
   expect(JSON.parse(JSON.stringify({ error }))).toEqual({
     error: {
       name: 'RelayerError',
@@ -131,7 +131,7 @@ test('a transaction without a value sends nothing but its call', async () => {
 
 test('iteration gives every item of a list once, in order, and asks for no page too many', async () => {
   const service = await startTestService()
-  insertTransactions(`${service.data_dir}/relayer.sqlite`, 'demo', 250)
+  await insertTransactions(service, 'demo', 250)
   const urls: string[] = []
   const client = clientOf(service, (request) => {
     urls.push(new URL(request.url).search)
@@ -162,14 +162,13 @@ test('iteration gives every item of a list once, in order, and asks for no page 
 
 test('rows that arrive while a list is walked neither repeat an item nor hide one', async () => {
   const service = await startTestService()
-  const file = `${service.data_dir}/relayer.sqlite`
-  insertTransactions(file, 'demo', 25)
+  await insertTransactions(service, 'demo', 25)
   let newest = 25
   const client = clientOf(service, async (request) => {
     const response = await fetch(request)
     // Between any two pages three more arrive, while the walk is on.
     if (newest < 40) {
-      insertTransactions(file, 'demo', 3, newest + 1)
+      await insertTransactions(service, 'demo', 3, newest + 1)
       newest += 3
     }
     return response
@@ -182,7 +181,7 @@ test('rows that arrive while a list is walked neither repeat an item nor hide on
 
 test('a walk that is left early asks for no further page', async () => {
   const service = await startTestService()
-  insertTransactions(`${service.data_dir}/relayer.sqlite`, 'demo', 25)
+  await insertTransactions(service, 'demo', 25)
   let requests = 0
   const client = clientOf(service, (request) => {
     requests += 1

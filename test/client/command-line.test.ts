@@ -178,7 +178,7 @@ test('the exit code says what kind of failure it was', async () => {
     [2, run(['send', '--to', to, '--value', '1.5']), /1000, 2\.5gwei, 0\.1ether/],
     [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
     [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set/],
-    [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must match/],
+    [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must be an address/],
     [4, run(['relayers', 'show', 'nobody']), /404 not_found: Relayer with ID nobody not found\n {2}request \S+/],
     [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
     [5, wrong.run(['relayers', 'list']), /401 unauthorized/],

@@ -30,7 +30,6 @@ export interface Tally {
 
 const at_once = 16
 const retry_ms = 150
-const answer_deadline_ms = 20_000
 const impatience_ms = 15
 /** Nobody lives there. */
 const receiver = `0x${'c0ffee'.padStart(40, '0')}`
@@ -39,10 +38,12 @@ export const keyOf = (index: number): string => `submission-${index}`
 /** Distinct, so that no two submissions can have the same bytes. */
 export const amountOf = (index: number): string => `${index + 1}`
 
+/** `relayerOf`: the relayer of a submission. */
 export function createClients(
   client: RelayerClient,
-  relayer_id: string,
+  relayerOf: (index: number) => string,
   impatient: { has(index: number): boolean },
+  answer_deadline_ms = 20_000,
 ): Clients {
   const accepted = new Map<number, Transaction>()
   const tally: Tally = { retries: 0, refused: 0, broken: 0, unavailable: 0, wrong: [], contradictions: 0 }
@@ -80,7 +81,7 @@ export function createClients(
   async function ask(index: number): Promise<void> {
     try {
       const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-        path: { relayer_id },
+        path: { relayer_id: relayerOf(index) },
         header: { 'Idempotency-Key': keyOf(index) },
         body: { to: receiver, value: amountOf(index), speed: 'average' },
         signal: AbortSignal.timeout(answer_deadline_ms),
@@ -96,6 +97,8 @@ export function createClients(
   function count(error: unknown): void {
     if (error instanceof RelayerError) {
       if (error.status === 503) tally.unavailable += 1
+      // A server that was stalled has not read the request in time.
+      else if (error.status === 408) tally.broken += 1
       else tally.wrong.push(`${error.status} ${error.message} ${JSON.stringify(error.details)}`)
       return
     }

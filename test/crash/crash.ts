@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import type { KeyServers, KeyStage } from '../key-services/stage.ts'
+import { type StageName, stages } from '../key-services/stages.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { aws_credentials, type FakeKms, startFakeKms } from '../support/fake-kms.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
+import { isSignedBy } from '../support/signed-by.ts'
 import { createClients, type Tally } from './clients.ts'
 import { readChain, readList, readStore } from './evidence.ts'
 import { judge, type Verdict } from './judge.ts'
@@ -16,8 +18,10 @@ import { createVictim } from './victim.ts'
 export interface CrashOptions extends PlanOptions {
   /** A mistake to make the service with; absent: the service as it is. */
   fault?: FaultName | undefined
-  /** Where the key is: a key in AWS KMS never signs the same bytes with the same signature. Default local. */
-  signer?: 'local' | 'aws_kms'
+  /** Where the key is. A key service never gives the same signature twice. Default local. */
+  signer?: 'local' | StageName
+  /** Servers in place of the stand-ins of the tests. */
+  servers?: KeyServers
   /** How long nothing may change at the end before it is taken for all that comes. */
   patience_ms: number
   /** Called after each kill with the number of kills so far. */
@@ -39,8 +43,6 @@ const blockTime_s = 0.5
 const confirmations = 2
 const balance = 10n ** 24n
 const look_ms = 100
-/** As a key service in the same region. */
-const key_delay_ms = 20
 const relayer_id = 'victim'
 
 /**
@@ -52,17 +54,18 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const folder = mkdtempSync(join(tmpdir(), 'relayer-crash-'))
   const chain = await startAnvil({ blockTime_s })
   const proxy = await startFaultProxy(chain.url)
-  const kms = options.signer === 'aws_kms' ? await startFakeKms() : undefined
-  if (kms) kms.faults.delay_ms = key_delay_ms
-  const victim = await createVictim(folder, options.fault && seededFaults[options.fault], kms && aws_credentials)
+  const { signer = 'local', servers = {} } = options
+  const keys = signer === 'local' ? undefined : await stages[signer](servers)
+  await keys?.set('varied')
+  const victim = await createVictim(folder, options.fault && seededFaults[options.fault], keys?.environment)
   const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
   const { lives, afterwards, impatient } = createPlan(options)
-  const clients = createClients(client, relayer_id, impatient)
+  const clients = createClients(client, () => relayer_id, impatient)
 
   try {
     await victim.start()
     await victim.ready()
-    const address = await makeRelayer(client, proxy.url, kms)
+    const address = await makeRelayer(client, proxy.url, keys)
     await chain.setBalance(address, balance)
 
     for (const [index, life] of lives.entries()) {
@@ -92,15 +95,16 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
 
     const { tally, accepted } = clients
     const logged = victim.errors()
-    const { submissions } = options
+    const indexes = Array.from({ length: options.submissions }, (_, index) => index)
     return {
       options,
       kills: { start: countOf(lives, 'start'), work: countOf(lives, 'work') },
       tally,
       logged: [...new Set(logged)],
       verdict: judge({
-        ...{ submissions, accepted, tally, logged, listed, chain: onChain, store },
+        ...{ indexes, accepted, tally, logged, listed, chain: onChain, store },
         broadcast: proxy.broadcast(),
+        wrong_signatures: proxy.broadcastBytes().filter((raw) => !isSignedBy(raw, address)).length,
       }),
       duration_ms: performance.now() - began,
     }
@@ -109,13 +113,13 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     await victim.kill().catch(() => {})
     await proxy.stop()
     await chain.stop()
-    await kms?.stop()
+    await keys?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** With a fresh key, whose nonces begin at 0. */
-async function makeRelayer(client: RelayerClient, rpc_url: string, kms: FakeKms | undefined): Promise<string> {
+async function makeRelayer(client: RelayerClient, rpc_url: string, keys: KeyStage | undefined): Promise<string> {
   const network = { name: 'crash', network_type: 'evm' } as const
   await client.post('/api/v1/networks', {
     body: {
@@ -127,9 +131,7 @@ async function makeRelayer(client: RelayerClient, rpc_url: string, kms: FakeKms 
     },
   })
   const { data: signer } = await client.post('/api/v1/signers', {
-    body: kms
-      ? { type: 'aws_kms', config: { region: kms.region, key_id: kms.addKey(), endpoint: kms.url } }
-      : { type: 'generated' },
+    body: (await keys?.signer()) ?? { type: 'generated' },
   })
   const { data: relayer } = await client.post('/api/v1/relayers', {
     body: {

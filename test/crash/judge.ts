@@ -23,6 +23,8 @@ export interface Verdict {
   unrecorded: number
   /** Broadcast bytes that the store does not have, and bytes beyond the first for one nonce and price. */
   rebroadcast: number
+  /** Broadcast bytes that are not signed by the relayer's key. */
+  signatures: number
   /** Transactions, and sequences, whose events are not the whole story in its order. */
   events: number
   /** First answers that are not the same wherever they are found, answers that must not be, and errors in the log. */
@@ -36,7 +38,8 @@ export interface Verdict {
 export type ColumnName = keyof Verdict
 
 export interface Evidence {
-  submissions: number
+  /** The submissions. */
+  indexes: number[]
   accepted: Map<number, Transaction>
   tally: Tally
   logged: string[]
@@ -45,14 +48,16 @@ export interface Evidence {
   store: StoreEvidence
   /** The hashes of what nodes were sent. */
   broadcast: string[]
+  /** How many of their bytes are not signed by the relayer's key. */
+  wrong_signatures: number
 }
 
 /** A kill may come between a node's taking it and our writing so: then it is next seen in a block. */
 const path = /^pending sent (submitted )?mined confirmed$/
 
 export function judge(evidence: Evidence): Verdict {
-  const { submissions, accepted, tally, logged, listed, chain, store } = evidence
-  const indexes = Array.from({ length: submissions }, (_, index) => index)
+  const { indexes, accepted, tally, logged, listed, chain, store } = evidence
+  const submissions = indexes.length
   const onChain = countBy(chain.transactions, ({ value }) => value)
   const inList = countBy(listed, ({ id }) => id)
   const heard = new Set([...accepted.values()].map(({ id }) => id))
@@ -68,10 +73,11 @@ export function judge(evidence: Evidence): Verdict {
     unconfirmed: listed.filter(({ status }) => status !== 'confirmed').length,
     lost,
     twice: chain.transactions.length - (submissions - lost),
-    gaps: indexes.filter((nonce) => !chainNonces.has(nonce) || !listNonces.has(nonce)).length,
+    gaps: indexes.filter((_, nonce) => !chainNonces.has(nonce) || !listNonces.has(nonce)).length,
     receipts: submissions - new Set(listed.flatMap(({ hash }) => (hash && receipts.has(hash) ? [hash] : []))).size,
     unrecorded: chain.transactions.filter(({ hash }) => !recorded.has(hash)).length,
     rebroadcast: wrongBroadcasts(evidence.broadcast, store),
+    signatures: evidence.wrong_signatures,
     events: wrongEvents(listed, store) + wrongSequences(store),
     answers: tally.contradictions + tally.wrong.length + logged.length + wrongAnswers(accepted, store),
     counter: Math.abs(store.next_nonce - submissions),

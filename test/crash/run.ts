@@ -1,9 +1,12 @@
+import { isStageName, type StageName, stages } from '../key-services/stages.ts'
 import { type CrashOptions, runCrash } from './crash.ts'
 import { scoreboard, wrongIn } from './scoreboard.ts'
 import { checkFault, type FaultName, isFaultName, type SeededFault, seededFaults } from './seeded-faults.ts'
 
 // `npm run test:crash`: CRASH_KILLS (200) kills over CRASH_SUBMISSIONS (2000) submissions at moments drawn from CRASH_SEED (a
-// new one each time). CRASH_SIGNER=aws_kms: the key is in a key service that never repeats a signature. CRASH_FAULT, the name of a seeded fault or `all`: that the harness sees it, with fewer kills.
+// new one each time). CRASH_SIGNER, a key service of test/key-services/stages.ts: the key is there, and no signature is given twice
+// (`npm run test:keys -- --part=kills` does so with servers of other makers). CRASH_FAULT, the name of a seeded fault or `all`: that
+// the harness sees it, with fewer kills.
 
 const { CRASH_KILLS, CRASH_SUBMISSIONS, CRASH_SEED, CRASH_FAULT = '', CRASH_SIGNER = 'local' } = process.env
 const seed = read('CRASH_SEED', CRASH_SEED, Date.now() % 1_000_000)
@@ -45,7 +48,7 @@ function optionsOf(kills: number, submissions: number, patience_ms: number): Cra
     submissions: read('CRASH_SUBMISSIONS', CRASH_SUBMISSIONS, submissions),
     seed,
     patience_ms,
-    signer: CRASH_SIGNER === 'aws_kms' ? 'aws_kms' : 'local',
+    signer: signerCalled(CRASH_SIGNER),
     killed: (count) => {
       // It takes minutes; whoever watches shall see that it goes on.
       if (process.stderr.isTTY) process.stderr.write(`\r${count} kills \r`)
@@ -58,6 +61,11 @@ function faultsCalled(name: string): FaultName[] {
   if (name === 'all') return names
   if (!isFaultName(name)) throw new Error(`CRASH_FAULT must be all, or one of ${names.join(', ')}`)
   return [name]
+}
+
+function signerCalled(name: string): 'local' | StageName {
+  if (name === 'local' || isStageName(name)) return name
+  throw new Error(`CRASH_SIGNER must be local, or one of ${Object.keys(stages).join(', ')}`)
 }
 
 function read(name: string, text: string | undefined, otherwise: number): number {

@@ -1,7 +1,7 @@
 import type { CrashResult } from './crash.ts'
 import type { ColumnName, Verdict } from './judge.ts'
 
-const meanings: Record<ColumnName, string> = {
+export const meanings: Record<ColumnName, string> = {
   unaccepted: 'submissions that never heard a 201',
   unlisted: 'ids that are not in the list exactly once',
   unconfirmed: 'transactions that are not confirmed',
@@ -9,12 +9,13 @@ const meanings: Record<ColumnName, string> = {
   twice: 'transactions on the chain that nobody asked for',
   gaps: 'nonces that the chain or the list lacks',
   receipts: 'transactions without a receipt of their own',
-  unrecorded: 'transactions on the chain whose bytes the store does not have',
+  unrecorded: 'transactions on the chain whose bytes the database does not have',
   rebroadcast: 'broadcast bytes that are not stored, or not the first of their nonce and price',
+  signatures: "broadcast bytes that are not signed by the relayer's key",
   events: 'transactions whose events are not the whole story',
   answers: 'answers that differ or should not be, and errors in the log',
   counter: 'by which the next nonce is off',
-  database: 'faults that SQLite finds in the file',
+  database: 'faults that were found in the database',
 }
 
 const max_quoted = 5

@@ -118,7 +118,7 @@ interface LogLine {
  * Below the ports that a system gives to outgoing connections: one of those may be taken while the service is down, even by a
  * client of it that happens to connect to itself.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000)
     const server = createServer().listen(port, '127.0.0.1')

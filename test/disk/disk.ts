@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { checkAudit } from '../../server/store/sqlite/audit-check.ts'
+import { node_flags } from '../bench/node-flags.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
 
 // The service under strace, which makes a system call fail as the kernel would: what it acknowledged must be on the disk.
 
@@ -84,7 +86,8 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
         exit: service.code,
       }
     }
-    const { done, refused } = await exercise(service)
+    // A sync fails sooner or later, however the posts are grouped into commits.
+    const { done, refused } = await exercise(service, () => fault === 'sync' && service.isRunning())
     const wrong: string[] = []
     if (fault === 'full' && !(await service.takesAgain())) wrong.push('takes nothing more when there is room again')
     const exit = fault === 'sync' ? await service.endsByItself() : undefined
@@ -119,13 +122,19 @@ function faultsIn(folder: string, done: string[], refused: string[]): string[] {
   return wrong
 }
 
-/** Posts notifications and signs, some at once; the ids that were acknowledged, and those that were refused by an answer. */
-async function exercise(service: Running): Promise<{ done: string[]; refused: string[] }> {
+/**
+ * Posts notifications and signs, some at once: at least `posts`, and on while `goesOn` says so. Tells the ids that were acknowledged, and
+ * those that were refused by an answer.
+ */
+async function exercise(service: Running, goesOn = () => false): Promise<{ done: string[]; refused: string[] }> {
   const done: string[] = []
   const refused: string[] = []
-  const ids = Array.from({ length: posts }, (_, index) => `n${index}`)
+  const end = performance.now() + patience_ms
+  let begun = 0
   const work = async () => {
-    for (let id = ids.shift(); id !== undefined; id = ids.shift()) {
+    while (begun < posts || (goesOn() && performance.now() < end)) {
+      const id = `n${begun}`
+      begun += 1
       const status = await service.post('/api/v1/notifications', { id, url: 'http://127.0.0.1:1' })
       if (status === 201) done.push(id)
       else if (status !== undefined) refused.push(id)
@@ -147,9 +156,9 @@ class StartError extends Error {
 type Running = Awaited<ReturnType<typeof start>>
 
 async function start(folder: string, wrapper: string[]) {
-  const [command = '', ...parameters] = [...wrapper, process.execPath, join(root, 'server', 'main.ts')]
-  const env = { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, API_KEY: api_key, LOG_LEVEL: 'error' }
-  const child: ChildProcess = spawn(command, parameters, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [command = '', ...parameters] = [...wrapper, process.execPath, ...node_flags, 'server/main.ts']
+  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: folder, API_KEY: api_key, LOG_LEVEL: 'error' }
+  const child: ChildProcess = spawn(command, parameters, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close')
   let out = ''
   child.stderr?.on('data', (chunk) => {
@@ -176,6 +185,7 @@ async function start(folder: string, wrapper: string[]) {
 
   return {
     post,
+    isRunning: () => child.exitCode === null,
     async takesAgain(): Promise<boolean> {
       const end = performance.now() + patience_ms
       for (let index = 0; performance.now() < end; index += 1) {

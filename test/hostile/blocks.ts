@@ -5,12 +5,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 // Loaded into the service with --import: tells its parent the longest turn of its event loop since it was asked last, in milliseconds:
 // by the clock (`wall_ms`), without the time in which other programs had its core (`own_ms`: it computed, or waited for the disk), and
-// in CPU time (`cpu_ms`). Of several processes it tells the worst.
+// in CPU time (`cpu_ms`); and how long 99 of 100 requests that come at any moment wait at most for the event loop, again without the time
+// of other programs (`wait_p99_ms`). Of several processes it tells the worst.
 
 export interface Longest {
   wall_ms: number
   own_ms: number
   cpu_ms: number
+  wait_p99_ms: number
 }
 
 const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -23,16 +25,34 @@ function times() {
   return { at_ms: performance.now(), ran_ms: (user + system) / 1_000, waited_ms: waited / 1_000_000 }
 }
 
+const nothing = { own_ms: 0, cpu_ms: 0, passed_ms: 0 }
+/** A shorter turn is as long as the pause between two looks. */
+const short_ms = 2
 let before = times()
-let longest = { own_ms: 0, cpu_ms: 0 }
+let longest = nothing
+let long_turns_ms: number[] = []
 const look = setInterval(() => {
   const now = times()
   const waited_ms = now.waited_ms - before.waited_ms
-  longest.own_ms = Math.max(longest.own_ms, now.at_ms - before.at_ms - waited_ms)
-  longest.cpu_ms = Math.max(longest.cpu_ms, now.ran_ms - before.ran_ms)
+  const own_ms = now.at_ms - before.at_ms - waited_ms
+  longest = {
+    own_ms: Math.max(longest.own_ms, own_ms),
+    cpu_ms: Math.max(longest.cpu_ms, now.ran_ms - before.ran_ms),
+    passed_ms: longest.passed_ms + own_ms,
+  }
+  if (own_ms > short_ms) long_turns_ms.push(own_ms)
   before = now
 }, 1)
 look.unref()
+
+/** A request that comes during a turn waits for the rest of it. */
+function waitP99(): number {
+  const waitsLonger = (than_ms: number) =>
+    long_turns_ms.reduce((sum, turn_ms) => sum + Math.max(0, turn_ms - than_ms), 0) > longest.passed_ms / 100
+  let wait_ms = short_ms
+  while (waitsLonger(wait_ms)) wait_ms += 0.5
+  return wait_ms
+}
 
 const question = 'longest?'
 
@@ -46,14 +66,18 @@ async function tell(): Promise<void> {
   const workers = await Promise.all(
     Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? ofWorker(worker) : [])),
   )
-  const all: Longest[] = [{ wall_ms: delay.max / 1_000_000, ...longest }, ...workers]
+  const { own_ms, cpu_ms } = longest
+  const all: Longest[] = [{ wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99() }, ...workers]
   process.send?.({
     wall_ms: Math.max(...all.map((one) => one.wall_ms)),
     own_ms: Math.max(...all.map((one) => one.own_ms)),
     cpu_ms: Math.max(...all.map((one) => one.cpu_ms)),
+    wait_p99_ms: Math.max(...all.map((one) => one.wait_p99_ms)),
   })
   delay.reset()
-  longest = { own_ms: 0, cpu_ms: 0 }
+  longest = nothing
+  long_turns_ms = []
+  before = times()
 }
 
 process.on('message', (message) => {

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { api_key } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { blockFinding, longest, no_block, withService, worse } from './blocking.ts'
+import { blockFinding, longest, max_block_ms, no_block, withService, worse } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import type { RandomAttack } from './random-attack.ts'
@@ -72,7 +72,7 @@ async function attackFor(
   // In a thread of its own, or the latencies would be those of this one.
   const attacker = new Worker(join(import.meta.dirname, 'random-attack.ts'), { workerData: order })
   const [idle, attacked, factors]: [number[], number[], number[]] = [[], [], []]
-  let [worst, sent, most_mb] = [no_block, 0, first_mb]
+  let [calm, worst, sent, most_mb] = [no_block, no_block, 0, first_mb]
   const memory = setInterval(() => {
     most_mb = Math.max(most_mb, memoryOf(child.pid as number))
   }, memory_ms)
@@ -80,9 +80,10 @@ async function attackFor(
   for (let passed_ms = 0; passed_ms < duration_ms; passed_ms += window_ms) {
     await pause(rest_ms)
     others.taken()
+    await longest(child)
     await pause(idle_ms)
     const quiet = others.taken()
-    await longest(child)
+    calm = worse(calm, await longest(child))
     attacker.postMessage(window_ms)
     sent += (await once(attacker, 'message'))[0]
     const noisy = others.taken()
@@ -98,6 +99,7 @@ async function attackFor(
   const growth_mb = most_mb - first_mb
   const { failures, lost, accepted } = await others.end()
   const limit_ms = max_factor * Math.max(p99(idle), least_ms)
+  const wait_limit_ms = Math.min(max_block_ms, max_factor * Math.max(calm.wait_p99_ms, least_ms))
   const line = (what: string, found: string, wanted: string, holds: boolean): Finding => ({
     what,
     found,
@@ -116,6 +118,12 @@ async function attackFor(
       median(factors).toFixed(2),
       `at most ${max_factor}`,
       median(factors) <= max_factor,
+    ),
+    line(
+      `p99 of the wait for the event loop, without the time of other programs, at its worst (idle ${calm.wait_p99_ms} ms)`,
+      `${worst.wait_p99_ms} ms`,
+      `at most ${wait_limit_ms} ms`,
+      worst.wait_p99_ms <= wait_limit_ms,
     ),
     blockFinding('the longest turn of the event loop', worst),
     line(
@@ -148,11 +156,14 @@ function watch(client: RelayerClient) {
   const running: Promise<void>[] = []
   let durations: number[] = []
   let value = 0
-  const noted = (work: Promise<unknown>) =>
+  const noted = (what: string, work: Promise<unknown>, began_ms = performance.now()) =>
     running.push(
       work.then(
         () => undefined,
-        (error) => void failures.push(`${error}`),
+        (error) =>
+          void failures.push(
+            `${what} after ${(performance.now() - began_ms).toFixed(0)} ms: ${error} ${error.cause ?? ''}`,
+          ),
       ),
     )
   const sign = async () => {
@@ -165,7 +176,7 @@ function watch(client: RelayerClient) {
     const body = { to: `0x${'5a'.repeat(20)}`, value: `${value}`, gas_limit: 21_000 }
     ids.push((await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, body })).data.id)
   }
-  const timers = [setInterval(() => noted(sign()), sign_ms), setInterval(() => noted(send()), send_ms)]
+  const timers = [setInterval(() => noted('sign', sign()), sign_ms), setInterval(() => noted('send', send()), send_ms)]
   return {
     /** The durations of the signatures since it was asked last, in milliseconds. */
     taken(): number[] {

@@ -38,7 +38,8 @@ test('the head of the trail is the one that the verification finds', async () =>
   const { head } = checkAudit(db)
   db.close()
   const { data } = await service.client.get('/api/v1/audit/head')
-  expect(data).toEqual({ entries: 2, hash: Buffer.from(head.hash).toString('hex') })
+  const its = { entries: 2, hash: Buffer.from(head.hash).toString('hex') }
+  expect(data).toEqual({ ...its, chains: [{ chain: 1, ...its }] })
 })
 
 describe('recorded entries', () => {
@@ -60,6 +61,7 @@ describe('recorded entries', () => {
     await settled(service, 2)
     const [first, second] = await entries(service)
     expect(first).toEqual({
+      chain: 1,
       sequence: 1,
       at: expect.stringMatching(/Z$/),
       caller: 'environment',

@@ -1,9 +1,8 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createRelayerClient, RelayerError } from '../../client/index.ts'
 import { createStreamPace } from '../../server/http/stream-pace.ts'
 import { startTestService } from '../support/service.ts'
+import { rowsOf, zeroBytes } from '../support/service-database.ts'
 import { insertTransactions } from '../support/transactions.ts'
 
 const route = '/api/v1/relayers/{relayer_id}/transactions/'
@@ -14,12 +13,9 @@ const count = 200
 /** A service with 200 transactions of 128 KB each, and the token of an API key that may only read. */
 async function startFull() {
   const service = await startTestService()
-  const file = join(service.data_dir, 'relayer.sqlite')
-  insertTransactions(file, 'demo', count)
-  const db = new Database(file)
-  db.exec(`INSERT INTO transaction_data SELECT row_id, zeroblob(${data_bytes}) FROM transactions;
-    UPDATE transactions SET data_row_id = row_id, data_bytes = ${data_bytes}`)
-  db.close()
+  await insertTransactions(service, 'demo', count)
+  await rowsOf(service, `INSERT INTO transaction_data SELECT row_id, ${zeroBytes(data_bytes)} FROM transactions`)
+  await rowsOf(service, `UPDATE transactions SET data_row_id = row_id, data_bytes = ${data_bytes}`)
   const body = { name: 'reader', scopes: ['read' as const] }
   return { ...service, token: (await service.client.post('/api/v1/api-keys', { body })).data.token }
 }

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { insertTransactions } from '../support/transactions.ts'
 
 const total = 25
@@ -9,7 +9,7 @@ const total = 25
 /** Five lists, each of 25 items. */
 async function startWithLists() {
   const service = await startTestService()
-  const { client, data_dir } = service
+  const { client } = service
   for (let index = 1; index < total; index += 1) {
     const { id } = await createRelayer(client)
     await client.post('/api/v1/networks', {
@@ -18,7 +18,7 @@ async function startWithLists() {
     await client.post('/api/v1/notifications', { body: { id, url: 'https://hooks.example.com' } })
   }
   await client.post('/api/v1/notifications', { body: { url: 'https://hooks.example.com' } })
-  insertTransactions(`${data_dir}/relayer.sqlite`, 'demo', total)
+  await insertTransactions(service, 'demo', total)
   return service
 }
 
@@ -96,12 +96,13 @@ test('partitions a list into pages, in one order', async () => {
 test('counts and pages a table that is counted in several steps', async () => {
   const service = await startTestService()
   const many = 20_500
-  const db = new Database(`${service.data_dir}/relayer.sqlite`)
-  db.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
-    INSERT INTO notifications (id, type, url) SELECT 'n-' || n, 'webhook', 'http://127.0.0.1:1/' FROM numbers`)
+  await rowsOf(
+    service,
+    `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
+    INSERT INTO notifications (id, type, url) SELECT 'n-' || n, 'webhook', 'http://127.0.0.1:1/' FROM numbers`,
+  )
   // Gaps between keys.
-  db.exec("DELETE FROM notifications WHERE id IN ('n-7', 'n-10001', 'n-15000')")
-  db.close()
+  await rowsOf(service, "DELETE FROM notifications WHERE id IN ('n-7', 'n-10001', 'n-15000')")
   const expected = Array.from({ length: many }, (_, index) => `n-${index + 1}`).filter(
     (id) => !['n-7', 'n-10001', 'n-15000'].includes(id),
   )

@@ -66,19 +66,19 @@ describe('the algorithm', () => {
     expect(passes()).toBe(true)
   })
 
-  test('a large request or response counts once for each 256 KiB', () => {
+  test('a large request or response counts once for each 64 KiB', () => {
     const { clock, limit, take, passes } = limitOf(1, 2)
-    const quarter = 256 * 1024
+    const piece = 64 * 1024
     const caller = { id: 'a', rate_limit: null }
     expect(passes()).toBe(true)
-    limit.weigh(caller, quarter - 1)
+    limit.weigh(caller, piece - 1)
     expect(passes(), 'counts once').toBe(true)
-    limit.weigh(caller, 3 * quarter)
+    limit.weigh(caller, 3 * piece)
     expect(take()['Retry-After']).toBe('4')
     clock.now_ms = 4_000
     expect(passes()).toBe(true)
     // Nobody waits longer than a minute for a single response.
-    limit.weigh(caller, 1_000 * quarter)
+    limit.weigh(caller, 1_000 * piece)
     expect(take()['Retry-After']).toBe('61')
     clock.now_ms = 65_000
     expect(passes()).toBe(true)

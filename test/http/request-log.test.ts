@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { spawnService } from '../support/process.ts'
 import { exchange, json, rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { until } from '../support/until.ts'
 
 interface Line {
@@ -123,9 +123,7 @@ test('a line says what was asked, by whom, and how long it took: nothing of what
 test('an internal error is logged with the id of its request', async () => {
   const service = await startTestService()
   await service.client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
-  db.exec('ALTER TABLE deliveries RENAME TO gone')
-  db.close()
+  await rowsOf(service, 'ALTER TABLE deliveries RENAME TO gone')
   const headers = {
     Authorization: `Bearer ${service.api_key}`,
     'Content-Type': 'application/json',

@@ -73,7 +73,7 @@ test('ethers 6: wait() ends with the right receipt when the transaction is signe
   await spike(rig, 0)
   await account.finished(rig.chain.mine)
   const receipt = await ended
-  const [, ...later] = hashesOf(rig, 0)
+  const [, ...later] = await hashesOf(rig, 0)
   expect(later).toContain(receipt?.hash)
   expect(receipt).toMatchObject({ status: 1, contractAddress: await deployed.getAddress() })
   expect(await provider.getCode(await deployed.getAddress())).not.toBe('0x')

@@ -37,9 +37,9 @@ test('a transaction that is signed again: each of its hashes answers for the one
   expect(await receipt(first)).toBe(null)
   await account.finished(chain.mine)
   const mined = (await account.transactions())[0]?.hash as string
-  expect(hashesOf(rig, 0)).toContain(mined)
+  expect(await hashesOf(rig, 0)).toContain(mined)
   expect(mined).not.toBe(first)
-  for (const hash of hashesOf(rig, 0)) {
+  for (const hash of await hashesOf(rig, 0)) {
     expect(await receipt(hash)).toMatchObject({ status: '0x1', transactionHash: mined })
     expect(await byHash(hash)).toMatchObject({ hash: mined, blockNumber: expect.stringMatching(/^0x/) })
   }
@@ -56,7 +56,7 @@ test('shows a transaction that no node has yet in the form of a node', async () 
   ]
   const own = await Promise.all(hashes.map(byHash))
   expect(own).toMatchObject(hashes.map((hash) => ({ hash, blockHash: null })))
-  for (const hash of hashes) await chain.rpc('eth_sendRawTransaction', [rawOf(rig, hash)])
+  for (const hash of hashes) await chain.rpc('eth_sendRawTransaction', [await rawOf(rig, hash)])
   for (const [index, hash] of hashes.entries()) {
     await isWithNode(hash)
     // Nodes differ in this member of a transaction that is in no block.
@@ -72,8 +72,8 @@ test('another content is no alias: the first hash has no receipt, and is gone wh
   const [row] = await account.transactions()
   const path = { relayer_id: account.relayer_id, transaction_id: row?.id ?? '' }
   await client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body: { to, value: '2' } })
-  await until('the replacement is signed', () => hashesOf(rig, 0).length > 1)
-  await isWithNode(hashesOf(rig, 0)[1] as string)
+  await until('the replacement is signed', async () => (await hashesOf(rig, 0)).length > 1)
+  await isWithNode((await hashesOf(rig, 0))[1] as string)
   await account.finished(chain.mine)
   const [mined] = await account.transactions()
   expect(mined).toMatchObject({ status: 'confirmed', value: '2' })
@@ -87,8 +87,8 @@ test('a canceled transaction has no receipt, although something was mined at its
   const first = await send()
   await isWithNode(first)
   await account.cancel((await account.transactions())[0]?.id ?? '')
-  await until('the cancellation is signed', () => hashesOf(rig, 0).length > 1)
-  await isWithNode(hashesOf(rig, 0)[1] as string)
+  await until('the cancellation is signed', async () => (await hashesOf(rig, 0)).length > 1)
+  await isWithNode((await hashesOf(rig, 0))[1] as string)
   await account.finished(chain.mine)
   expect(await account.transactions()).toMatchObject([{ status: 'canceled' }])
   expect(await receipt(first)).toBe(null)

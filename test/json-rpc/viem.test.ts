@@ -72,7 +72,7 @@ test('viem: waitForTransactionReceipt ends with the right receipt when the trans
   await spike(rig, 0)
   await own.finished(rig.chain.mine)
   const receipt = await ended
-  const [first, ...later] = hashesOf(rig, 0)
+  const [first, ...later] = await hashesOf(rig, 0)
   expect(first).toBe(hash)
   expect(later).toContain(receipt.transactionHash)
   expect(receipt.status).toBe('success')

@@ -1,17 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { CreateKeyCommand, DisableKeyCommand, type KeySpec, KMSClient } from '@aws-sdk/client-kms'
 import { Transaction, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
-import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
-import { until } from '../support/until.ts'
 
 const endpoint = process.env.KEY_KMS_URL ?? ''
-const pid = Number(process.env.KEY_KMS_PID)
 const region = 'us-east-1'
 const client = new KMSClient({ region, endpoint })
-const outage_ms = 30_000
-
 async function createKey(KeySpec: KeySpec = 'ECC_SECG_P256K1'): Promise<string> {
   const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec, KeyUsage: 'SIGN_VERIFY' }))
   return KeyMetadata?.KeyId ?? ''
@@ -54,26 +48,4 @@ test('a key on another curve, a disabled key and a missing one are refused', asy
       status: 422,
     })
   }
-})
-
-test('200 transactions are sent, and 200 more while the key service stands still for 30 s', async () => {
-  const rig = await testRig({ chain: { blockTime_s: 0.5 } })
-  const account = await rig.addAccount({ signer: signerOf(await createKey()) })
-  await account.send(200)
-  await account.finished()
-  expect(await account.score()).toEqual(clean(200))
-
-  await account.send(100)
-  process.kill(pid, 'SIGSTOP')
-  try {
-    await account.send(100)
-    await until('a transaction waits for the key service', async () => {
-      return (await account.transactions()).some(({ status_reason }) => status_reason?.includes('key service'))
-    })
-    await pause(outage_ms)
-  } finally {
-    process.kill(pid, 'SIGCONT')
-  }
-  await account.finished()
-  expect(await account.score()).toEqual(clean(400))
 })

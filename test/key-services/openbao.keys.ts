@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { expectEverySignature } from '../support/every-signature.ts'
-import { clean } from '../support/ledger.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
-import { testRig } from '../support/test-rig.ts'
 import { bao, callBao } from './openbao.ts'
-
-const outage_ms = 30_000
 
 /** Stores a new key, and returns an AppRole that may read it alone. */
 async function createSecret(name: string) {
@@ -53,22 +48,3 @@ test('a key in OpenBao is read with an AppRole or a token and signs; the policy 
 
 const listed = async ({ client }: Awaited<ReturnType<typeof startTestService>>) =>
   (await client.get('/api/v1/relayers')).data.map(({ id }) => id).filter((id) => id !== 'demo')
-
-test('200 transactions are sent, and 200 more while OpenBao stands still for 30 s: it is asked at the start only', async () => {
-  const rig = await testRig({ chain: { blockTime_s: 0.5 } })
-  const account = await rig.addAccount({ signer: { type: 'vault', config: await createSecret('sending') } })
-  await account.send(200)
-  await account.finished()
-  process.kill(bao.pid, 'SIGSTOP')
-  try {
-    await account.send(200)
-    await account.finished()
-    await pause(outage_ms)
-  } finally {
-    process.kill(bao.pid, 'SIGCONT')
-  }
-  await rig.restart()
-  await account.send(10)
-  await account.finished()
-  expect(await account.score()).toEqual(clean(410))
-})

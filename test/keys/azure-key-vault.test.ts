@@ -76,7 +76,7 @@ test('a key in Azure Key Vault signs messages, typed data and transactions, by t
       scope: expect.stringContaining('https://vault.azure.net/.default'),
     }),
   ])
-  expectKept(service, Buffer.from(azure.client_secret), relayer.address)
+  await expectKept(service, Buffer.from(azure.client_secret), relayer.address)
 
   // Without a client secret, the workload identity of the environment.
   const file = join(temporaryFolder(), 'token')
@@ -86,6 +86,15 @@ test('a key in Azure Key Vault signs messages, typed data and transactions, by t
   const config = { vault_url: azure.url, key_name: azure.addKey().name }
   const { data } = await service.client.post(path, { body: { type: 'azure_key_vault', config } })
   expect((await sign(service, (await createRelayer(service.client, { signer_id: data.id })).id)).status).toBe(200)
+})
+
+test('requests at the same time share one access token', async () => {
+  const service = await startTestService()
+  const before = azure.token_requests.length
+  const configs = Array.from({ length: 5 }, () => configOf())
+  const statuses = await Promise.all(configs.map(async (config) => (await create(service, config)).status))
+  expect(statuses).toEqual(Array(5).fill(201))
+  expect(azure.token_requests).toHaveLength(before + 1)
 })
 
 test('a key that cannot sign and an identity that may not are refused with the reason, and nothing is stored', async () => {

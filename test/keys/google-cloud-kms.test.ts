@@ -71,7 +71,7 @@ test('a key in Google Cloud KMS signs messages, typed data and transactions, by 
     digest: { sha256: Buffer.from(hash.slice(2), 'hex').toString('base64') },
   })
   for (const secret of [kms.account.private_key.slice(60, 120), kms.account.client_email]) {
-    expectKept(service, Buffer.from(secret), relayer.address)
+    await expectKept(service, Buffer.from(secret), relayer.address)
   }
 })
 

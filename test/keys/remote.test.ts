@@ -1,9 +1,11 @@
 import { Transaction } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Failure } from '../../generated/openapi.ts'
+import { startRemoteJsonRpc } from '../key-services/stages/remote-json-rpc.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { expectEverySignature } from '../support/every-signature.ts'
 import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { tls } from '../support/listener.ts'
 import { createRelayer } from '../support/resources.ts'
 import { expectKept } from '../support/secrets.ts'
@@ -56,7 +58,7 @@ test('a remote signer with the REST interface signs everything: it gets the byte
   const headers = { Authorization: 'Bearer of-the-signer' }
   await service.client.post(path, { body: { type: 'remote', config: { url, address, headers } } })
   expect(remote.requests.at(-1)?.authorization).toBe('Bearer of-the-signer')
-  expectKept(service, Buffer.from('Bearer of-the-signer'), address)
+  await expectKept(service, Buffer.from('Bearer of-the-signer'), address)
 
   for (const signature of ['other_key', 'garbage'] as const) {
     remote.faults.signature = signature
@@ -90,7 +92,7 @@ test('mutual TLS: only the client certificate opens the remote signer, and only 
     expect.soft(response.status, text).toBe(status)
     expect.soft(text).toMatch(reason)
   }
-  expectKept(service, Buffer.from(tls.key.slice(40, 100)), address)
+  await expectKept(service, Buffer.from(tls.key.slice(40, 100)), address)
   const guarded = await startTestService({ ALLOW_PRIVATE_TARGETS: 'false' })
   const calls = remote.requests.length
   expect((await create(guarded, trusted)).status).toBe(400)
@@ -140,4 +142,37 @@ test('JSON-RPC: anvil signs messages and transactions; what its methods cannot s
   expect((await sign(service, relayer.id)).status).toBe(200)
   const other = await create(service, { ...config, address: `0x${'11'.repeat(20)}` })
   expect(other.status).toBe(422)
+
+  // EIP-1474: a limit was exceeded.
+  const proxy = await startFaultProxy(anvil.url)
+  onTestFinished(() => proxy.stop())
+  const limited = { ...config, url: proxy.url, address: `${anvil.accounts[1]?.address}` }
+  const { data } = await service.client.post(path, { body: { type: 'remote', config: limited } })
+  const { id } = await createRelayer(service.client, { signer_id: data.id })
+  await proxy.setFault({ kind: 'limit_exceeded', times: 2 })
+  expect((await sign(service, id)).status).toBe(200)
+})
+
+test('JSON-RPC: a high s is lowered, and a signature by another key is refused', async () => {
+  const stage = await startRemoteJsonRpc()
+  onTestFinished(stage.stop)
+  const service = await startTestService()
+  const { data: signer } = await service.client.post(path, { body: await stage.signer() })
+  const { id: relayer_id, address } = await createRelayer(service.client, { signer_id: signer.id })
+  const signTransaction = (type: number) => {
+    const unsigned_transaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
+      .unsignedSerialized as `0x${string}`
+    const input = { path: { relayer_id }, body: { unsigned_transaction } }
+    return service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', input)
+  }
+  for (const trouble of ['high_s', 'varied'] as const) {
+    await stage.set(trouble)
+    expect((await sign(service, relayer_id)).status).toBe(200)
+    for (const type of [0, 2]) {
+      const { data } = await signTransaction(type)
+      expect(Transaction.from(data.signed_transaction).from?.toLowerCase()).toBe(address)
+    }
+  }
+  await stage.set('other_key')
+  await expect(signTransaction(2)).rejects.toMatchObject({ status: 503 })
 })

@@ -42,8 +42,8 @@ test('a key in Vault signs, is read once, and neither it nor the credentials are
       expect(vault.requests.slice(before)).toEqual(['POST /v1/auth/approle/login', 'GET /v1/secret/data/relayers/cow'])
     }
   }
-  for (const secret of [token, role_id, secret_id]) expectKept(service, Buffer.from(secret), cowAddress)
-  expectKept(service, Buffer.from(cow.slice(2), 'hex'), cowAddress)
+  for (const secret of [token, role_id, secret_id]) await expectKept(service, Buffer.from(secret), cowAddress)
+  await expectKept(service, Buffer.from(cow.slice(2), 'hex'), cowAddress)
 })
 
 test('wrong credentials, a missing secret and what is no key are refused with the reason, and nothing is stored', async () => {
@@ -97,13 +97,29 @@ test('signing answers 503 after a start with a sealed Vault, and 200 once it is 
   expect((await sign(again, id)).status).toBe(200)
 })
 
-test('a secret that was replaced by another key signs nothing', async () => {
+test('a secret that was replaced by another key signs nothing, and the right one signs again without a restart', async () => {
   const vault = await startVault()
   const service = await startTestService()
-  const config = { url: vault.url, path: 'relayers/cow', token: vault.token }
+  const { url, role_id, secret_id } = vault
+  const config = { url, path: 'relayers/cow', role_id, secret_id }
   const { data } = await service.client.post(path, { body: { type: 'vault', config } })
   const { id } = await createRelayer(service.client, { signer_id: data.id })
   vault.secrets['relayers/cow'] = { key: '11'.repeat(32) }
   const response = await sign(service, id)
-  expect([response.status, await response.text()]).toEqual([503, expect.stringMatching(/not a signature by the key/)])
+  expect([response.status, await response.text()]).toEqual([503, expect.stringMatching(/the key of another address/)])
+  vault.secrets['relayers/cow'] = { key: cow }
+  await expect.poll(async () => (await sign(service, id)).status).toBe(200)
+})
+
+test('signatures that are requested at the same time share one login and one read', async () => {
+  const vault = await startVault()
+  const service = await startTestService()
+  const { url, role_id, secret_id } = vault
+  const config = { url, path: 'relayers/cow', role_id, secret_id }
+  const { data } = await service.client.post(path, { body: { type: 'vault', config } })
+  const { id } = await createRelayer(service.client, { signer_id: data.id })
+  const before = vault.requests.length
+  const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await sign(service, id)).status))
+  expect(statuses).toEqual(Array(10).fill(200))
+  expect(vault.requests.slice(before)).toEqual(['POST /v1/auth/approle/login', 'GET /v1/secret/data/relayers/cow'])
 })

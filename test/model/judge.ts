@@ -1,6 +1,6 @@
 import type { RelayerPoliciesInput, Transaction } from '../../client/index.ts'
 import type { SignedTransaction } from './chain.ts'
-import type { History } from './run-scenario.ts'
+import type { History } from './history.ts'
 import type { Attempt, World } from './world.ts'
 
 const day_ms = 86_400_000

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -10,6 +9,7 @@ import { type ContractOperation, operations, parametersIn } from '../support/con
 import { nodeEnvironment } from '../support/node-environment.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { databaseSettings, storedBytes } from '../support/service-database.ts'
 
 const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
 const demo = { path: { relayer_id: 'demo' } }
@@ -303,7 +303,7 @@ test('3,000 malformed tokens are all refused alike', async () => {
 test('the command line makes the first key, lists, rotates and revokes', async () => {
   const { url, data_dir } = await startTestService()
   const command = async (...args: string[]) => {
-    const environment = { ...nodeEnvironment, DATA_DIR: data_dir }
+    const environment = { ...nodeEnvironment, DATA_DIR: data_dir, ...(await databaseSettings(data_dir)) }
     return promisify(execFile)(process.execPath, ['server/commands/api-key.ts', ...args], { env: environment })
   }
   const use = async (token: string) =>
@@ -333,8 +333,8 @@ test('a token is in no log, no later answer and not in the database', async () =
   const { data } = await service.client.post(`${oneKey}/rotate`, { path, body: {} })
   const answers = JSON.stringify([await service.client.get(apiKeys), await service.client.get(oneKey, { path })])
   await service.close()
-  const file = readFileSync(`${service.data_dir}/relayer.sqlite`, 'latin1')
+  const stored = (await storedBytes(service)).map(([, bytes]) => bytes.toString('latin1')).join()
   for (const secret of [token, data.token].map((whole) => whole.slice(-43))) {
-    for (const place of [answers, service.logged.join(''), file]) expect(place.includes(secret)).toBe(false)
+    for (const place of [answers, service.logged.join(''), stored]) expect(place.includes(secret)).toBe(false)
   }
 })

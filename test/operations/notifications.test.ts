@@ -195,5 +195,5 @@ test('shows a signing key in no response, log line or file, in valid and invalid
     await service.raw(listPath),
   ]
   for (const response of bodies) expect(await response.text()).not.toContain(key)
-  expectKept(service, Buffer.from(key), url)
+  await expectKept(service, Buffer.from(key), url)
 })

@@ -162,16 +162,16 @@ test('an unknown relayer is named in every operation', async () => {
 })
 
 test('deletion is refused while a transaction is not finished; the signer stays', async () => {
-  const { client, data_dir } = await startTestService()
+  const service = await startTestService()
+  const { client } = service
   const relayer = await createRelayer(client)
   const path = { relayer_id: relayer.id }
-  const file = `${data_dir}/relayer.sqlite`
-  insertTransactions(file, relayer.id, 2)
+  await insertTransactions(service, relayer.id, 2)
   for (const status of ['pending', 'sent', 'submitted', 'mined'] as const) {
-    changeTransaction(file, transactionId(relayer.id, 1), { status })
+    await changeTransaction(service, transactionId(relayer.id, 1), { status })
     await expect(client.delete(onePath, { path }), status).rejects.toMatchObject({ status: 409 })
   }
-  changeTransaction(file, transactionId(relayer.id, 1), { status: 'expired' })
+  await changeTransaction(service, transactionId(relayer.id, 1), { status: 'expired' })
   await client.delete(onePath, { path })
   await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404 })
   const signer = await client.get('/api/v1/signers/{signer_id}', { path: { signer_id: relayer.signer_id } })

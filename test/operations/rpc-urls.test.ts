@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createSigner, production } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
+import { columnOf } from '../support/service-database.ts'
 
 const listPath = '/api/v1/networks'
 const onePath = '/api/v1/networks/{network_id}'
@@ -39,11 +39,8 @@ test('shows RPC URLs without path, query and fragment in every response, and sto
   }
   expect(await (await service.raw(listPath)).text()).not.toContain('secret')
   expect(service.logged.join('')).not.toContain('secret')
-  const db = new Database(`${service.data_dir}/relayer.sqlite`, { readonly: true })
-  expect(
-    JSON.parse(db.prepare('SELECT rpc_urls FROM networks WHERE name = ?').pluck().get('sepolia') as string),
-  ).toEqual(urls)
-  db.close()
+  const [stored] = await columnOf<string>(service, "SELECT rpc_urls FROM networks WHERE name = 'sepolia'")
+  expect(JSON.parse(stored as string)).toEqual(urls)
   await expect(
     service.client.patch(onePath, { path, body: { rpc_urls: shown } }),
     'a masked URL that is sent back is noticed',

@@ -126,7 +126,7 @@ test('a key and a passphrase stand in no answer, no log line and no file, sent r
     if (index !== 5) expect(text).not.toContain(cow.slice(2))
     expect(text).not.toContain(passphrase)
   }
-  expectKept(service, Buffer.from(cow.slice(2), 'hex'), cowAddress)
-  expectKept(service, Buffer.from(cow.slice(2)), cowAddress)
-  expectKept(service, Buffer.from(passphrase), cowAddress)
+  await expectKept(service, Buffer.from(cow.slice(2), 'hex'), cowAddress)
+  await expectKept(service, Buffer.from(cow.slice(2)), cowAddress)
+  await expectKept(service, Buffer.from(passphrase), cowAddress)
 })

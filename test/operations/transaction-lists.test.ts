@@ -53,8 +53,9 @@ test.each([[''], ['x'.repeat(256)], ['a\u0000b']])('the reference %j is refused'
 })
 
 test('a range of nonces lists the highest first', async () => {
-  const { client, data_dir } = await startTestService()
-  insertTransactions(`${data_dir}/relayer.sqlite`, 'demo', 2_500)
+  const service = await startTestService()
+  const { client } = service
+  await insertTransactions(service, 'demo', 2_500)
   const list = (query: { nonce_from?: number; nonce_to?: number; per_page?: number; page?: number }) =>
     client.get(listPath, { path: { relayer_id: 'demo' }, query })
   const { data, pagination } = await list({ nonce_from: 100, nonce_to: 2_399, per_page: 2, page: 2 })
@@ -65,16 +66,15 @@ test('a range of nonces lists the highest first', async () => {
 
 test('the list of all relayers is merged by time, filtered, and limited to those that the key may see', async () => {
   const service = await startTestService()
-  const { client, data_dir, url } = service
-  const file = `${data_dir}/relayer.sqlite`
+  const { client, url } = service
   const { id: other } = await createRelayer(client)
   const { id: gone } = await createRelayer(client)
   // In turns, so that the lists of the two interleave.
   for (let round = 0; round < 4; round += 1) {
-    insertTransactions(file, 'demo', 5, round * 5 + 1)
-    insertTransactions(file, other, 5, round * 5 + 1)
+    await insertTransactions(service, 'demo', 5, round * 5 + 1)
+    await insertTransactions(service, other, 5, round * 5 + 1)
   }
-  insertTransactions(file, gone, 3)
+  await insertTransactions(service, gone, 3)
   await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: gone } })
   const expected = [3, 2, 1, 0].flatMap((round) =>
     [other, 'demo'].flatMap((id) => [5, 4, 3, 2, 1].map((index) => transactionId(id, round * 5 + index))),
@@ -86,8 +86,8 @@ test('the list of all relayers is merged by time, filtered, and limited to those
   const { pagination } = await client.get(allPath, { query: { per_page: 0 } })
   expect(pagination).toEqual({ current_page: 1, per_page: 0, total_items: 40 })
 
-  changeTransaction(file, transactionId('demo', 3), { status: 'failed', reference: 'order-7' })
-  changeTransaction(file, transactionId(other, 17), { reference: 'order-7' })
+  await changeTransaction(service, transactionId('demo', 3), { status: 'failed', reference: 'order-7' })
+  await changeTransaction(service, transactionId(other, 17), { reference: 'order-7' })
   expect(await ids({ reference: 'order-7' })).toEqual([transactionId(other, 17), transactionId('demo', 3)])
   expect(await ids({ status: ['failed'] })).toEqual([transactionId('demo', 3)])
 
@@ -101,8 +101,9 @@ test('the list of all relayers is merged by time, filtered, and limited to those
 })
 
 test('the list of all relayers goes 10,000 deep, and says how to go on', async () => {
-  const { client, data_dir } = await startTestService()
-  insertTransactions(`${data_dir}/relayer.sqlite`, 'demo', 10_001)
+  const service = await startTestService()
+  const { client } = service
+  await insertTransactions(service, 'demo', 10_001)
   const list = (page: number) => client.get(allPath, { query: { per_page: 1_000, page } })
   expect((await list(10)).data.at(-1)?.id).toBe(transactionId('demo', 2))
   await expect(list(11)).rejects.toMatchObject({ status: 400, details: [{ path: '/query/page' }] })

@@ -1,10 +1,10 @@
-import Database from 'better-sqlite3'
 import { Wallet } from 'ethers'
 import { describe, expect, test } from 'vitest'
 import type { RelayerPoliciesInput, SendTransactionRequest } from '../../client/index.ts'
 import * as fees from '../../server/evm/fees.ts'
 import { checkFees } from '../../server/policies/fee-policies.ts'
 import { refusalOf, unsigned } from '../support/policies.ts'
+import { columnOf, rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -158,7 +158,8 @@ test('the fee of an unsigned transaction is subtracted, and a changed policy cou
 })
 
 test('a transaction that is signed at another nonce counts the fees of both nonces', async () => {
-  const { chain, addAccount, database_file } = await testRig({ chain: { noMining: true } })
+  const rig = await testRig({ chain: { noMining: true } })
+  const { chain, addAccount } = rig
   const { key = '', address = '' } = chain.accounts[2] ?? {}
   const account = await addAccount({ key, policies: { max_fee_per_day: `${10n ** 18n}` } })
   await chain.mine(5)
@@ -173,12 +174,11 @@ test('a transaction that is signed at another nonce counts the fees of both nonc
   await until('it is mined at the next nonce', async () => (await account.latest()) === 2, chain.mine)
   await account.finished(chain.mine)
 
-  const db = new Database(database_file, { readonly: true })
-  const counted = db.prepare<[], string>(`SELECT amount FROM spending WHERE asset = 'fee'`).pluck().all()
-  const signed = db
-    .prepare<[], { nonce: number; price: string }>('SELECT nonce, max_fee_per_gas AS price FROM attempts')
-    .all()
-  db.close()
+  const counted = await columnOf<string>(rig, "SELECT amount FROM spending WHERE asset = 'fee'")
+  const signed = await rowsOf<{ nonce: number; price: string }>(
+    rig,
+    'SELECT nonce, max_fee_per_gas AS price FROM attempts',
+  )
   const highest = new Map<number, bigint>()
   for (const { nonce, price } of signed) {
     if (BigInt(price) > (highest.get(nonce) ?? 0n)) highest.set(nonce, BigInt(price))

@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3'
 import { keccak256, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { clean, minedBy } from '../support/ledger.ts'
 import { type Liar, type Lie, testLiar } from '../support/liar.ts'
 import type { Account, Rig } from '../support/rig.ts'
+import { columnOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -210,12 +210,10 @@ test('one node of three that shows another first block is not believed', async (
     const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
     await account.send(1)
   }
-  const db = new Database(rig.database_file, { readonly: true })
-  const stored = () => db.prepare('SELECT DISTINCT genesis_hash FROM accounts').pluck().all()
-  await until('each account has its chain', () => !stored().includes(null), rig.chain.mine)
+  const stored = () => columnOf(rig, 'SELECT DISTINCT genesis_hash FROM accounts')
+  await until('each account has its chain', async () => !(await stored()).includes(null), rig.chain.mine)
   const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
-  expect(stored()).toEqual([hash])
-  db.close()
+  expect(await stored()).toEqual([hash])
 })
 
 test('a false first block that the only node showed once does not disable the relayer', async () => {
@@ -232,12 +230,10 @@ test('a false first block that the only node showed once does not disable the re
   liar.lie = (method, [address]) =>
     method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x0' : undefined
   const sent = account.send(1)
-  const db = new Database(rig.database_file, { readonly: true })
   const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
-  const stored = () =>
-    db.prepare('SELECT genesis_hash FROM accounts WHERE address = ?').pluck().get(account.address) === hash
-  await until('the true first block is stored', stored, rig.chain.mine)
-  db.close()
+  const ofAccount = `SELECT genesis_hash FROM accounts WHERE address = '${account.address}'`
+  const isStored = async () => (await columnOf(rig, ofAccount))[0] === hash
+  await until('the true first block is stored', isStored, rig.chain.mine)
   expect(await statusOf(rig, account)).toMatchObject({ system_disabled: false })
   liar.lie = undefined
   await sent
@@ -401,9 +397,7 @@ test('what was given up because a node denied its receipt for an hour is correct
     return (await row())?.status === 'confirmed'
   })
   expect(await row()).toMatchObject({ status_reason: null, confirmed_at: expect.any(String) })
-  const told = new Database(rig.database_file, { readonly: true })
-  const bodies = told.prepare<[], string>('SELECT body FROM events ORDER BY sequence').pluck().all()
-  told.close()
+  const bodies = await columnOf<string>(rig, 'SELECT body FROM events ORDER BY sequence')
   const statuses = bodies.map((body) => JSON.parse(body).payload?.status).filter(Boolean)
   expect(statuses.slice(-3)).toEqual(['failed', 'mined', 'confirmed'])
   expect(await account.score()).toEqual(clean(1))

@@ -1,6 +1,7 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { clean } from '../support/ledger.ts'
+import type { Rig } from '../support/rig.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -10,29 +11,26 @@ const far = 100_000
 const unsigned = "status = 'pending' AND hash IS NULL"
 
 /** Leaves gaps before unsigned transactions: `spread` maps a nonce to a higher one, in SQL. */
-function spreadNonces(file: string, spread: string): void {
-  const db = new Database(file)
-  db.transaction(() => {
-    // In two steps, because nonces are unique at any time.
-    db.exec(`UPDATE transactions SET nonce = nonce + ${far} WHERE ${unsigned}`)
-    db.exec(`UPDATE transactions SET nonce = ${spread.replaceAll('nonce', `(nonce - ${far})`)} WHERE ${unsigned}`)
-    db.exec('UPDATE accounts SET next_nonce = (SELECT max(nonce) + 1 FROM transactions)')
-  })()
-  db.close()
+async function spreadNonces(rig: Rig, spread: string): Promise<void> {
+  // In two steps, because nonces are unique at any time.
+  await rowsOf(rig, `UPDATE transactions SET nonce = nonce + ${far} WHERE ${unsigned}`)
+  const back = spread.replaceAll('nonce', `(nonce - ${far})`)
+  await rowsOf(rig, `UPDATE transactions SET nonce = ${back} WHERE ${unsigned}`)
+  await rowsOf(rig, 'UPDATE accounts SET next_nonce = (SELECT max(nonce) + 1 FROM transactions)')
 }
 
 test.each([
   ['each has a gap before it', 'nonce * 2 + 5'],
-  ['the first ones were moved before an interruption', 'nonce + iif(nonce < 300, 0, 900)'],
+  ['the first ones were moved before an interruption', 'nonce + CASE WHEN nonce < 300 THEN 0 ELSE 900 END'],
 ])(
   'very many unsigned transactions get lower nonces in their order, while others are accepted: %s',
   async (_, spread) => {
     const rig = await testRig({ chain: { noMining: true } })
     const account = await rig.addAccount()
     await account.send(count)
-    const rowsOf = async (status: string) => (await account.transactions()).filter((row) => row.status === status)
-    await until('some are with the node', async () => (await rowsOf('submitted')).length > 0)
-    await rig.restart(() => spreadNonces(rig.database_file, spread))
+    const ofStatus = async (status: string) => (await account.transactions()).filter((row) => row.status === status)
+    await until('some are with the node', async () => (await ofStatus('submitted')).length > 0)
+    await rig.restart(() => spreadNonces(rig, spread))
     const path = { relayer_id: account.relayer_id }
     await Promise.all([
       rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path }),

@@ -1,10 +1,9 @@
-import { copyFileSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { JsonRpcProvider, Wallet } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Anvil } from '../support/anvil.ts'
 import { clean, minedBy } from '../support/ledger.ts'
 import type { Account, Rig } from '../support/rig.ts'
+import { backUp, restore, rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -26,10 +25,8 @@ function elsewhere(chain: Anvil, key: string) {
   }
 }
 
-function edit(file: string, ...statements: string[]) {
-  const db = new Database(file)
-  for (const statement of statements) db.exec(statement)
-  db.close()
+async function edit(rig: Rig, ...statements: string[]) {
+  for (const statement of statements) await rowsOf(rig, statement)
 }
 
 const knownKey = ({ chain }: Rig) => chain.accounts[1]?.key as string
@@ -77,7 +74,7 @@ test('the counter is ahead of the chain and nothing was signed: it is lowered, w
   await account.finished(rig.chain.mine)
   const widen = `UPDATE accounts SET next_nonce = next_nonce + 3 WHERE address = '${account.address}'`
 
-  await rig.restart(() => edit(rig.database_file, widen))
+  await rig.restart(() => edit(rig, widen))
   expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', next_nonce: 5, chain_latest: 2, gaps: [2, 3, 4] })
   const sent = await account.send(2)
   expect(sent.map(({ nonce }) => nonce)).toEqual([5, 6])
@@ -85,7 +82,7 @@ test('the counter is ahead of the chain and nothing was signed: it is lowered, w
   expect((await account.transactions()).map(({ nonce }) => nonce)).toEqual([3, 2, 1, 0])
   expect(await account.score()).toEqual(clean(4))
 
-  await rig.restart(() => edit(rig.database_file, widen))
+  await rig.restart(() => edit(rig, widen))
   expect(await heal(rig, account)).toMatchObject({ gaps: [], next_nonce: 4, status: 'in_step' })
   expect(await account.score()).toEqual(clean(4))
 })
@@ -95,11 +92,11 @@ test('a gap below a signed nonce takes later transactions first, and is filled a
   const account = await rig.addAccount({ policies: { max_gap_fills_per_hour: 2 } })
   const [first] = await account.send(1)
   await until('it is with the node', async () => (await account.transactions())[0]?.status === 'submitted')
-  await rig.restart(() => {
+  await rig.restart(async () => {
     const its = `WHERE id = '${first?.id}'`
     // As if it had been signed after the counter was raised by 4 on a false answer.
-    edit(
-      rig.database_file,
+    await edit(
+      rig,
       `UPDATE transactions SET nonce = 4, resign = 1 ${its}`,
       'UPDATE accounts SET next_nonce = 5',
       'DELETE FROM attempts',
@@ -121,12 +118,11 @@ test('a gap below a signed nonce takes later transactions first, and is filled a
 test('an older backup is put back: nothing is sent twice, and no nonce used again', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
-  const backup = `${rig.database_file}.backup`
   await account.send(3)
   await account.finished(rig.chain.mine)
   const inFlight = await account.send(3)
   await until('they are with the node', async () => (await account.transactions())[0]?.status === 'submitted')
-  await rig.restart(() => copyFileSync(rig.database_file, backup))
+  await rig.restart(() => backUp(rig))
 
   const later = await account.send(5)
   await account.finished(rig.chain.mine)
@@ -134,12 +130,12 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   const mined = await minedBy(rig.chain, account.address)
   const foreign = new Set(mined.filter(({ nonce }) => forgotten.has(nonce)).map(({ hash }) => hash))
 
-  await rig.restart(() => {
-    copyFileSync(backup, rig.database_file)
+  await rig.restart(async () => {
+    await restore(rig)
     // As if the backup were from between acceptance and signature.
     const unsigned = `SELECT row_id FROM transactions WHERE id = '${inFlight.at(-1)?.id}'`
-    edit(
-      rig.database_file,
+    await edit(
+      rig,
       `DELETE FROM attempts WHERE transaction_row_id = (${unsigned})`,
       `UPDATE transactions SET status = 'pending', hash = NULL, signature = NULL, sent_at = NULL WHERE row_id = (${unsigned})`,
     )
@@ -160,7 +156,7 @@ test('a transaction whose fate is unknown, because the node is pruned, does not 
   await rig.chain.mine(5)
   await rig.restart(() =>
     edit(
-      rig.database_file,
+      rig,
       'DELETE FROM attempts',
       "UPDATE transactions SET status = 'pending', hash = NULL, block_number = NULL, block_hash = NULL",
     ),

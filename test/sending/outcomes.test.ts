@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3'
 import { concat, hexlify, id as keccakOf, toBeHex } from 'ethers'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Transaction } from '../../client/index.ts'
 import type { Anvil } from '../support/anvil.ts'
+import { columnOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -66,13 +66,12 @@ test('a mined transaction has the receipt that the chain has; before, it has non
 })
 
 test('events carry the receipt of their moment', async () => {
-  const { chain, addAccount, database_file } = await start()
+  const rig = await start()
+  const { chain, addAccount } = rig
   const account = await addAccount()
   await account.send(1)
   await account.finished(chain.mine)
-  const db = new Database(database_file, { readonly: true })
-  onTestFinished(() => void db.close())
-  const bodies = db.prepare<[], string>('SELECT body FROM events ORDER BY row_id').pluck().all()
+  const bodies = await columnOf<string>(rig, 'SELECT body FROM events ORDER BY row_id')
   const [{ receipt }] = (await account.transactions()) as [Transaction]
   const seen = bodies
     .map((body) => JSON.parse(body))

@@ -1,10 +1,10 @@
-import Database from 'better-sqlite3'
 import { Transaction as SignedTransaction } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type SendTransactionRequest, type Transaction } from '../../client/index.ts'
 import { clean } from '../support/ledger.ts'
 import { testLiar } from '../support/liar.ts'
 import type { Account, Rig } from '../support/rig.ts'
+import { columnOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -51,13 +51,9 @@ async function start(policies = {}) {
   }
 }
 
-function signedPrices({ database_file }: Rig): bigint[] {
-  const db = new Database(database_file, { readonly: true })
-  const select = db.prepare<[], string>(`
-    SELECT coalesce(max_fee_per_gas, gas_price) FROM attempts WHERE transaction_row_id = 1 ORDER BY number`)
-  const prices = select.pluck().all().map(BigInt)
-  db.close()
-  return prices
+async function signedPrices(rig: Rig): Promise<bigint[]> {
+  const prices = `SELECT coalesce(max_fee_per_gas, gas_price) FROM attempts WHERE transaction_row_id = 1 ORDER BY number`
+  return (await columnOf<string>(rig, prices)).map(BigInt)
 }
 
 const ends = async (account: Account, rig: Rig) => {
@@ -79,8 +75,9 @@ test('nodes refuse to take it for an hour, then the account has no funds for fou
   await chain.setBalance(account.address, 10n ** 18n)
   await ends(account, rig)
   // Empty blocks make the base fee fall; nothing was ever signed for more than at first.
-  expect(signed().every((price) => price <= (signed()[0] ?? 0n))).toBe(true)
-  expect((await first()).max_fee_per_gas).toBe(`${signed().at(-1)}`)
+  const prices = await signed()
+  expect(prices.every((price) => price <= (prices[0] ?? 0n))).toBe(true)
+  expect((await first()).max_fee_per_gas).toBe(`${prices.at(-1)}`)
 })
 
 test('a transaction that blocks leave out is repriced, as blocks and time pass, up to a multiple of the market price', async () => {
@@ -91,13 +88,13 @@ test('a transaction that blocks leave out is repriced, as blocks and time pass, 
   // The clock alone raises no price: no block has left it out.
   clock.ahead_ms += 60 * minute_ms
   await looked()
-  expect(signed()).toHaveLength(1)
+  expect(await signed()).toHaveLength(1)
   for (let round = 0; round < 20 && !(await first()).status_reason?.includes('max_fee_multiple'); round += 1) {
     await chain.setBaseFee(gwei)
     await pass(1, minute_ms)
   }
   await says(/^Waits: a higher price would be more than 2 times the market price \(policy max_fee_multiple\)$/)
-  const [lowest = 0n, ...bumps] = signed()
+  const [lowest = 0n, ...bumps] = await signed()
   expect(bumps.length).toBeGreaterThan(1)
   const market = 2n * gwei + gwei
   expect(bumps.at(-1)).toBeLessThanOrEqual(2n * (lowest > market ? lowest : market))
@@ -134,7 +131,7 @@ test('a transaction that no node accepted is canceled at the market price', asyn
   await cancel()
   await ends(account, rig)
   expect(await first()).toMatchObject({ status: 'canceled', status_reason: 'Canceled by request' })
-  expect(signed().at(-1)).toBeLessThan(100n * gwei)
+  expect((await signed()).at(-1)).toBeLessThan(100n * gwei)
 })
 
 test('a cancel that nodes refuse says so beside the request', async () => {
@@ -159,9 +156,9 @@ test('a node has it, and its answer was lost: the lower price of a replacement i
   await proxy.setFault(undefined)
   await until('the replacement has taken its place', async () => {
     const { hash } = await first()
-    return signed().length === 3 && hash !== original && poolHas(hash)
+    return (await signed()).length === 3 && hash !== original && poolHas(hash)
   })
-  expect(signed()).toEqual([50n * gwei, 20n * gwei, 55n * gwei])
+  expect(await signed()).toEqual([50n * gwei, 20n * gwei, 55n * gwei])
   // Now that a node has it, the rule holds.
   await expect(replace({ ...dear })).rejects.toThrow(RelayerError)
   await ends(account, rig)
@@ -187,7 +184,7 @@ test('a node that asks for more than 10 % for a replacement gets more, step by s
     rig.clock.passed_ms += 5_000
     await rig.chain.mine()
   })
-  const prices = signedPrices(rig)
+  const prices = await signedPrices(rig)
   const [first = 0n] = prices
   expect(prices.length).toBeGreaterThan(2)
   expect(prices.at(-1)).toBeGreaterThanOrEqual((first * 14n) / 10n)

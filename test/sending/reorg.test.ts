@@ -101,7 +101,8 @@ test.each<[string, (chain: Anvil) => Lie]>([
     },
   ],
 ])('a node that %s takes nothing back', async (_, lieAbout) => {
-  const { chain, addAccount, database_file } = await testRig({ chain: { noMining: true }, confirmations: 4 })
+  const rig = await testRig({ chain: { noMining: true }, confirmations: 4 })
+  const { chain, addAccount } = rig
   const node = await testLiar(chain)
   const account = await addAccount({ rpc_urls: [node.url] })
   await chain.mine(5)
@@ -113,7 +114,7 @@ test.each<[string, (chain: Anvil) => Lie]>([
   await until('they are asked for', () => (node.counts.eth_getTransactionReceipt ?? 0) >= before + 6)
   node.lie = undefined
   await account.finished(chain.mine)
-  for (const told of readLedger(database_file).states.values()) {
+  for (const told of (await readLedger(rig)).states.values()) {
     expect(told).toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
   }
   expect(await account.score()).toEqual(clean(3))

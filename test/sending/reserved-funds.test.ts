@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { RelayerError, type RelayerPoliciesInput, type SendTransactionRequest } from '../../client/index.ts'
+import { columnOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -39,7 +39,7 @@ async function start(balance: bigint, policies: RelayerPoliciesInput = {}) {
 }
 
 test('unfinished transactions reserve funds: a transaction that the remaining balance does not cover is refused', async () => {
-  const { chain, account, post, refusal, dryRun, database_file } = await start(10n * ether)
+  const { chain, account, post, refusal, dryRun, data_dir } = await start(10n * ether)
   // Beyond 64 bits, and to the last digit.
   await post(6n * ether)
   expect((await dryRun()).reserved).toBe(`${6n * ether + fee}`)
@@ -56,10 +56,9 @@ test('unfinished transactions reserve funds: a transaction that the remaining ba
   // The balance of a second ago, which both transactions have spent since, is not believed.
   expect(await refusal(ether)).toMatch(/and the balance is \d{14}$/)
 
-  const db = new Database(database_file, { readonly: true })
-  expect(db.prepare('SELECT reserved FROM accounts WHERE address = ?').pluck().get(account.address)).toBe('0')
-  expect(db.prepare('SELECT count(*) FROM transactions WHERE reserved IS NOT NULL').pluck().get()).toBe(0)
-  db.close()
+  const ofAccount = `SELECT reserved FROM accounts WHERE address = '${account.address}'`
+  expect(await columnOf({ data_dir }, ofAccount)).toEqual(['0'])
+  expect(await columnOf({ data_dir }, 'SELECT count(*) FROM transactions WHERE reserved IS NOT NULL')).toEqual([0])
 })
 
 test('accepts as many of 20 simultaneous requests as the balance covers', async () => {

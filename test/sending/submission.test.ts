@@ -52,7 +52,7 @@ type Refusal = [title: string, body: object | string, path: string, why: RegExp]
 const prices = { max_fee_per_gas: '1', max_priority_fee_per_gas: '2' }
 const creation = (value: string) => `{"data":"0x00","value":${value}}`
 const refusals: Refusal[] = [
-  ['an unknown member', { gasLimit: 21_000 }, '/body/gasLimit', /additional/],
+  ['an unknown member', { gasLimit: 21_000 }, '/body/gasLimit', /not a known property/],
   ['both ways of pricing', { gas_price: '1', max_fee_per_gas: '1' }, '/body/gas_price', /combined with/],
   ['a gas price beside a tip', { gas_price: 1, max_priority_fee_per_gas: 1 }, '/body/gas_price', /combined with/],
   ['a tip above the fee', prices, '/body/max_priority_fee_per_gas', /at most/],
@@ -60,8 +60,8 @@ const refusals: Refusal[] = [
   ['null for both', { to: null, data: null }, '/body/to', /no data/],
   ['no receiver and empty data', { to: null, data: '0x' }, '/body/to', /no data/],
   ['a wrong checksum', { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }, '/body/to', /EIP-55/],
-  ['a short address', { to: '0x7099' }, '/body/to', /pattern/],
-  ['odd data', { data: '0x123' }, '/body/data', /pattern/],
+  ['a short address', { to: '0x7099' }, '/body/to', /^must be /],
+  ['odd data', { data: '0x123' }, '/body/data', /^must be /],
   ['data that is a number', `{"to":"${to}","value":1,"data":12345678901234567890}`, '/body/data', /exactly/],
   ['less gas than any transaction needs', { gas_limit: 20_999 }, '/body/gas_limit', />= 21000/],
   ['less gas than its data needs', { gas_limit: 21_000, data: '0xff' }, '/body/gas_limit', /./],
@@ -79,8 +79,8 @@ const refusals: Refusal[] = [
   ['a past valid_until', { valid_until: '2020-01-01T00:00:00Z' }, '/body/valid_until', /passed/],
   ['a leap second', { valid_until: '2016-12-31T23:59:60Z' }, '/body/valid_until', /./],
   ['half an offset', { valid_until: '2050-01-01T00:00:00+01' }, '/body/valid_until', /./],
-  ['a time without an offset', { valid_until: '2050-01-01T00:00:00' }, '/body/valid_until', /date-time/],
-  ['a day that is none', { valid_until: '2050-02-30T00:00:00Z' }, '/body/valid_until', /date-time/],
+  ['a time without an offset', { valid_until: '2050-01-01T00:00:00' }, '/body/valid_until', /RFC 3339/],
+  ['a day that is none', { valid_until: '2050-02-30T00:00:00Z' }, '/body/valid_until', /RFC 3339/],
 ]
 
 test('an impossible transaction is refused with 400, the path and the reason, and gets no nonce', async () => {

@@ -83,7 +83,9 @@ test('the generation moves in every connection when one of them changes what is 
   expect([one.generation(), other.generation()], 'nothing was written').toEqual([start, start])
   const rename = (connection: typeof one) =>
     connection.writeCached(() =>
-      connection.db.exec("UPDATE vault_check SET sealed = x'00'; INSERT OR REPLACE INTO vault_check VALUES (1, x'01')"),
+      connection.db.exec(
+        "UPDATE vault_check SET sealed = x'00'; INSERT OR REPLACE INTO vault_check (id, sealed) VALUES (1, x'01')",
+      ),
     )
   rename(one)
   expect([one.generation(), other.generation()]).toEqual([start + 1, start + 1])

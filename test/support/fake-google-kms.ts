@@ -1,13 +1,15 @@
 import { createVerify, generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { crc32c } from './crc32c.ts'
+import type { Encrypted } from './envelope.ts'
+import { createGoogleEncryption, Refusal } from './fake-google-encryption.ts'
 import { createFaultyKeys, type FaultyKeys } from './key-faults.ts'
 import { p256, spkiOf, toDer } from './key-forms.ts'
 import { type Listener, listen } from './listener.ts'
 
 /*
  * Google Cloud KMS as far as this service calls it, by the REST reference of the Cloud KMS API v1: getPublicKey and asymmetricSign of
- * projects.locations.keyRings.cryptoKeys.cryptoKeyVersions, "Verifying end-to-end data integrity", google.rpc.Status, and for the
+ * projects.locations.keyRings.cryptoKeys.cryptoKeyVersions, encrypt and decrypt of projects.locations.keyRings.cryptoKeys, "Verifying end-to-end data integrity", google.rpc.Status, and for the
  * credentials AIP-4111 (self-signed JWT of a service account).
  */
 
@@ -20,22 +22,18 @@ export interface FakeGoogleKms extends FaultyKeys, Listener {
   damage: { field?: string; value?: unknown }
   /** Creates a key version and returns its resource name. */
   addKey(options?: { algorithm?: string; state?: 'ENABLED' | 'DISABLED' }): string
+  /** Creates a symmetric key and returns its resource name. */
+  addEncryptionKey(): string
+  /** What was encrypted so far. */
+  encrypted: Encrypted[]
+  /** These operations are answered with PERMISSION_DENIED. */
+  denied: Set<string>
 }
 
 interface KeyVersion {
   algorithm: string
   state: string
   secret: Uint8Array
-}
-
-class Refusal extends Error {
-  readonly code: number
-  readonly status: string
-  constructor(code: number, status: string, message: string) {
-    super(message)
-    this.code = code
-    this.status = status
-  }
 }
 
 const codes: Record<string, number> = { PERMISSION_DENIED: 403, UNAVAILABLE: 503, INTERNAL: 500 }
@@ -94,6 +92,8 @@ export async function startFakeGoogleKms(): Promise<FakeGoogleKms> {
     }
   }
 
+  const encryption = createGoogleEncryption()
+
   const listener = await listen(async (request, response) => {
     const answer = (status: number, body: object) =>
       response.writeHead(status, { 'Content-Type': 'application/json; charset=UTF-8' }).end(JSON.stringify(body))
@@ -101,12 +101,15 @@ export async function startFakeGoogleKms(): Promise<FakeGoogleKms> {
     const path = request.url ?? ''
     fake.requests.push({ method: `${request.method}`, path, body: text === '' ? undefined : JSON.parse(text) })
     try {
-      const [, name = '', operation] = /^\/v1\/(.+?)(\/publicKey|:asymmetricSign)$/.exec(path) ?? []
+      const [, name = '', operation] = /^\/v1\/(.+?)(\/publicKey|:asymmetricSign|:encrypt|:decrypt)$/.exec(path) ?? []
       const isThrottled = await faulty.enter(`${operation}`)
       if (isThrottled) throw new Refusal(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded for quota metric.')
       const { error } = faulty.faults
       if (error) throw new Refusal(codes[error] ?? 400, error, error)
       authenticate(request)
+      if (fake.denied.has(`${operation}`)) throw new Refusal(403, 'PERMISSION_DENIED', `Permission denied on ${name}.`)
+      const symmetric = encryption.answer(name, `${operation}`, text)
+      if (symmetric) return void answer(200, { ...symmetric, ...damageOf(fake.damage) })
       const version = versions.get(name)
       if (!version) throw new Refusal(404, 'NOT_FOUND', `CryptoKeyVersion ${name} not found.`)
       if (version.state !== 'ENABLED') {
@@ -116,8 +119,7 @@ export async function startFakeGoogleKms(): Promise<FakeGoogleKms> {
         operation === '/publicKey' && request.method === 'GET'
           ? getPublicKey(name, version)
           : asymmetricSign(name, version, JSON.parse(text))
-      const { field, value } = fake.damage
-      answer(200, field === undefined ? body : { ...body, [field]: value })
+      answer(200, { ...body, ...damageOf(fake.damage) })
     } catch (error) {
       const { code = 500, status = 'INTERNAL', message } = error as Partial<Refusal>
       answer(code, { error: { code, status, message } })
@@ -130,6 +132,9 @@ export async function startFakeGoogleKms(): Promise<FakeGoogleKms> {
     account,
     requests: [],
     damage: {},
+    addEncryptionKey: encryption.addKey,
+    encrypted: encryption.encrypted,
+    denied: new Set(),
     addKey({ algorithm = 'EC_SIGN_SECP256K1_SHA256', state = 'ENABLED' } = {}) {
       const ring = 'projects/example/locations/europe-west3/keyRings/relayers'
       const name = `${ring}/cryptoKeys/key-${versions.size}/cryptoKeyVersions/1`
@@ -139,3 +144,5 @@ export async function startFakeGoogleKms(): Promise<FakeGoogleKms> {
   }
   return fake
 }
+
+const damageOf = ({ field, value }: FakeGoogleKms['damage']) => (field === undefined ? {} : { [field]: value })

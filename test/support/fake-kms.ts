@@ -1,12 +1,13 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { decrypt, type Encrypted, encrypt } from './envelope.ts'
 import { createFaultyKeys, type FaultyKeys } from './key-faults.ts'
 import { p256, spkiOf, toDer } from './key-forms.ts'
 
 /*
- * AWS KMS as far as this service calls it, by the AWS KMS API Reference (2014-11-01): GetPublicKey and Sign over the JSON protocol
- * 1.1, their request parameters and errors, and Signature Version 4 (IAM User Guide, "Create a signed AWS API request").
+ * AWS KMS as far as this service calls it, by the AWS KMS API Reference (2014-11-01): GetPublicKey, Sign, Encrypt and Decrypt over the
+ * JSON protocol 1.1, their request parameters and errors, and Signature Version 4 (IAM User Guide, "Create a signed AWS API request").
  */
 
 export const aws_credentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' }
@@ -16,10 +17,14 @@ export interface FakeKms extends FaultyKeys {
   /** The ids of all requests. */
   request_ids: string[]
   region: string
+  /** What was encrypted so far. */
+  encrypted: Encrypted[]
+  /** These operations are answered with AccessDeniedException. */
+  denied: Set<string>
   /** Creates a key and returns its id. */
   addKey(options?: {
     id?: string
-    spec?: 'ECC_SECG_P256K1' | 'ECC_NIST_P256'
+    spec?: 'ECC_SECG_P256K1' | 'ECC_NIST_P256' | 'SYMMETRIC_DEFAULT'
     usage?: string
     disabled?: boolean
   }): string
@@ -29,7 +34,18 @@ export interface FakeKms extends FaultyKeys {
   start(): Promise<void>
 }
 
+interface Input {
+  KeyId: string
+  Message?: string
+  MessageType?: string
+  SigningAlgorithm?: string
+  Plaintext?: string
+  CiphertextBlob?: string
+  EncryptionContext?: Record<string, string>
+}
+
 interface Key {
+  id: string
   spec: string
   usage: string
   disabled: boolean
@@ -51,7 +67,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
   const faulty = createFaultyKeys()
   const keys = new Map<string, Key>()
   const request_ids: string[] = []
-  const operations: Record<string, (key: Key, input: Record<string, string>) => object> = {
+  const operations: Record<string, (key: Key, input: Input) => object> = {
     GetPublicKey: ({ spec, usage, spki }) => ({
       KeySpec: spec,
       KeyUsage: usage,
@@ -66,7 +82,37 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
       if (digest.length !== 32) throw new Refusal('ValidationException', 'Digest is invalid length for algorithm')
       return { Signature: toDer(faulty.sign(digest, key.secret)).toString('base64'), SigningAlgorithm }
     },
+    Encrypt(key, { Plaintext = '', EncryptionContext }) {
+      if (key.usage !== 'ENCRYPT_DECRYPT') throw new Refusal('InvalidKeyUsageException')
+      const bytes = Buffer.from(Plaintext, 'base64')
+      if (bytes.length < 1 || bytes.length > 4_096) throw new Refusal('ValidationException', 'Plaintext length')
+      const context = contextBytes(EncryptionContext)
+      encrypted.push({ plain: bytes, bound_to: context.toString() })
+      const ciphertext = encrypt(key.secret, bytes, context)
+      return { CiphertextBlob: Buffer.concat([Buffer.from(key.id), ciphertext]).toString('base64') }
+    },
+    Decrypt(key, { CiphertextBlob = '', EncryptionContext }) {
+      if (key.usage !== 'ENCRYPT_DECRYPT') throw new Refusal('InvalidKeyUsageException')
+      const bytes = Buffer.from(CiphertextBlob, 'base64')
+      const by = bytes.subarray(0, id_length).toString()
+      if (!keys.has(by)) throw new Refusal('InvalidCiphertextException', '')
+      if (by !== key.id) {
+        throw new Refusal(
+          'IncorrectKeyException',
+          'The key ID in the request does not identify a CMK that can decrypt it.',
+        )
+      }
+      try {
+        const decrypted = decrypt(key.secret, bytes.subarray(id_length), contextBytes(EncryptionContext))
+        return { Plaintext: decrypted.toString('base64') }
+      } catch {
+        throw new Refusal('InvalidCiphertextException', '')
+      }
+    },
   }
+
+  const encrypted: Encrypted[] = []
+  const denied = new Set<string>()
 
   const server = createServer(async (request, response) => {
     const id = randomUUID()
@@ -86,6 +132,8 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
       const input = JSON.parse(body.toString())
       const key = keys.get(input.KeyId)
       if (!key) throw new Refusal('NotFoundException', `Key '${input.KeyId}' does not exist`)
+      if (denied.has(operation))
+        throw new Refusal('AccessDeniedException', `not authorized to perform: kms:${operation}`)
       if (key.disabled) throw new Refusal('DisabledException', `${input.KeyId} is disabled.`)
       const run = operations[operation]
       if (!run) throw new Refusal('UnknownOperationException')
@@ -105,10 +153,17 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
     url: `http://127.0.0.1:${port}`,
     region,
     request_ids,
+    encrypted,
+    denied,
     start,
-    addKey({ id = randomUUID(), spec = 'ECC_SECG_P256K1', usage = 'SIGN_VERIFY', disabled = false } = {}) {
+    addKey({
+      id = randomUUID(),
+      spec = 'ECC_SECG_P256K1',
+      usage = spec === 'SYMMETRIC_DEFAULT' ? 'ENCRYPT_DECRYPT' : 'SIGN_VERIFY',
+      disabled = false,
+    } = {}) {
       const secret = randomBytes(32)
-      keys.set(id, { spec, usage, disabled, secret, spki: spec === 'ECC_NIST_P256' ? p256() : spkiOf(secret) })
+      keys.set(id, { id, spec, usage, disabled, secret, spki: spec === 'ECC_NIST_P256' ? p256() : spkiOf(secret) })
       return id
     },
     stop: () =>
@@ -118,6 +173,12 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
       }),
   }
 }
+
+const id_length = randomUUID().length
+
+/** The order of the pairs does not matter. */
+const contextBytes = (context: Record<string, string> = {}) =>
+  Buffer.from(JSON.stringify(Object.entries(context).sort()))
 
 /** Signature Version 4 of the request, as the SDK must compute it. */
 function checkRequest({ headers, method, url }: IncomingMessage, body: Buffer, region: string): void {

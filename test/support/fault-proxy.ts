@@ -36,6 +36,8 @@ export interface FaultProxy {
   counts(): Record<string, number>
   /** The hashes of all transactions that the node was to be sent, each once. */
   broadcast(): string[]
+  /** Their bytes. */
+  broadcastBytes(): string[]
   stop(): Promise<void>
 }
 
@@ -173,7 +175,7 @@ const max_body_bytes = 16 * 1024 * 1024
 /** An HTTP JSON-RPC proxy in front of the node at `target`: transparent until a fault is set. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const counted: Record<string, number> = {}
-  const broadcast = new Set<string>()
+  const broadcast = new Map<string, string>()
   let fault: Fault | undefined
   let liar: Liar | undefined
   let body_limit_bytes = Number.POSITIVE_INFINITY
@@ -220,7 +222,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     count('requests')
     for (const { method, params = [] } of calls) {
       count(method)
-      if (method === 'eth_sendRawTransaction') broadcast.add(keccak256(`${params[0]}`))
+      if (method === 'eth_sendRawTransaction') broadcast.set(keccak256(`${params[0]}`), `${params[0]}`)
     }
 
     const current = fault
@@ -296,7 +298,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       body_limit_bytes = bytes ?? Number.POSITIVE_INFINITY
     },
     counts: () => ({ ...counted }),
-    broadcast: () => [...broadcast],
+    broadcast: () => [...broadcast.keys()],
+    broadcastBytes: () => [...broadcast.values()],
     async stop() {
       clearTimeout(reopening)
       if (server.listening) refuse()

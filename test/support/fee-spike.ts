@@ -1,32 +1,18 @@
-import Database from 'better-sqlite3'
 import type { Rig } from './rig.ts'
+import { columnOf, type Stored } from './service-database.ts'
 import { until } from './until.ts'
 
 const gwei = 10n ** 9n
 const minutes_ms = 60_000
 
 /** The hashes that were signed for a relayer's transaction, oldest first. */
-export function hashesOf({ database_file }: Pick<Rig, 'database_file'>, nonce: number): string[] {
-  const db = new Database(database_file, { readonly: true })
-  try {
-    return db
-      .prepare<[number], string>('SELECT hash FROM attempts WHERE nonce = ? ORDER BY transaction_row_id, number')
-      .pluck()
-      .all(nonce)
-  } finally {
-    db.close()
-  }
-}
+export const hashesOf = (stored: Stored, nonce: number): Promise<string[]> =>
+  columnOf(stored, `SELECT hash FROM attempts WHERE nonce = ${nonce} ORDER BY transaction_row_id, number`)
 
 /** The signed bytes with this hash. */
-export function rawOf({ database_file }: Pick<Rig, 'database_file'>, hash: string): string {
-  const db = new Database(database_file, { readonly: true })
-  try {
-    const raw = db.prepare<[string], Buffer>('SELECT raw FROM attempts WHERE hash = ?').pluck().get(hash)
-    return `0x${raw?.toString('hex')}`
-  } finally {
-    db.close()
-  }
+export async function rawOf(stored: Stored, hash: string): Promise<string> {
+  const [raw] = await columnOf<Buffer>(stored, `SELECT raw FROM attempts WHERE hash = '${hash}'`)
+  return `0x${raw?.toString('hex')}`
 }
 
 /**
@@ -38,11 +24,11 @@ export async function spike(rig: Rig, nonce: number): Promise<string[]> {
   const { chain, clock, proxy } = rig
   const looks = () => proxy.counts().eth_getBlockByNumber ?? 0
   const isReplaced = async () => {
-    const [first, ...others] = hashesOf(rig, nonce)
+    const [first, ...others] = await hashesOf(rig, nonce)
     return others.length > 0 && (await chain.rpc('eth_getTransactionByHash', [first])) === null
   }
   await until('a node has what was signed again', isReplaced, async () => {
-    if (hashesOf(rig, nonce).length > 1) return
+    if ((await hashesOf(rig, nonce)).length > 1) return
     await chain.setBaseFee(6n * gwei)
     await chain.mine()
     clock.ahead_ms += 5 * minutes_ms

@@ -48,13 +48,24 @@ export function createFaultyKeys(): FaultyKeys {
       return in_second > faults.per_second
     },
     sign(digest, key) {
-      if (faults.signature === 'garbage') return randomBytes(64)
-      const by = faults.signature === 'other_key' ? Buffer.alloc(32, 7) : key
-      const { signature } = native.ecdsaSign(digest, by, { data: randomBytes(32) })
-      return faults.signature === 'high_s' || Math.random() < 0.5 ? highS(signature) : signature
+      const signature = signedBy(key, digest)
+      return faults.signature === 'right' && Math.random() < 0.5
+        ? highS(signature)
+        : spoilt(signature, digest, faults.signature)
     },
   }
 }
+
+/** What becomes of a signature over a digest. */
+export function spoilt(rs: Uint8Array, digest: Uint8Array, signature: KeyFaults['signature']): Uint8Array {
+  if (signature === 'garbage') return randomBytes(64)
+  if (signature === 'other_key') return signedBy(Buffer.alloc(32, 7), digest)
+  return signature === 'high_s' ? highS(rs) : rs
+}
+
+/** A signature with a random nonce. */
+export const signedBy = (key: Uint8Array, digest: Uint8Array): Uint8Array =>
+  native.ecdsaSign(digest, key, { data: randomBytes(32) }).signature
 
 /** The uncompressed public key, 65 bytes. */
 export const publicKeyOf = (key: Uint8Array): Uint8Array => native.publicKeyCreate(key, false)
@@ -62,6 +73,7 @@ export const publicKeyOf = (key: Uint8Array): Uint8Array => native.publicKeyCrea
 function highS(rs: Uint8Array): Uint8Array {
   const high = Buffer.from(rs)
   const s = BigInt(`0x${high.toString('hex', 32)}`)
+  if (s > n / 2n) return high
   high.write((n - s).toString(16).padStart(64, '0'), 32, 'hex')
   return high
 }

@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import type { Transaction } from '../../client/index.ts'
 import type { Anvil } from './anvil.ts'
+import { columnOf, rowsOf, type Stored } from './service-database.ts'
 
 /** A transaction of the account, as the chain has it. */
 export interface Mined {
@@ -100,16 +100,14 @@ export function scoreOf(
 }
 
 /** What only the database knows, read while the service may be running. */
-export function readLedger(database_file: string) {
-  const db = new Database(database_file, { readonly: true })
-  const all = <T>(sql: string) => db.prepare<[], T>(sql).all()
-  const events = all<{ id: string; status: string }>(`
-    SELECT body ->> '$.payload.id' AS id, body ->> '$.payload.status' AS status FROM events
-    WHERE event = 'transaction_update' ORDER BY row_id`)
-  const attempts = all<Attempt>(`
-    SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas, taken_at IS NOT NULL AS taken
-    FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id ORDER BY transaction_row_id, number`)
-  db.close()
+export async function readLedger(stored: Stored) {
+  const updates = `SELECT body FROM events WHERE event = 'transaction_update' ORDER BY row_id`
+  const events = (await columnOf<string>(stored, updates)).map((body) => JSON.parse(body).payload as Told)
+  const attempts = await rowsOf<Attempt>(
+    stored,
+    `SELECT id, number, attempts.max_fee_per_gas, attempts.max_priority_fee_per_gas, taken_at
+    FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id ORDER BY transaction_row_id, number`,
+  )
   return {
     /** By transaction: the states that were told, in order. */
     states: new Map(
@@ -126,11 +124,16 @@ export function readLedger(database_file: string) {
   }
 }
 
+interface Told {
+  id: string
+  status: string
+}
+
 interface Attempt {
   id: string
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
-  taken: 0 | 1
+  taken_at: string | null
 }
 
 export interface SignedFees {
@@ -140,16 +143,16 @@ export interface SignedFees {
   taken: boolean
 }
 
-const toStatus = ({ status }: { status: string }) => status
+const toStatus = ({ status }: Told) => status
 
-const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas, taken }: Attempt): SignedFees => ({
+const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas, taken_at }: Attempt): SignedFees => ({
   most: BigInt(max_fee_per_gas),
   tip: BigInt(max_priority_fee_per_gas),
-  taken: taken === 1,
+  taken: taken_at !== null,
 })
 
 const ends: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
 /** How many transactions were told to have ended, and then something else. */
-export const takenBack = ({ states }: ReturnType<typeof readLedger>): number =>
+export const takenBack = ({ states }: Awaited<ReturnType<typeof readLedger>>): number =>
   [...states.values()].filter((told) => told.slice(0, -1).some((status) => ends.has(status))).length

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { stopPostgres } from './postgres.ts'
+import { stopPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -20,6 +20,7 @@ import { dataRoot } from './data-root.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { type Money, moneyOf } from './money.ts'
+import { databaseSettings, dropDatabase } from './service-database.ts'
 import { until } from './until.ts'
 
 export interface RigOptions {
@@ -44,8 +45,11 @@ export interface Rig {
   client(): RelayerClient
   /** Of the service that runs now. */
   url(): string
+  /** Of the service that runs now, with the setting METRICS_PORT. */
+  metrics_url(): string
   api_key: string
   database_file: string
+  data_dir: string
   /** A relayer with funds, of its own; `key`: a private key, absent: a fresh one; `rpc_urls`: its own nodes. */
   addAccount(options?: {
     key?: string
@@ -111,7 +115,7 @@ export async function startRig({
 
   async function start(port = '0') {
     const basic = { PORT: port, DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
-    const config = readConfig({ ...basic, ...settings })
+    const config = readConfig({ ...basic, ...(await databaseSettings(data_dir)), ...settings })
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,
@@ -161,8 +165,10 @@ export async function startRig({
     clock,
     client: () => client,
     url: () => service.url,
+    metrics_url: () => service.metrics_url ?? '',
     api_key,
     database_file: join(data_dir, 'relayer.sqlite'),
+    data_dir,
 
     async addAccount({ key, signer: given, policies = {}, rpc_urls = [] } = {}) {
       const config =
@@ -187,6 +193,7 @@ export async function startRig({
       await service.close()
       await Promise.all(proxies.map((one) => one.stop()))
       await chain.stop()
+      await dropDatabase(data_dir)
       rmSync(data_dir, { recursive: true, force: true })
     },
   }

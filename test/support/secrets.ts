@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { TestService } from './service.ts'
+import { storedBytes } from './service-database.ts'
 
 /** Every form in which a secret might be written down by mistake. */
 const formsOf = (secret: Uint8Array): Buffer[] => {
@@ -19,8 +18,12 @@ const formsOf = (secret: Uint8Array): Buffer[] => {
  * Fails when the secret stands in any file of the data folder (the database, its log) or in any line of the service's log.
  * `witness`: what must stand in the database, so that the search is known to look at the right bytes.
  */
-export function expectKept({ data_dir, logged }: TestService, secret: Uint8Array, witness: string): void {
-  const files = readdirSync(data_dir).map((name) => [name, readFileSync(join(data_dir, name))] as const)
+export async function expectKept(
+  { data_dir, logged }: TestService,
+  secret: Uint8Array,
+  witness: string,
+): Promise<void> {
+  const files = await storedBytes({ data_dir })
   expect(Buffer.concat(files.map(([, bytes]) => bytes)).includes(witness), `${witness} is in the database`).toBe(true)
   const log = Buffer.from(logged.join(''))
   for (const form of formsOf(secret)) {

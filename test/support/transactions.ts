@@ -1,9 +1,13 @@
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Transaction } from '../../generated/openapi.ts'
+import { onPostgres, rowsOf, type Stored } from './service-database.ts'
 
-/** Rows as the store keeps them; the service has its own connection to the same file. */
-export function insertTransactions(database_file: string, relayer_id: string, count: number, first = 1): void {
-  const db = new Database(database_file)
+/** Rows as the store keeps them; the service has its own connection to the same database. */
+export async function insertTransactions(stored: Stored, relayer_id: string, count: number, first = 1): Promise<void> {
+  const values = { relayer_id, first, last: first + count - 1 }
+  if (onPostgres) return void (await rowsOf(stored, insertInPostgres(values)))
+  const db = new Database(join(stored.data_dir, 'relayer.sqlite'))
   try {
     // Rows by the million: what a power cut would take away here is a test's.
     db.pragma('synchronous = OFF')
@@ -15,7 +19,7 @@ export function insertTransactions(database_file: string, relayer_id: string, co
       .get()
     db.transaction(() => {
       db.exec('DROP TRIGGER transaction_inserted')
-      db.prepare(insert).run({ relayer_id, first, last: first + count - 1 })
+      db.prepare(insert).run(values)
       db.exec(`DELETE FROM transaction_blocks; ${recountTransactions}; ${trigger}`)
     })()
     db.pragma('wal_checkpoint(TRUNCATE)')
@@ -24,31 +28,31 @@ export function insertTransactions(database_file: string, relayer_id: string, co
   }
 }
 
-/** Changes what stands in the row of that sequence. */
-export function changeTransaction(database_file: string, id: string, changes: Partial<Transaction>): void {
-  const db = new Database(database_file)
-  try {
-    const { data, ...others } = changes
-    if (data !== undefined) setData(db, id, data)
-    if (Object.keys(others).length === 0) return
-    const values = Object.entries(others).map(
-      ([name, value]) => [name, typeof value === 'object' && value !== null ? JSON.stringify(value) : value] as const,
-    )
-    const set = values.map(([name]) => `"${name}" = $${name}`).join(', ')
-    db.prepare(`UPDATE transactions SET ${set} WHERE id = $its`).run({ ...Object.fromEntries(values), its: id })
-  } finally {
-    db.close()
-  }
+/** Changes what stands in the row with that id. */
+export async function changeTransaction(stored: Stored, id: string, changes: Partial<Transaction>): Promise<void> {
+  const { data, ...others } = changes
+  if (data !== undefined) await setData(stored, id, data)
+  const set = Object.entries(others).map(([name, value]) => `"${name}" = ${literal(value)}`)
+  if (set.length > 0) await rowsOf(stored, `UPDATE transactions SET ${set.join(', ')} WHERE id = '${id}'`)
 }
 
-function setData(db: Database.Database, id: string, data: string | null): void {
-  const bytes = data === null ? null : Buffer.from(data.slice(2), 'hex')
-  const data_row_id = bytes && db.prepare('INSERT INTO transaction_data (data) VALUES (?)').run(bytes).lastInsertRowid
-  db.prepare('UPDATE transactions SET data_bytes = ?, data_row_id = ? WHERE id = ?').run(
-    bytes?.length ?? 0,
-    data_row_id,
-    id,
+async function setData(stored: Stored, id: string, data: string | null): Promise<void> {
+  const hex = data?.slice(2) ?? ''
+  const bytes = onPostgres ? `'\\x${hex}'` : `x'${hex}'`
+  const insertion = `INSERT INTO transaction_data (data) VALUES (${bytes}) RETURNING row_id`
+  const [made] = data === null ? [] : await rowsOf<{ row_id: number }>(stored, insertion)
+  await rowsOf(
+    stored,
+    `UPDATE transactions SET data_bytes = ${hex.length / 2}, data_row_id = ${made?.row_id ?? 'NULL'} WHERE id = '${id}'`,
   )
+}
+
+/** A value as a literal of SQL. */
+function literal(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'number') return String(value)
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 /** The id that the row of that sequence has. */
@@ -65,11 +69,19 @@ export const recountTransactions = `
   FROM transactions, (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000)
   GROUP BY relayer_row_id, level, sequence / size`
 
+const into = `
+  INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)`
+
 const insert = `
   WITH RECURSIVE counted (sequence) AS (
     SELECT $first UNION ALL SELECT sequence + 1 FROM counted WHERE sequence < $last
   )
-  INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+  ${into}
   SELECT format('%s-%08d', relayers.id, sequence), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
     sequence - 1, 'confirmed', '2026-01-01T00:00:00.000Z'
   FROM counted, relayers WHERE relayers.id = $relayer_id`
+
+const insertInPostgres = ({ relayer_id, first, last }: { relayer_id: string; first: number; last: number }) => `${into}
+  SELECT relayers.id || '-' || lpad(sequence::text, 8, '0'), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
+    sequence - 1, 'confirmed', '2026-01-01T00:00:00.000Z'
+  FROM generate_series(${first}, ${last}) AS sequence, relayers WHERE relayers.id = '${relayer_id}' ORDER BY sequence`

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
@@ -8,6 +7,7 @@ import { createBalances } from '../../server/telemetry/balances.ts'
 import { testChain } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { until } from '../support/until.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -108,16 +108,20 @@ test('counts a node that does not answer by its host, without its path', async (
 
 test('counts nonces that no transaction holds as gaps', async () => {
   const service = await metered()
-  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
-  const insert = db.prepare(`
-    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
-    SELECT 't' || $nonce, row_id, id, $nonce, chain_id, address, address, '1', $nonce, 'pending', '2026-01-01T00:00:00.000Z'
-    FROM relayers`)
+  const insert = (nonce: number) =>
+    rowsOf(
+      service,
+      `INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+      SELECT 't${nonce}', row_id, id, ${nonce}, chain_id, address, address, '1', ${nonce}, 'pending', '2026-01-01T00:00:00.000Z'
+      FROM relayers`,
+    )
   // The relayer is paused, or the service would begin to send.
   await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
-  for (const nonce of [3, 4, 7]) insert.run({ nonce })
-  db.exec('INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers')
-  db.close()
+  for (const nonce of [3, 4, 7]) await insert(nonce)
+  await rowsOf(
+    service,
+    'INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers',
+  )
   // 5, 6, 8 and 9; below 3 nothing of ours is known.
   expect((await exposed(service)).get('relayer_nonce_gaps{relayer="demo"}')).toBe(4)
 })

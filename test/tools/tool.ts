@@ -58,8 +58,8 @@ export async function throughSpike({ rig, account }: Relayer, tool: () => Promis
     () => false,
     () => true,
   )
-  await until('it is sent', async () => hashesOf(rig, 0).length > 0 || (await Promise.race([failed, false])))
-  if (hashesOf(rig, 0).length > 0) await spike(rig, 0)
+  await until('it is sent', async () => (await hashesOf(rig, 0)).length > 0 || (await Promise.race([failed, false])))
+  if ((await hashesOf(rig, 0)).length > 0) await spike(rig, 0)
   let isDone = false
   void failed.then(() => {
     isDone = true
@@ -67,5 +67,5 @@ export async function throughSpike({ rig, account }: Relayer, tool: () => Promis
   await account.finished(rig.chain.mine)
   // Some tools count confirmations, or look only when there is a new block.
   await until('the tool ends', () => isDone, rig.chain.mine)
-  return { printed: await printed, hashes: hashesOf(rig, 0) }
+  return { printed: await printed, hashes: await hashesOf(rig, 0) }
 }

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { verifyWebhook } from '../../client/webhook.ts'
 import { testChain } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService } from '../support/service.ts'
+import { columnOf } from '../support/service-database.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
 const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
@@ -71,9 +70,7 @@ test('an event keeps the data that its transaction had, to the byte, at every at
 
   expect(await sendOnce(), 'the first response again').toEqual(first)
 
-  const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
-  const one_of = (sql: string) => db.prepare(sql).pluck().get()
-  expect(one_of('SELECT max(length(body)) FROM events')).toBeLessThan(2_000)
-  expect(one_of('SELECT count(*) FROM transaction_data')).toBe(2)
-  db.close()
+  const [longest] = await columnOf<number>({ data_dir }, 'SELECT max(length(body)) FROM events')
+  expect(longest).toBeLessThan(2_000)
+  expect(await columnOf({ data_dir }, 'SELECT count(*) FROM transaction_data')).toEqual([2])
 })

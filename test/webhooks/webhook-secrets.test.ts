@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService } from '../support/service.ts'
+import { storedBytes } from '../support/service-database.ts'
 import { until } from '../support/until.ts'
 
 // Distinct keys for each of a notification's two, so that a key that was replaced is looked for as well.
@@ -79,9 +78,7 @@ test.each(Object.entries(kinds))(
       }
     }
 
-    const files = readdirSync(service.data_dir).map(
-      (name) => [name, readFileSync(join(service.data_dir, name))] as const,
-    )
+    const files = await storedBytes(service)
     expect(Buffer.concat(files.map(([, bytes]) => bytes)).includes(url), 'the database was looked at').toBe(true)
     const log = Buffer.from(service.logged.join(''))
     for (const form of keys.flatMap(formsOf)) {

@@ -37,10 +37,10 @@ export function Audit() {
     <>
       <h1>Audit</h1>
       <Loaded query={head} lines={1}>
-        {({ entries: count, hash }) => (
+        {({ entries: count, hash, chains }) => (
           <p>
-            {count.toLocaleString()} entries in one chain of hashes. <code>npm run audit -- verify</code> reads all of
-            it and must print this head: <Copyable value={hash} />
+            {count.toLocaleString()} entries in {chains.length > 1 ? `${chains.length} chains` : 'one chain'} of hashes.{' '}
+            <code>npm run audit -- verify</code> reads all of it and must print this head: <Copyable value={hash} />
           </p>
         )}
       </Loaded>
@@ -73,7 +73,7 @@ export function Audit() {
                 </thead>
                 <tbody>
                   {data.map((entry) => (
-                    <tr key={entry.sequence}>
+                    <tr key={`${entry.chain} ${entry.sequence}`}>
                       <td className="number">{entry.sequence}</td>
                       <td>{time(entry.at)}</td>
                       <td>{entry.caller}</td>

@@ -1,41 +1,82 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { type AuditRow, type ListedAuditEntry, matcher, max_lot, readEntry } from '../audit-lots.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { type ChainHead, type ListedAuditEntry, matcher, readLot } from '../audit-lots.ts'
 import type { Store } from '../store.ts'
-import { chain } from './audit.ts'
 import { type Connection, sql } from './connection.ts'
 
-const lots = sql<{ entries: string }>(`
-  SELECT entries FROM audit WHERE chain = $chain AND up_to >= $from AND up_to < $to ORDER BY up_to DESC`)
+/** The most lots that are read at once; a lot has up to 5,000 entries. */
+const max_lots = 20
+const max_time = Number.MAX_SAFE_INTEGER
 
-export function auditList({ read, auditHead }: Connection): Pick<Store, 'listAudit'> {
-  /** The entries with these numbers, newest first. */
-  async function entriesOf(from: number, to: number): Promise<ListedAuditEntry[]> {
-    // The lot that contains the last number may end at most one lot after it.
-    const found = await read.all(lots, { chain, from, to: to + max_lot })
-    return found
-      .flatMap(({ entries }) => (JSON.parse(entries) as AuditRow[]).reverse().map(readEntry))
-      .filter(({ sequence }) => sequence >= from && sequence <= to)
+interface Lot {
+  chain: number
+  up_to: number
+  at: number
+  entries: string
+}
+
+// The order of the trail: by the time of the lots, then by chain, then by number. The numbers of a chain have no gaps.
+const lotsBefore = sql<Lot>(`
+  SELECT chain, up_to, at, entries FROM audit WHERE (at, chain, up_to) < ($at, $chain, $up_to)
+  ORDER BY at DESC, chain DESC, up_to DESC LIMIT ${max_lots}`)
+const heads = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains WHERE up_to > 0 ORDER BY chain')
+const total = sql<{ entries: number }>('SELECT coalesce(sum(up_to), 0) AS entries FROM audit_chains')
+/** How many entries are newer than a time. The cost depends on the number of chains only. */
+const newerThan = sql<{ entries: number }>(`
+  SELECT coalesce(sum(up_to - coalesce((
+      SELECT up_to FROM audit WHERE audit.chain = audit_chains.chain AND at <= $at
+      ORDER BY at DESC, up_to DESC LIMIT 1), 0)), 0) AS entries
+  FROM audit_chains`)
+
+export function auditList({ read }: Pick<Connection, 'read'>): Pick<Store, 'auditHeads' | 'listAudit'> {
+  /** All entries from a time (inclusive) back, newest first. */
+  async function* entriesFrom(at: number): AsyncGenerator<ListedAuditEntry[]> {
+    for (let last = { at, chain: max_time, up_to: max_time }; ; ) {
+      const lots = await read.all(lotsBefore, last)
+      yield lots.flatMap(({ chain, entries }) => readLot(chain, entries))
+      if (lots.length < max_lots) return
+      last = lots.at(-1) as Lot
+    }
+  }
+
+  /** The latest time with at most `offset` newer entries, and how many those are. */
+  async function placeOf(offset: number): Promise<{ at: number; newer: number }> {
+    if (offset === 0) return { at: max_time, newer: 0 }
+    let [low, high, newer] = [0, max_time, 0]
+    // After each step: more than `offset` entries are newer than `low - 1`, and `newer` (at most `offset`) are newer than `high`.
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2)
+      const { entries } = (await read.one(newerThan, { at: middle })) as { entries: number }
+      if (entries > offset) low = middle + 1
+      else [high, newer] = [middle, entries]
+    }
+    return { at: high, newer }
   }
 
   return {
+    auditHeads: () => read.all(heads),
     async listAudit({ offset, limit }, filter) {
-      const newest = (await auditHead()).up_to
+      const items: ListedAuditEntry[] = []
       if (Object.keys(filter).length === 0) {
-        // The numbers have no gaps: a page is a range of them, at any depth.
-        const to = newest - offset
-        const from = Math.max(1, to - limit + 1)
-        return { items: from <= to ? await entriesOf(from, to) : [], total_items: newest }
+        const { entries: total_items } = (await read.one(total)) as { entries: number }
+        if (limit === 0 || offset >= total_items) return { items, total_items }
+        const { at, newer } = await placeOf(offset)
+        let skip = offset - newer
+        for await (const found of entriesFrom(at)) {
+          items.push(...found.slice(skip, skip + limit - items.length))
+          skip = Math.max(0, skip - found.length)
+          if (items.length >= limit) break
+        }
+        return { items, total_items }
       }
       // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
       const matches = matcher(filter)
-      const items: ListedAuditEntry[] = []
       let total_items = 0
-      for (let to = newest; to > 0; to -= max_lot) {
-        const found = (await entriesOf(Math.max(1, to - max_lot + 1), to)).filter(matches)
+      for await (const some of entriesFrom(max_time)) {
+        const found = some.filter(matches)
         const skip = Math.max(0, offset - total_items)
         items.push(...found.slice(skip, skip + limit - items.length))
         total_items += found.length
-        await turn()
+        await nextTurn()
       }
       return { items, total_items }
     },

@@ -1,39 +1,43 @@
-import { type AuditHead, beginning, lotsAfter } from '../audit-lots.ts'
+import { type AuditHead, type ChainHead, lotsAfter } from '../audit-lots.ts'
 import type { AuditEntry } from '../rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
-export type { AuditHead } from '../audit-lots.ts'
+interface Head extends AuditHead {
+  /** The time of the last lot, in milliseconds since the Unix epoch. */
+  at: number
+}
 
-/** The chain of the only server. */
-export const chain = 1
-
-const selectHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain')
-const lockHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain FOR UPDATE')
-const beginChain = sql(
-  'INSERT INTO audit_chains (chain, up_to, hash) VALUES ($chain, $up_to, $hash) ON CONFLICT DO NOTHING',
-)
+const selectHead = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains WHERE chain = $chain')
+const lockHead = sql<Head>('SELECT up_to, hash, at FROM audit_chains WHERE chain = $chain FOR UPDATE')
 const insertLot = sql(`
-  INSERT INTO audit (chain, up_to, first, entries, hash) VALUES ($chain, $up_to, $first, $entries, $hash)`)
-const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash WHERE chain = $chain')
+  INSERT INTO audit (chain, up_to, first, at, entries, hash) VALUES ($chain, $up_to, $first, $at, $entries, $hash)`)
+const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = $at WHERE chain = $chain')
 
-/** The audit trail of this server. */
-export function createTrail() {
+/** The audit trail of this server: each has a chain of its own (audit-chain.ts), because one chain would let all commits wait. */
+export function createTrail(chain: number) {
   return {
-    head: async (session: Session): Promise<AuditHead> => (await session.one(selectHead, { chain })) ?? beginning,
+    head: async (session: Session): Promise<ChainHead> => (await session.one(selectHead, { chain })) as ChainHead,
     /** The lock of the head is held until the commit, so that the chain has the order of the commits. */
     async append(transaction: Transaction, entries: AuditEntry[]): Promise<void> {
-      let head = await transaction.one(lockHead, { chain })
-      if (!head) {
-        await transaction.run(beginChain, { chain, ...beginning })
-        head = (await transaction.one(lockHead, { chain })) as AuditHead
-      }
+      const head = (await transaction.one(lockHead, { chain })) as Head
+      // The times of a chain never go back, so that the trail can be searched by time.
+      const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
       const lots = lotsAfter(head, entries)
-      for (const { up_to, first, entries: text, hash } of lots) {
-        await transaction.run(insertLot, { chain, up_to, first, entries: text, hash })
-      }
       const { up_to, hash } = lots.at(-1) as AuditHead
-      await transaction.run(setHead, { chain, up_to, hash })
+      await Promise.all([
+        ...lots.map((lot) =>
+          transaction.run(insertLot, {
+            chain,
+            up_to: lot.up_to,
+            first: lot.first,
+            at,
+            entries: lot.entries,
+            hash: lot.hash,
+          }),
+        ),
+        transaction.run(setHead, { chain, up_to, hash, at }),
+      ])
     },
   }
 }

@@ -1,16 +1,23 @@
 import type { Observer } from '../../telemetry/observer.ts'
+import type { ChainHead } from '../audit-lots.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
-import { StoreError } from '../store-error.ts'
-import { type AuditHead, createTrail } from './audit.ts'
-import { checkDurability, type DurabilitySetting } from './durability.ts'
+import type { TakeTokens } from '../store.ts'
+import { createTrail } from './audit.ts'
+import { takeChain } from './audit-chain.ts'
+import type { DurabilitySetting } from './durability.ts'
+import { createFences, type Fence, type Fences } from './fence.ts'
+import { createGeneration } from './generation.ts'
 import { inOrder } from './in-order.ts'
-import { migrate } from './migrations.ts'
-import { connectClient, createPool, type PoolSettings } from './pool.ts'
+import { joinServers, type Membership } from './membership.ts'
+import { createPool, type PoolSettings } from './pool.ts'
+import { prepareDatabase } from './prepare-database.ts'
+import { rateTokens } from './rate-tokens.ts'
 import { createRights, type Rights } from './rights.ts'
 import { createReader, type Session, type Transaction } from './session.ts'
+import { createSignals, type Signals } from './signals.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
-import { becomeSoleServer, ServerReplaced } from './sole-server.ts'
 import { sql } from './statement.ts'
+import { openSteadyClient } from './steady-client.ts'
 import { createWrite } from './write.ts'
 
 export type { Session, Transaction } from './session.ts'
@@ -18,8 +25,8 @@ export { type Statement, sql } from './statement.ts'
 
 export interface ConnectionWorld {
   observer?: Observer
-  /** Called when another server has taken the database over: this process must not continue. */
-  broken?(error: unknown): void
+  /** Called with the reason when the database goes away, and with undefined when it is back. */
+  databaseAway?(reason?: string): void
 }
 
 export interface ConnectionSettings extends PoolSettings {
@@ -29,7 +36,7 @@ export interface ConnectionSettings extends PoolSettings {
 
 /**
  * Locks. A database transaction takes its locks in this order, each kind by ascending row id, so that two of them never wait for each
- * other: the row of `generation` (changes of configuration, by `writeCached`), rows of `relayers` (all that a relayer's transactions,
+ * other: its leases (fence.ts), the row of `generation` (changes of configuration, by `writeCached`), rows of `relayers` (all that a relayer's transactions,
  * events, nonces, spending and reservations depend on), rows of `notifications` (FOR SHARE to add deliveries, FOR NO KEY UPDATE to
  * change them together), the manifest of the rights, the head of the audit chain (last). It reads what it decides on after it has the
  * lock: with READ COMMITTED, each statement sees all that was committed before it.
@@ -53,70 +60,101 @@ export interface Connection {
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   /** The audit entry of the current `withAudit`. */
   currentAuditEntry(): PendingAuditEntry | undefined
-  /** A database transaction with an audit entry that was captured earlier: for group commits. */
-  writeFor<T>(auditEntry: PendingAuditEntry | undefined, work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The lease under which the present work runs. */
+  currentFence(): Fence | undefined
+  /** A database transaction with an audit entry and fences that were captured earlier: for group commits. */
+  writeFor<T>(
+    auditEntry: PendingAuditEntry | undefined,
+    work: (transaction: Transaction) => Promise<T>,
+    fences: readonly Fence[],
+  ): Promise<T>
+  fences: Fences
+  /** This server among all that use the database. */
+  membership: Membership
   appendAudit(entries: AuditEntry[]): Promise<void>
-  auditHead(): Promise<AuditHead>
+  auditHead(): Promise<ChainHead>
   generation(): Promise<number>
+  signals: Pick<Signals, 'tell' | 'subscribe' | 'losses'>
+  takeTokens: TakeTokens | undefined
   /** Weak settings of durability that are allowed. */
   warnings: string[]
   close(): Promise<void>
 }
 
-/** The oldest supported version, as `server_version_num`. */
-const oldest_version = 150_000
-
 /**
- * Connects to the database, migrates it to the newest schema, and makes this server its only one. Throws StoreError when it cannot be
- * used: its message has nothing of the URL.
+ * Connects to the database, migrates it to the newest schema, and makes this server one of those that use it. Throws StoreError when it
+ * cannot be used: its message has nothing of the URL.
  */
 export async function connect(settings: ConnectionSettings, world: ConnectionWorld = {}): Promise<Connection> {
-  const { observer = {}, broken = () => {} } = world
-  const warnings = await prepare(settings)
-  const soleServer = await becomeSoleServer(settings, broken)
+  const { observer = {}, databaseAway = () => {} } = world
+  const warnings = await prepareDatabase(settings)
   const pool = createPool(settings)
-  const read = createReader(pool)
-  const trail = createTrail()
-  const write = createWrite({ pool, begin: soleServer.begin, append: trail.append, committed: observer.committed })
-  const { epoch } = soleServer
-  const snapshot = createSnapshot(pool)
+  const signals = createSignals()
+  const steady = await openSteadyClient(settings, {
+    opened: signals.opened,
+    away(reason) {
+      pool.cut()
+      databaseAway(reason)
+    },
+    back: databaseAway,
+  })
+  signals.sendBy(steady)
+  const generation = createGeneration(steady)
+  const { check } = steady
+  const read = createReader(pool, check)
+  const membership = await joinServers(read, steady)
+  const trail = createTrail(await takeChain(read, membership.row_id))
+  const fences = createFences()
+  const { begin } = fences
+  const write = createWrite({ pool, check, begin, append: trail.append, committed: observer.committed })
+  const present = () => {
+    const fence = fences.current()
+    return fence ? [fence] : []
+  }
+  const snapshot = createSnapshot(pool, check)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
   const ordered = inOrder()
   let auditEntry: PendingAuditEntry | undefined
-  let [seenGeneration, ownGenerations] = [0, 0]
-  const rights = createRights(snapshot, () => seenGeneration - ownGenerations)
+  let ownGenerations = 0
+  const rights = createRights({
+    snapshot,
+    foreign: () => generation.stored() - ownGenerations,
+    doubt: generation.doubt,
+  })
 
   return {
     read,
     snapshot,
     rights,
-    write: (work) => write(auditEntry, work),
+    fences,
+    membership,
+    write: (work) => write(auditEntry, work, present()),
     writeAlone(work) {
       const its = auditEntry
-      return ordered(() =>
-        write(its, async (transaction) => {
-          await transaction.one(lockGeneration)
-          return work(transaction)
-        }),
-      )
+      const itsFences = present()
+      const locked = async (transaction: Transaction) => {
+        await transaction.one(lockGeneration)
+        return work(transaction)
+      }
+      return ordered(() => write(its, locked, itsFences))
     },
     writeCached(work) {
       const its = auditEntry
-      return ordered(() =>
-        write(its, async (transaction) => {
-          await transaction.one(lockGeneration)
-          const before = transaction.changes()
-          const done = await work(transaction)
-          // A refused change has no effect, so caches stay valid.
-          if (transaction.changes() !== before) {
-            await transaction.run(bumpGeneration)
-            transaction.afterCommit(() => {
-              ownGenerations += 1
-            })
-          }
-          return done
-        }),
-      )
+      const itsFences = present()
+      const locked = async (transaction: Transaction) => {
+        await transaction.one(lockGeneration)
+        const before = transaction.changes()
+        const done = await work(transaction)
+        // A refused change has no effect, so caches stay valid.
+        if (transaction.changes() !== before) {
+          await transaction.run(bumpGeneration)
+          transaction.afterCommit(() => {
+            ownGenerations += 1
+          })
+        }
+        return done
+      }
+      return ordered(() => write(its, locked, itsFences))
     },
     // `work` calls one method before its first await, which takes the entry.
     withAudit(its, work) {
@@ -128,55 +166,26 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
       }
     },
     currentAuditEntry: () => auditEntry,
+    currentFence: fences.current,
     writeFor: write,
+    // Entries of any work are written together, so no fence applies to them.
     appendAudit: (entries) =>
       write(undefined, async (transaction) => {
         for (const entry of entries) transaction.record(entry)
       }),
     auditHead: () => trail.head(read),
-    async generation() {
-      const row = await read.one(readGeneration, { epoch })
-      if (row) {
-        seenGeneration = Math.max(seenGeneration, row.value)
-        return row.value
-      }
-      const error = new ServerReplaced('Another server has taken this PostgreSQL database over')
-      broken(error)
-      throw error
-    },
+    generation: generation.read,
+    signals,
+    takeTokens: rateTokens(steady),
     warnings,
     async close() {
       await rights.close()
-      await pool.end()
-      await soleServer.close()
+      await membership.close()
+      signals.stop()
+      await Promise.all([pool.end(), steady.close()])
     },
   }
 }
 
 const lockGeneration = sql<{ value: number }>('SELECT value FROM generation FOR NO KEY UPDATE')
 const bumpGeneration = sql('UPDATE generation SET value = value + 1')
-/** No row: another server has taken the database over, and this one signs nothing any more. */
-const readGeneration = sql<{ value: number }>(
-  'SELECT value FROM generation WHERE EXISTS (SELECT 1 FROM server_epoch WHERE epoch = $epoch)',
-)
-
-/** Checks the server, and migrates the database. Returns warnings. */
-async function prepare(settings: ConnectionSettings): Promise<string[]> {
-  const client = await connectClient(settings)
-  try {
-    const { rows } = await client.query<{ version: string; encoding: string; is_replica: boolean }>(
-      `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
-        pg_is_in_recovery() AS is_replica`,
-    )
-    const { version, encoding, is_replica } = rows[0] as (typeof rows)[0]
-    if (Number(version) < oldest_version) throw new StoreError('PostgreSQL 15 or newer is needed')
-    if (encoding !== 'UTF8') throw new StoreError(`The encoding of the database must be UTF8; it is ${encoding}`)
-    if (is_replica)
-      throw new StoreError('PostgreSQL is a standby, which is read-only: DATABASE_URL must name the primary')
-    const weak = await checkDurability(client, settings.allow_weak)
-    await migrate(client)
-    return weak
-  } finally {
-    await client.end()
-  }
-}

@@ -15,6 +15,8 @@ import { sql } from './statement.ts'
 
 /** Writes events. The caller holds the lock of the relayer's row, so that sequences follow each other. */
 export interface Events {
+  /** Reads ahead what events of these relayers need. */
+  prepare(transaction: Transaction, relayer_row_ids: number[]): Promise<unknown>
   /** The status of each transaction has changed. */
   ofTransactions(transaction: Transaction, rows: TransactionRow[]): Promise<void>
   /** A transaction waits, for the reason that it holds. */
@@ -24,22 +26,31 @@ export interface Events {
   ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, min_balance: string): Promise<void>
 }
 
-const lastSequence = sql<{ last: number }>(
-  'SELECT coalesce(max(sequence), 0) AS last FROM events WHERE relayer_row_id = $relayer_row_id',
-)
+const lastSequences = sql<{ relayer_row_id: number; last: number }>(`
+  SELECT relayer_row_id, (
+    SELECT coalesce(max(sequence), 0) FROM events WHERE events.relayer_row_id = wanted.relayer_row_id
+  ) AS last
+  FROM unnest($relayer_row_ids::bigint[]) AS wanted (relayer_row_id)`)
 // The lock keeps the notification enabled or disabled until the commit: a disabled one gets no pending deliveries.
 const insert = sql(`
-  WITH event AS (
+  WITH new AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($rows::json) AS row (place bigint, id text, relayer_row_id bigint, sequence bigint,
+      event text, subject text, body text, data_row_id bigint, timestamp text, delivery_id text, now bigint)
+  ), event AS (
     INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
-    VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $timestamp) RETURNING row_id
+    SELECT id, relayer_row_id, sequence, event, subject, body, data_row_id, timestamp FROM new ORDER BY place
+    RETURNING row_id, id
   ), target AS (
-    SELECT row_id, disabled_reason FROM notifications
-    WHERE id = (SELECT notification_id FROM relayers WHERE row_id = $relayer_row_id) FOR SHARE
+    SELECT relayers.row_id AS relayer_row_id, notifications.row_id, notifications.disabled_reason
+    FROM relayers JOIN notifications ON notifications.id = notification_id
+    WHERE relayers.row_id IN (SELECT relayer_row_id FROM new)
+    ORDER BY notifications.row_id FOR SHARE OF notifications
   )
   INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
-  SELECT $delivery_id, target.row_id, event.row_id, $subject,
-    CASE WHEN disabled_reason IS NULL THEN 'pending' ELSE 'failed' END, $now, $timestamp
-  FROM event, target`)
+  SELECT delivery_id, target.row_id, event.row_id, subject,
+    CASE WHEN disabled_reason IS NULL THEN 'pending' ELSE 'failed' END, now, timestamp
+  FROM new JOIN event USING (id) JOIN target USING (relayer_row_id)
+  ORDER BY event.row_id`)
 
 /** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
 export function createEvents(world: StoreWorld): Events {
@@ -47,31 +58,52 @@ export function createEvents(world: StoreWorld): Events {
   /** The last sequence of each relayer, as the database transaction has written it. */
   const sequences = new WeakMap<Transaction, Map<number, number>>()
 
-  async function nextSequence(transaction: Transaction, relayer_row_id: number): Promise<number> {
+  async function sequencesOf(transaction: Transaction, relayer_row_ids: number[]): Promise<Map<number, number>> {
     const known = sequences.get(transaction) ?? new Map<number, number>()
     sequences.set(transaction, known)
-    const last = known.get(relayer_row_id) ?? (await transaction.one(lastSequence, { relayer_row_id }))?.last ?? 0
-    known.set(relayer_row_id, last + 1)
-    return last + 1
+    const unknown = [...new Set(relayer_row_ids)].filter((row_id) => !known.has(row_id))
+    if (unknown.length === 0) return known
+    for (const { relayer_row_id, last } of await transaction.all(lastSequences, { relayer_row_ids: unknown })) {
+      known.set(relayer_row_id, last)
+    }
+    return known
   }
 
-  async function write(transaction: Transaction, its: NewEvent): Promise<void> {
-    const { relayer_row_id, event, subject, data_row_id } = its
-    const sequence = await nextSequence(transaction, relayer_row_id)
-    const { id, body, timestamp, now } = serializeEvent(its, sequence, world)
-    const row = { id, relayer_row_id, sequence, event, subject, body, data_row_id, timestamp }
-    await transaction.run(insert, { ...row, delivery_id: world.makeId(), now })
+  async function write(transaction: Transaction, all: NewEvent[]): Promise<void> {
+    if (all.length === 0) return
+    const known = await sequencesOf(
+      transaction,
+      all.map(({ relayer_row_id }) => relayer_row_id),
+    )
+    const rows = all.map((its, place) => {
+      const { relayer_row_id, event, subject, data_row_id } = its
+      const sequence = (known.get(relayer_row_id) ?? 0) + 1
+      known.set(relayer_row_id, sequence)
+      const serialized = serializeEvent(its, sequence, world)
+      return {
+        place,
+        relayer_row_id,
+        sequence,
+        event,
+        subject,
+        data_row_id,
+        ...serialized,
+        delivery_id: world.makeId(),
+      }
+    })
+    await transaction.run(insert, { rows: JSON.stringify(rows) })
   }
 
   return {
+    prepare: sequencesOf,
     async ofTransactions(transaction, rows) {
-      for (const row of rows) await write(transaction, transactionEvent(row))
+      await write(transaction, rows.map(transactionEvent))
       transaction.afterCommit(() => {
         for (const { status } of rows) observer.moved?.(status)
       })
     },
     async ofWait(transaction, row) {
-      await write(transaction, waitEvent(row))
+      await write(transaction, [waitEvent(row)])
       const { relayer_id, id: transaction_id, nonce, status_reason: reason, waiting_for } = row
       transaction.afterCommit(() =>
         observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for: waiting_for ?? 'other', reason }),
@@ -79,9 +111,9 @@ export function createEvents(world: StoreWorld): Events {
     },
     async ofChange(transaction, before, after) {
       const event = changeEvent(before, after, showRelayer)
-      if (event) await write(transaction, event)
+      if (event) await write(transaction, [event])
     },
     ofLowBalance: (transaction, row, balance, min_balance) =>
-      write(transaction, lowBalanceEvent(row, balance, min_balance, showRelayer)),
+      write(transaction, [lowBalanceEvent(row, balance, min_balance, showRelayer)]),
   }
 }

@@ -10,10 +10,10 @@ export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(e
 
 /**
  * The database cannot be used at present: no connection, shutting down, starting, read-only (a failover is under way), too many
- * connections, or a disk that is full.
+ * connections, a disk that is full, a lock that a stalled server holds (57014, 55P03), or this server was stalled itself (25P03).
  */
 const away =
-  /^(?:08...|25006|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
+  /^(?:08...|25006|25P03|55P03|57014|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
 /** pg gives these errors no code. */
 const away_messages =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired)/

@@ -1,45 +1,72 @@
 import type { PendingAuditEntry } from '../rows.ts'
 import type { Connection } from './connection.ts'
+import type { Fence } from './fence.ts'
 import { lockRelayers, type RelayersToLock } from './locks.ts'
 import type { Transaction } from './session.ts'
 
 /** The most changes of one commit. */
 const max_batch = 200
 
-interface Waiting<ToLock> {
+/** A change that is requested, with the audit entry of its request. */
+export interface Requested<In> {
   auditEntry: PendingAuditEntry | undefined
+  input: In
+}
+
+/** Makes several changes of one method, and records their audit entries. Resolves to their results, in the same order. */
+type Together<In, Out> = (transaction: Transaction, requested: Requested<In>[]) => Promise<Out[]>
+
+interface Waiting<ToLock> extends Requested<never> {
+  fence: Fence | undefined
   toLock: ToLock
-  run(transaction: Transaction): Promise<unknown>
+  together: Together<never, unknown>
   resolve(value: never): void
   reject(error: unknown): void
 }
 
 type Lock<ToLock> = (transaction: Transaction, wanted: ToLock[]) => Promise<void>
 
-type Submit<ToLock> = <In, Out>(
-  toLock: (input: In) => ToLock,
-  one: (transaction: Transaction, input: In) => Promise<Out>,
-) => (input: In) => Promise<Out>
+interface Group<ToLock> {
+  /** `one`: makes one change. */
+  <In, Out>(
+    toLock: (input: In) => ToLock,
+    one: (transaction: Transaction, input: In) => Promise<Out>,
+  ): (input: In) => Promise<Out>
+  together<In, Out>(toLock: (input: In) => ToLock, together: Together<In, Out>): (input: In) => Promise<Out>
+}
 
-const groups = new WeakMap<Connection, Submit<RelayersToLock>>()
+const groups = new WeakMap<Connection, Group<RelayersToLock>>()
 
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
- * own audit entry. When one of them fails, they are committed one by one, so that only that one fails. The rows of all their relayers are
- * locked at the beginning. `toLock`: the relayers that a change concerns.
+ * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails. The rows of all
+ * their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
  */
 export function groupCommit<In, Out>(
   connection: Connection,
   toLock: (input: In) => RelayersToLock,
   one: (transaction: Transaction, input: In) => Promise<Out>,
 ): (input: In) => Promise<Out> {
+  return groupOf(connection)(toLock, one)
+}
+
+/** As `groupCommit`, for a method whose changes are made together, by statements for all of them. */
+export function groupCommitTogether<In, Out>(
+  connection: Connection,
+  toLock: (input: In) => RelayersToLock,
+  together: Together<In, Out>,
+): (input: In) => Promise<Out> {
+  return groupOf(connection).together(toLock, together)
+}
+
+function groupOf(connection: Connection): Group<RelayersToLock> {
   const group = groups.get(connection) ?? createGroup(connection, lockRelayers)
   groups.set(connection, group)
-  return group(toLock, one)
+  return group
 }
 
 /** A group of changes that share commits. `lock`: takes the locks of all changes of a commit at its beginning. */
-export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>): Submit<ToLock> {
+export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>): Group<ToLock> {
   const waiting: Waiting<ToLock>[] = []
   let isCommitting = false
 
@@ -48,30 +75,49 @@ export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>):
     isCommitting = false
   }
 
-  return (toLock, one) => (input) =>
+  const together: Group<ToLock>['together'] = (toLock, together) => (input) =>
     new Promise((resolve, reject) => {
-      const run = (transaction: Transaction) => one(transaction, input)
-      waiting.push({ auditEntry: connection.currentAuditEntry(), toLock: toLock(input), run, resolve, reject })
+      const auditEntry = connection.currentAuditEntry()
+      const fence = connection.currentFence()
+      waiting.push({ auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject })
       if (isCommitting) return
       isCommitting = true
       setImmediate(() => void commitAll())
     })
+  return Object.assign(
+    <In, Out>(toLock: (input: In) => ToLock, one: (transaction: Transaction, input: In) => Promise<Out>) =>
+      together(toLock, oneByOne(one)),
+    { together },
+  )
 }
+
+const oneByOne =
+  <In, Out>(one: (transaction: Transaction, input: In) => Promise<Out>): Together<In, Out> =>
+  async (transaction, requested) => {
+    const done: Out[] = []
+    for (const { auditEntry, input } of requested) {
+      done.push(await transaction.attributed(auditEntry, () => one(transaction, input)))
+    }
+    return done
+  }
 
 async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, batch: Waiting<ToLock>[]): Promise<void> {
   try {
-    const results = await connection.writeFor(undefined, async (transaction) => {
+    const fences = batch.flatMap(({ fence }) => fence ?? [])
+    const work = async (transaction: Transaction) => {
       await lock(
         transaction,
         batch.map(({ toLock }) => toLock),
       )
-      const done: unknown[] = []
-      for (const { auditEntry, run } of batch) {
-        done.push(await transaction.attributed(auditEntry, () => run(transaction)))
+      const done = new Map<Waiting<ToLock>, unknown>()
+      for (const [together, its] of Map.groupBy(batch, (one) => one.together)) {
+        const results = await together(transaction, its)
+        for (const [index, one] of its.entries()) done.set(one, results[index])
       }
       return done
-    })
-    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
+    }
+    const results = await connection.writeFor(undefined, work, fences)
+    for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
     const [first] = batch
     if (batch.length === 1) first?.reject(error)

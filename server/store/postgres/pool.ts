@@ -1,21 +1,26 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { StoreError } from '../store-error.ts'
 
 export interface PoolSettings {
   url: string
   max_connections: number
+  /** After this long without an answer, the database counts as away. */
+  timeout_ms: number
 }
 
-/** The time to connect; then the database counts as away. */
+/** The time to connect, unless an answer may take longer; then the database counts as away. */
 const connect_ms = 1_000
+/** The same while a server starts, when there is much else to do. */
+export const start_ms = 10_000
 /** A caller waits this long while all connections are in use. */
 const turn_ms = 5_000
 /** A statement that takes longer is ended by the server. */
 const statement_ms = 10_000
 /** An answer that takes longer has been lost: the connection is closed. */
 const answer_ms = 12_000
-/** A database transaction whose server is gone releases its locks. */
-const idle_in_transaction_ms = 10_000
+/** A database transaction whose server is gone or stalled releases its locks. Between two statements, nothing else is waited for. */
+const idle_in_transaction_ms = 3_000
 /** The server ends a connection whose other end does not answer for about 10 seconds. */
 const keepalive = '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'
 
@@ -34,11 +39,14 @@ function toNumber(text: string): number {
   return value
 }
 
-export function clientConfig({ url }: Pick<PoolSettings, 'url'>): pg.ClientConfig {
+type ClientSettings = Pick<PoolSettings, 'url'> & Partial<Pick<PoolSettings, 'timeout_ms'>>
+
+export function clientConfig({ url, timeout_ms = connect_ms }: ClientSettings): pg.ClientConfig {
   return {
-    connectionString: url,
+    // Without it, pg reads `sslmode` in another way than PostgreSQL's manual.
+    connectionString: `${url}${url.includes('?') ? '&' : '?'}uselibpqcompat=true`,
     application_name: 'evm-relayer-service',
-    connectionTimeoutMillis: connect_ms,
+    connectionTimeoutMillis: Math.max(connect_ms, timeout_ms),
     statement_timeout: statement_ms,
     query_timeout: answer_ms,
     idle_in_transaction_session_timeout: idle_in_transaction_ms,
@@ -49,32 +57,59 @@ export function clientConfig({ url }: Pick<PoolSettings, 'url'>): pg.ClientConfi
   }
 }
 
-/** A pool gives its connections the time of a caller's turn, which is longer. */
-class PromptClient extends pg.Client {
+/** A client whose connection can be closed at once, also while it waits for an answer. */
+export class Client extends pg.Client {
+  readonly #socket: Socket
+
   constructor(config: pg.ClientConfig = {}) {
-    super({ ...config, connectionTimeoutMillis: connect_ms })
+    const socket = new Socket()
+    super({ ...config, stream: () => socket })
+    this.#socket = socket
+    // The statement under way fails. Without a listener, the event would end the process.
+    this.on('error', () => undefined)
+  }
+
+  cut(): void {
+    this.#socket.destroy()
   }
 }
 
-export function createPool(settings: PoolSettings): pg.Pool {
-  const pool = new pg.Pool({
-    ...clientConfig(settings),
-    max: settings.max_connections,
-    connectionTimeoutMillis: turn_ms,
-    Client: PromptClient,
-  })
-  // A connection that ends while it is idle is replaced by the next caller, who gets an error if that fails.
-  pool.on('error', () => undefined)
-  // A connection that ends while it is in use fails its statement. Without a listener, the event would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  return pool
+export interface Pool extends pg.Pool {
+  /** Closes all connections at once: the statements under way fail, and the pool opens new ones. */
+  cut(): void
 }
 
-/** Opens a connection of its own. Throws StoreError, whose message has nothing of the URL. */
-export async function connectClient(settings: Pick<PoolSettings, 'url'>): Promise<pg.Client> {
+export function createPool(settings: PoolSettings): Pool {
+  const its = clientConfig(settings)
+  const pool = new pg.Pool({
+    ...its,
+    // Statements that do not depend on each other's results are sent together.
+    pipeline: true,
+    max: settings.max_connections,
+    connectionTimeoutMillis: turn_ms,
+    // A pool gives its connections the time of a caller's turn, which is longer.
+    Client: class extends Client {
+      constructor(config: pg.ClientConfig = {}) {
+        super({ ...config, connectionTimeoutMillis: its.connectionTimeoutMillis })
+      }
+    },
+  })
+  const clients = new Set<pg.ClientBase>()
+  // A connection that ends while it is idle is replaced by the next caller, who gets an error if that fails.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => clients.add(client))
+  pool.on('remove', (client) => clients.delete(client))
+  return Object.assign(pool, {
+    cut() {
+      for (const client of clients) if (client instanceof Client) client.cut()
+    },
+  })
+}
+
+/** Opens a connection of its own. `other`: in place of these settings. Throws StoreError, whose message has nothing of the URL. */
+export async function connectClient(settings: ClientSettings, other: pg.ClientConfig = {}): Promise<Client> {
   try {
-    const client = new pg.Client(clientConfig(settings))
-    client.on('error', () => undefined)
+    const client = new Client({ ...clientConfig(settings), ...other })
     await client.connect()
     return client
   } catch (error) {

@@ -1,35 +1,31 @@
 import { rightsSeal } from '../rights-seal.ts'
 import { rightsTables } from '../rights-tables.ts'
-import type { RightsFault, RightsProof } from '../rows.ts'
+import type { MasterKeyCheck, RightsFault, RightsProof } from '../rows.ts'
 import { StoreError } from '../store-error.ts'
 import type { Connection } from './connection.ts'
+import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key-check.ts'
 import { sealAll } from './rights-scan.ts'
 import { sql } from './statement.ts'
 
-const readProof = sql<{ sealed: Uint8Array }>('SELECT sealed FROM vault_check')
-const setProof = sql(
-  'INSERT INTO vault_check (id, sealed) VALUES (1, $sealed) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed',
-)
 const anyRow = sql(rightsTables.map((table) => `(SELECT 1 FROM ${table} LIMIT 1)`).join(' UNION ALL '))
 
 /** `Store.protect`. */
 export async function protectRights(
   { writeAlone, rights, generation }: Connection,
-  prove: (sealed: Uint8Array | undefined) => RightsProof,
+  prove: (held: MasterKeyCheck | undefined) => RightsProof,
   report: (fault: RightsFault) => void,
 ): Promise<{ first_sealed: number }> {
   let proof: RightsProof | undefined
   const first_sealed = await writeAlone(async (transaction) => {
-    const sealed = (await transaction.one(readProof))?.sealed
+    const held = await readMasterKeyCheck(transaction)
     // Without its proof, a database in use would be taken for a new one, and its rows would be trusted.
-    if (sealed === undefined && (await transaction.one(anyRow))) {
+    if (held === undefined && (await transaction.one(anyRow))) {
       throw new StoreError('The database has rows, but the proof of its master key (vault_check) is missing')
     }
-    // Once, also when the database transaction is repeated: it may make a master key.
-    proof ??= prove(sealed)
+    proof = prove(held)
     if (proof.is_protected) return 0
     const count = await sealAll(transaction, rightsSeal(proof.guard), 0)
-    await transaction.run(setProof, { sealed: proof.sealed })
+    await writeMasterKeyCheck(transaction, proof)
     return count
   })
   if (!proof) throw new Error('There is no proof of the master key')

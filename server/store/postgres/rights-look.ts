@@ -11,18 +11,27 @@ const pause_factor = 50
 const least_pause_ms = 1_000
 const longest_pause_ms = 5_000
 
+export interface LookWorld {
+  snapshot: Snapshot
+  /** Changes with a new generation of another program. */
+  foreign(): number
+  /** Called when a scan has found faults: rows that were trusted before, and are cached, may be refused now. */
+  doubt(): void
+}
+
 /**
- * The state of all protected rows. It follows the changes of this server; scans of all rows, while rows are used, find the changes of
- * others. `foreign`: changes with a new generation of another program.
+ * The state of all protected rows. It follows the changes of this server; scans of all rows find the changes of others: while rows are
+ * used, and once after each new generation of another program.
  */
-export function createLook(snapshot: Snapshot, foreign: () => number, tell: RightsReports) {
+export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: RightsReports) {
   let tables: RightsTables | undefined
-  let follows = 0
+  let moves = 0
   /** The changes of this server during a scan. */
   let sinceLook: RightsChange[] | undefined
   let looking: Promise<void> | undefined
   let foreignAtLook = 0
   let [next_ms, late_ms] = [0, 0]
+  let timer: NodeJS.Timeout | undefined
 
   async function look(seal: RightsSeal): Promise<void> {
     const started_ms = performance.now()
@@ -31,7 +40,9 @@ export function createLook(snapshot: Snapshot, foreign: () => number, tell: Righ
     try {
       const state = await snapshot((session) => scanRights(session, seal, tables))
       tables = state.tables
+      moves += 1
       tell(state.faults)
+      if (state.faults.length > 0) doubt()
     } finally {
       if (tables) follow(tables, sinceLook)
       sinceLook = undefined
@@ -39,6 +50,24 @@ export function createLook(snapshot: Snapshot, foreign: () => number, tell: Righ
       next_ms = ended_ms + Math.max(least_pause_ms, pause_factor * (ended_ms - started_ms))
       late_ms = Math.max(next_ms, ended_ms + longest_pause_ms)
     }
+  }
+
+  function start(seal: RightsSeal): void {
+    clearTimeout(timer)
+    timer = undefined
+    looking ??= look(seal)
+      .catch(reported)
+      .finally(() => {
+        looking = undefined
+        if (isForeign()) later(seal)
+      })
+  }
+
+  const isForeign = () => foreign() !== foreignAtLook
+
+  /** What is read now may be cached until the next generation: no later use would scan. */
+  function later(seal: RightsSeal): void {
+    timer ??= setTimeout(start, next_ms - performance.now(), seal).unref()
   }
 
   const reported = (error: unknown) => {
@@ -49,28 +78,25 @@ export function createLook(snapshot: Snapshot, foreign: () => number, tell: Righ
 
   return {
     first: look,
-    /** Scans if it is time; waits for the scan when another program has made a new generation. */
+    /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
     async again(seal: RightsSeal): Promise<void> {
-      const now_ms = performance.now()
-      const isForeign = foreign() !== foreignAtLook
-      if (looking === undefined && now_ms >= (isForeign ? next_ms : late_ms)) {
-        looking = look(seal)
-          .catch(reported)
-          .finally(() => {
-            looking = undefined
-          })
-      }
-      if (isForeign) await looking
+      const [its, now_ms] = [isForeign(), performance.now()]
+      if (now_ms >= (its ? next_ms : late_ms)) start(seal)
+      else if (its && !looking) later(seal)
+      if (its) await looking
     },
     of: (table: RightsTable) => tables?.[table],
-    /** How often the state has followed a change: the same number before and after a read proves that none came in between. */
-    follows: () => follows,
+    /** Grows when the state changes: the same number before and after a read proves that the state is not newer than the read. */
+    moves: () => moves,
     /** Applies the committed changes of a database transaction of this server; version 0: deleted. */
     follow(changes: RightsChange[]): void {
-      follows += 1
+      moves += 1
       if (sinceLook) sinceLook.push(...changes)
       else if (tables) follow(tables, changes)
     },
-    ended: async () => looking,
+    async ended() {
+      await looking
+      clearTimeout(timer)
+    },
   }
 }

@@ -3,11 +3,10 @@ import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../r
 import { deletionOf, distrusted, faultOf, type NamedRow, withoutSeal } from '../rights-state.ts'
 import type { RightsTable, SealedRow } from '../rights-tables.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
-import { createLook } from './rights-look.ts'
+import { createLook, type LookWorld } from './rights-look.ts'
 import { checkSchema } from './rights-schema.ts'
 import { contentAsText, lockManifest, rows, type StoredSeal, setManifest, setSeal } from './rights-tables.ts'
 import type { Transaction } from './session.ts'
-import type { Snapshot } from './snapshot.ts'
 
 type Row = StoredSeal & Pick<NamedRow, 'id'>
 export type Trusted<R extends Row> = Omit<R, Exclude<keyof SealedRow, 'row_id'>>
@@ -44,12 +43,12 @@ export interface Rights {
 /** How often rows are read again that changed meanwhile. */
 const max_reads = 10
 
-/** `foreign`: changes with a new generation of another program. */
-export function createRights(snapshot: Snapshot, foreign: () => number): Rights {
+export function createRights(world: LookWorld): Rights {
+  const { snapshot } = world
   let sealing: RightsSeal | undefined
   const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
   const tell = createReports()
-  const look = createLook(snapshot, foreign, tell)
+  const look = createLook(world, tell)
 
   async function judged<R extends Row>(
     table: RightsTable,
@@ -59,13 +58,13 @@ export function createRights(snapshot: Snapshot, foreign: () => number): Rights 
     if (!seal) return (await read()).map((row) => ({ row, isTrusted: true }))
     await look.again(seal)
     for (let reads = 1; ; reads += 1) {
-      const follows = look.follows()
+      const moves = look.moves()
       const found = (await read()).map((row) => ({
         row,
         fault: faultOf(seal, table, contentAsText(row), look.of(table)),
       }))
-      // The row may have been read before a change of this server, and judged after it.
-      const mayBeOld = follows !== look.follows() && found.some(({ fault }) => fault?.reason === 'rolled back')
+      // The row may have been read before a change, and judged by what a follow or a scan saw after it.
+      const mayBeOld = moves !== look.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
       if (mayBeOld && reads < max_reads) continue
       tell(found.flatMap(({ fault }) => fault ?? []))
       return found.map(({ row, fault }) => ({ row, isTrusted: fault === undefined }))

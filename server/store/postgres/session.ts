@@ -45,19 +45,20 @@ export function createSession(client: ClientBase | Pool, changed: (rows: number)
   }
 }
 
-/** A session outside of database transactions, whose failures are those of the API. */
-export function createReader(pool: Pool): Session {
+/** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is away. */
+export function createReader(pool: Pool, check: () => void): Session {
   const session = createSession(pool)
-  const guarded = async <T>(work: Promise<T>): Promise<T> => {
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    check()
     try {
-      return await work
+      return await work()
     } catch (error) {
       throw isAway(error) ? storeAway() : error
     }
   }
   return {
-    all: (statement, values) => guarded(session.all(statement, values)),
-    one: (statement, values) => guarded(session.one(statement, values)),
-    run: (statement, values) => guarded(session.run(statement, values)),
+    all: (statement, values) => guarded(() => session.all(statement, values)),
+    one: (statement, values) => guarded(() => session.one(statement, values)),
+    run: (statement, values) => guarded(() => session.run(statement, values)),
   }
 }

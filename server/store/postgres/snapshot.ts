@@ -4,10 +4,13 @@ import { createSession, type Session } from './session.ts'
 
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
-/** Reads in one database transaction, in which all statements see the same state. */
+/**
+ * Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is away.
+ */
 export const createSnapshot =
-  (pool: Pool): Snapshot =>
+  (pool: Pool, check: () => void): Snapshot =>
   async (work) => {
+    check()
     let lost: Error | undefined
     try {
       const client = await pool.connect()

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-export type Value = string | number | bigint | null | Uint8Array | readonly (string | number | null)[]
+export type Value = string | number | bigint | null | Uint8Array | readonly (string | number | Uint8Array | null)[]
 export type Values = Readonly<Record<string, Value>>
 
 /** A statement with parameters of the form `$name`. It is prepared once on each connection. */
@@ -28,6 +28,8 @@ export function sql<Row extends object = Record<never, never>>(text: string): St
 export function bind({ text, parameters }: Statement<object>, values: Values): Value[] {
   return parameters.map((name) => {
     const value = values[name]
+    // PostgreSQL stores no U+0000. The contract takes it nowhere; a message of a node may have it.
+    if (typeof value === 'string') return value.replaceAll('\u0000', '\ufffd')
     if (value === undefined) throw new Error(`The parameter ${name} has no value in: ${text.trim().slice(0, 200)}`)
     return value
   })

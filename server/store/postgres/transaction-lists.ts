@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../../../generated/openapi.ts'
+import { nextTurn } from '../../next-turn.ts'
 import { findPage } from '../blocks.ts'
 import type { Listing, Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
@@ -67,7 +67,7 @@ export function transactionLists({ read }: Connection): Pick<Store, 'listTransac
     let characters = 0
     for (const [index, row] of rows.entries()) {
       if (characters >= turn_characters || (index > 0 && index % step_rows === 0)) {
-        await turn()
+        await nextTurn()
         characters = 0
       }
       const data = row.data_bytes > short_bytes ? await readData(read, row.data_row_id) : hexOf(row.data)

@@ -2,12 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { isAway, isRepeatable, storeAway } from './failures.ts'
+import type { Begin, Fence } from './fence.ts'
 import { createSession, type Transaction } from './session.ts'
 
 export interface WriteDependencies {
   pool: Pool
-  /** Begins a database transaction, and asserts that this server may write. One message. */
-  begin: { text: string; check(results: unknown): void }
+  /** Throws ApiError (503) while the database is away. */
+  check(): void
+  begin: Begin
   /** Writes the audit entries; the last statement before the commit. */
   append(transaction: Transaction, entries: AuditEntry[]): Promise<void>
   /** The duration of each commit. */
@@ -19,14 +21,15 @@ const max_attempts = 6
 const first_pause_ms = 2
 
 /**
- * Runs `work` in one database transaction. It is repeated as a whole after a deadlock or a serialization failure: nothing of it may
+ * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's. It is repeated as a whole after a deadlock or a serialization failure: nothing of it may
  * leave it before the commit. Throws ApiError (503) when the database cannot be used. After a lost connection during COMMIT, nobody
  * knows whether it was committed, and it is not repeated.
  */
-export function createWrite({ pool, begin, append, committed }: WriteDependencies) {
+export function createWrite({ pool, check, begin, append, committed }: WriteDependencies) {
   async function once<T>(
     auditEntry: PendingAuditEntry | undefined,
     work: (transaction: Transaction) => Promise<T>,
+    fences: readonly Fence[],
   ): Promise<T> {
     const client = await pool.connect()
     let changes = 0
@@ -52,7 +55,7 @@ export function createWrite({ pool, begin, append, committed }: WriteDependencie
     let lost: Error | undefined
     let result: T
     try {
-      begin.check(await client.query(begin.text))
+      begin.check(fences, await client.query(begin.text(fences)))
       result = await transaction.attributed(auditEntry, () => work(transaction))
       for (const its of before) await its()
       if (entries.length > 0) await append(transaction, entries)
@@ -75,12 +78,14 @@ export function createWrite({ pool, begin, append, committed }: WriteDependencie
   return async <T>(
     auditEntry: PendingAuditEntry | undefined,
     work: (transaction: Transaction) => Promise<T>,
+    fences: readonly Fence[] = [],
   ): Promise<T> => {
     const started = performance.now()
     try {
       for (let attempt = 1; ; attempt += 1) {
+        check()
         try {
-          return await once(auditEntry, work)
+          return await once(auditEntry, work, fences)
         } catch (error) {
           if (isAway(error)) throw storeAway()
           if (!isRepeatable(error) || attempt >= max_attempts) throw error

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../../next-turn.ts'
 import type { ActivityRow, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
@@ -24,7 +24,7 @@ export function activity({ db }: Connection): Pick<Store, 'activity'> {
       const filter = { period_s, network, ids: ids === undefined ? null : JSON.stringify([...ids]) }
       for (let start = from; start <= end; start += turn_periods * period_s) {
         rows.push(...select.all({ ...filter, from: start, to: start + turn_periods * period_s }))
-        await turn()
+        await nextTurn()
       }
       return rows
     },

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditLot, type AuditRow, beginning, seal } from '../audit-lots.ts'
+import { type AuditHead, type AuditLot, beginning, faultOfLot } from '../audit-lots.ts'
 
 export interface AuditVerdict {
   /** The number of the last entry that is intact. */
@@ -17,21 +17,12 @@ export function checkAudit(db: Database.Database, told: AuditHead[] = []): Audit
     const lots = db.prepare<[], AuditLot>('SELECT up_to, first, entries, hash FROM audit ORDER BY up_to')
     let head = beginning
     for (const lot of lots.iterate()) {
-      const fault = faultOf(lot, head)
+      const fault = faultOfLot(lot, head)
       if (fault !== undefined) return { head, fault }
       head = { up_to: lot.up_to, hash: lot.hash }
     }
     return { head, fault: missing(db, told) }
   })()
-}
-
-function faultOf({ up_to, first, entries, hash }: AuditLot, before: AuditHead): string | undefined {
-  if (first !== before.up_to + 1) return `Entries are missing between ${before.up_to} and ${first}`
-  if (!seal(before.hash, entries).equals(hash)) return `Entries ${first} to ${up_to} are not what was written`
-  // Sealed as they are, so these hold unless this service made a mistake.
-  const numbers = (JSON.parse(entries) as AuditRow[]).map(([sequence]) => sequence)
-  const isWhole = numbers.length === up_to - first + 1 && numbers.every((number, index) => number === first + index)
-  return isWhole ? undefined : `Entries ${first} to ${up_to} are not numbered one after the other`
 }
 
 function missing(db: Database.Database, told: AuditHead[]): string | undefined {

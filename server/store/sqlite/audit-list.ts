@@ -1,9 +1,12 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { type AuditRow, type ListedAuditEntry, matcher, max_lot, readEntry } from '../audit-lots.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { type ListedAuditEntry, matcher, max_lot, readLot } from '../audit-lots.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'listAudit'> {
+/** The only chain. */
+const chain = 1
+
+export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit'> {
   const { db, write, record, auditHead } = connection
   const lots = db
     .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
@@ -14,12 +17,16 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
     // The batch that contains the last number may end at most one batch after it.
     return lots
       .all(from, to + max_lot)
-      .flatMap((entries) => (JSON.parse(entries) as AuditRow[]).reverse().map(readEntry))
+      .flatMap((entries) => readLot(chain, entries))
       .filter(({ sequence }) => sequence >= from && sequence <= to)
   }
 
   return {
-    auditHead: async () => auditHead(),
+    auditHead: async () => ({ chain, ...auditHead() }),
+    async auditHeads() {
+      const head = auditHead()
+      return head.up_to === 0 ? [] : [{ chain, ...head }]
+    },
     appendAudit: async (entries) => write(() => entries.forEach(record)),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
@@ -38,7 +45,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
         const skip = Math.max(0, offset - total_items)
         items.push(...found.slice(skip, skip + limit - items.length))
         total_items += found.length
-        await turn()
+        await nextTurn()
       }
       return { items, total_items }
     },

@@ -20,13 +20,17 @@ interface Progress {
 
 const { file, state }: CheckpointOrder = workerData
 const db = new Database(file)
-const checkpoint = (mode: 'NOOP' | 'PASSIVE') => (db.pragma(`wal_checkpoint(${mode})`) as Progress[])[0] as Progress
+// Compiled once: each call of db.pragma() compiles a statement, whose memory V8 does not count. This thread has so little garbage
+// that it does not collect them: 150 MB in an hour.
+const noop = db.prepare<[], Progress>('PRAGMA wal_checkpoint(NOOP)')
+const passive = db.prepare<[], Progress>('PRAGMA wal_checkpoint(PASSIVE)')
+const checkpoint = (statement: typeof noop) => statement.get() as Progress
 
 function checkpointWhatIsDue(): void {
-  let { log, checkpointed } = checkpoint('NOOP')
+  let { log, checkpointed } = checkpoint(noop)
   if (log - checkpointed < due_pages) return
   for (let round = 0; round < max_rounds && checkpointed < log; round += 1) {
-    const done = checkpoint('PASSIVE')
+    const done = checkpoint(passive)
     if (done.busy === 1) return
     ;({ log, checkpointed } = done)
   }

@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
+import { nextTurn } from '../../next-turn.ts'
 import { type BlockList, findPage } from '../blocks.ts'
 import {
   type BlockRow,
@@ -167,7 +167,7 @@ export function deliveries(connection: Connection, { now }: StoreWorld): Deliver
       for (const row of rows) {
         items.push(show(row))
         if (performance.now() - began < turn_ms) continue
-        await turn()
+        await nextTurn()
         began = performance.now()
       }
       return { items, total_items: found.total_items }

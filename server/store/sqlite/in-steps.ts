@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../../next-turn.ts'
 
 /** The most rows that are read in one turn of the event loop: some milliseconds. */
 const turn_rows = 500
@@ -14,6 +14,6 @@ export async function inSteps<Row>(
     const step = next(rows.at(-1), size)
     rows.push(...step)
     if (step.length < size || rows.length >= limit) return rows
-    await turn()
+    await nextTurn()
   }
 }

@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
+import { nextTurn } from '../../next-turn.ts'
 import type { Listing, Slice } from '../rows.ts'
 
 /** Rows that one step counts, which takes a millisecond. A table of fewer rows is listed as of one moment. */
@@ -42,7 +42,7 @@ export function lister<Row, T>(
       if (found.last === null || found.count < step_rows) return { items, total_items }
       after = found.last
       if (performance.now() - began < turn_ms) continue
-      await turn()
+      await nextTurn()
       began = performance.now()
     }
   }

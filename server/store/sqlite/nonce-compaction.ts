@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { nonceCounter } from './nonce-counter.ts'
@@ -45,7 +45,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
 
   /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
   async function aboveBlocks(chain_id: number, address: string, latest: number): Promise<number> {
-    for (let below = Number.MAX_SAFE_INTEGER; ; await turn()) {
+    for (let below = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
       const rows = heldBelow.all(chain_id, address, below, lot_rows)
       const highest = rows.find(({ is_in_block }) => is_in_block === 1)
       if (highest) return Math.max(latest, highest.nonce + 1)
@@ -87,7 +87,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
   async function gapsFrom(chain_id: number, address: string, from: number): Promise<number[]> {
     const free: number[] = []
     let below_signed = 0
-    for (let next = from; ; await turn()) {
+    for (let next = from; ; await nextTurn()) {
       const rows = heldFrom.all(chain_id, address, next, lot_rows)
       for (const { nonce, is_signed } of rows) {
         for (; next < nonce && free.length < max_found; next += 1) free.push(next)
@@ -102,7 +102,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     async compactNonces(chain_id, address, latest) {
       const from = Math.max(await aboveBlocks(chain_id, address, latest), usedBelow.get(chain_id, address) ?? 0)
       let moved = 0
-      for (let place: Place = { free: from, next: from }; ; await turn()) {
+      for (let place: Place = { free: from, next: from }; ; await nextTurn()) {
         const lot = write(() => moveLot(chain_id, address, place))
         moved += lot.moved
         if (lot.isEnd) return { moved, gaps: await gapsFrom(chain_id, address, lot.free) }
@@ -111,7 +111,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     },
     async abandoned(chain_id, address, latest) {
       const found: Awaited<ReturnType<Store['abandoned']>> = []
-      for (let next = await aboveBlocks(chain_id, address, latest); ; await turn()) {
+      for (let next = await aboveBlocks(chain_id, address, latest); ; await nextTurn()) {
         const rows = heldFrom.all(chain_id, address, next, lot_rows)
         for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
           if (is_ended === 1 && is_in_block === 0) found.push({ row_id, revision, reason })

@@ -16,14 +16,17 @@ export function openDatabase(file: string, alone: boolean): Database.Database {
 }
 
 function openFile(file: string, alone: boolean): Database.Database {
+  let db: Database.Database | undefined
   try {
-    const db = new Database(file, { timeout: busy_timeout_ms })
+    db = new Database(file, { timeout: busy_timeout_ms })
     // Every process that has a WAL file open, even idle, holds a lock that conflicts with this one.
     if (alone) db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
     if (alone) db.exec('BEGIN IMMEDIATE; COMMIT')
     return db
   } catch (error) {
+    // An open file would hold its lock.
+    db?.close()
     throw new StoreError(`The database ${file} cannot be opened: ${(error as Error).message}`)
   }
 }

@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3'
+import { nextTurn } from '../../next-turn.ts'
 import type { RightsReports } from '../rights-reports.ts'
 import type { RightsChange, RightsSeal } from '../rights-seal.ts'
 import { follow, type RightsState } from '../rights-state.ts'
 import type { RightsTable } from '../rights-tables.ts'
 import { scanNow, scanRights } from './rights-scan.ts'
-
-export type RightsLook = ReturnType<typeof createLook>
 
 /** The pause after a scan: 50 times its duration, at least 1 s. */
 const least_pause_ms = 1_000
@@ -50,7 +49,7 @@ export function createLook(db: Database.Database, file: string, version: () => n
       if (!reader?.open) return
       try {
         const step = steps.next()
-        if (!step.done) return void setImmediate(advance)
+        if (!step.done) return void nextTurn().then(advance)
         follow(step.value.tables, sinceLook ?? [])
         state = step.value
         end()

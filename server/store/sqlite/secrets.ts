@@ -1,26 +1,12 @@
 import type Database from 'better-sqlite3'
 import { rightsSeal } from '../rights-seal.ts'
 import { rightsTables } from '../rights-tables.ts'
-import type { AuditEntry, RightsFault, RightsGuard } from '../rows.ts'
+import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from '../rows.ts'
+import { sealedColumns } from '../sealed-columns.ts'
+import { UntrustedRows } from '../secrets-store.ts'
 import type { Connection } from './connection.ts'
+import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key-check.ts'
 import { readManifest, scanNow, sealAll } from './rights-scan.ts'
-
-/** The sealed columns. A test compares the list with the schema. Each secret is bound to its row. */
-const sealedColumns = [
-  ['signers', 'secret'],
-  ['notifications', 'signing_key'],
-  ['notifications', 'former_key'],
-] as const
-
-/** Rows that grant rights were changed by another program. */
-export class UntrustedRows extends Error {
-  readonly faults: RightsFault[]
-
-  constructor(faults: RightsFault[]) {
-    super('Rows that grant rights were changed by another program')
-    this.faults = faults
-  }
-}
 
 /** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
 function checkedVersion(db: Database.Database, guard: RightsGuard): number {
@@ -40,8 +26,6 @@ const highestVersion = (db: Database.Database): number =>
 
 /** All secrets and MACs, for a rotation of the master key. */
 export function secrets({ db, write, record }: Connection) {
-  const proof = db.prepare<[], Uint8Array>('SELECT sealed FROM vault_check').pluck()
-  const setProof = db.prepare<[Uint8Array]>('UPDATE vault_check SET sealed = ?')
   const columns = sealedColumns.map(([table, column]) => ({
     table,
     select: db.prepare<[], { row_id: number; id: string; sealed: Uint8Array }>(
@@ -62,12 +46,12 @@ export function secrets({ db, write, record }: Connection) {
         // The new versions must exceed all earlier ones, even if the manifest is lost.
         return sealAll(db, seal, Math.max(readManifest(db, seal)?.version ?? 0, highestVersion(db)))
       }),
-    /** The proof of the master key; undefined in a new database. */
-    proof: () => proof.get(),
+    /** Undefined in a new database. */
+    masterKeyCheck: () => readMasterKeyCheck(db),
     /** Seals all secrets again in one database transaction. Returns their number. An error of `change` rolls back. */
     reseal: (
       change: (sealed: Uint8Array, row: string) => Uint8Array,
-      new_proof: Uint8Array,
+      new_check: MasterKeyCheck,
       { from, to }: { from: RightsGuard | undefined; to: RightsGuard },
       entry: AuditEntry,
     ): number =>
@@ -81,7 +65,7 @@ export function secrets({ db, write, record }: Connection) {
           }
         }
         sealAll(db, rightsSeal(to), version)
-        setProof.run(new_proof)
+        writeMasterKeyCheck(db, new_check)
         record(entry)
         return count
       }),

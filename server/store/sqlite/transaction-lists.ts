@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../../../generated/openapi.ts'
+import { nextTurn } from '../../next-turn.ts'
 import { findPage } from '../blocks.ts'
 import type { Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
@@ -43,7 +43,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
     let characters = 0
     for (const [index, row] of rows.entries()) {
       if (characters >= turn_characters || (index > 0 && index % turn_rows === 0)) {
-        await turn()
+        await nextTurn()
         characters = 0
       }
       const data = row.data_bytes > short_bytes ? versions.read(row.data_row_id) : hexOf(row.data)
@@ -123,7 +123,7 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
       const runs = found.runs.map(([to, from]) => ({ relayer_row_id, to, from }))
       const places = await inTurns(runs, ({ to, from }) => rowIdsIn.all(relayer_row_id, from, to))
       if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
-      await turn()
+      await nextTurn()
     }
     return { newest, total_items }
   }
@@ -173,7 +173,7 @@ async function inTurns<T extends object>(runs: RunOf[], read: (run: RunOf) => T[
   for (const { relayer_row_id, to, from } of runs) {
     for (let highest = to; highest >= from; ) {
       if (left === 0) {
-        await turn()
+        await nextTurn()
         left = turn_rows
       }
       const lowest = Math.max(from, highest - left + 1)

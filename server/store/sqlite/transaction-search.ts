@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { nextTurn } from '../../next-turn.ts'
 import type { Listing, Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
 import type { Search } from '../transaction-filters.ts'
@@ -98,7 +98,7 @@ export function createSearch({ db }: Pick<Connection, 'db'>) {
       if (last === undefined || rows.length < step_rows) return { items, total_items }
       below = last.at
       if (performance.now() - began < turn_ms) continue
-      await turn()
+      await nextTurn()
       began = performance.now()
     }
   }

@@ -1,4 +1,5 @@
-import { assertSame, type Case, type Contender, compare, medianOf, send } from '../case.ts'
+import { assertSame, type Case, type Contender, compare, send } from '../case.ts'
+import { medianOf } from '../measure.ts'
 import { inFolder, type Server, startBare, startNaive, startOurs, startServer, withServers } from '../processes.ts'
 import { createBenchRelayer } from '../stage.ts'
 

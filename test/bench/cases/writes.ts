@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RelayerClient, TransactionStatus } from '../../../client/index.ts'
 import { type Bench, type Case, type CaseResult, compare, send } from '../case.ts'
-import type { LoadRequest } from '../load.ts'
+import type { LoadRequest } from '../load-types.ts'
 import { inFolder, type Server, startBare, startOurs, startServer, withServers } from '../processes.ts'
 import { createBenchRelayer, databaseOf } from '../stage.ts'
 

@@ -11,6 +11,7 @@ export const api_key = 'bench'.repeat(8)
 
 export interface ServiceProcess {
   url: string
+  pid: number
   /** From the start of the process to the first `ready`. */
   ready_ms: number
   /** User and system time so far. */
@@ -55,11 +56,13 @@ export async function startProcess(
   const url = await urlOf(child)
   await until(() => fetch(`${url}/api/v1/ready`).then(({ ok }) => ok), 5)
   const ready_ms = performance.now() - started_at
+  const pid = child.pid as number
   return {
     url,
+    pid,
     ready_ms,
-    cpu_ms: () => cpuOf_ms(child.pid ?? 0),
-    rss_peak_mb: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    cpu_ms: () => cpuOf_ms(pid),
+    rss_peak_mb: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024,
     async stop(signal) {
       child.kill(signal)
       await gone

@@ -11,11 +11,15 @@ import { startTap, type Tap } from './tap.ts'
 
 export const connections = 50
 const balance = 10n ** 24n
+/** A busy machine is no database that is away. */
+const patience_ms = '10000'
 
 export interface Stage {
   chain: Anvil
   tap: Tap
   service: ServiceProcess
+  /** More servers on the same database. */
+  others: ServiceProcess[]
   client: RelayerClient
   agent: Agent
   /** The relayers, in whose turn transactions are posted; the first is `bench`. */
@@ -31,8 +35,10 @@ export interface Stage {
 }
 
 export interface StageOptions {
-  /** Blocks by the second; false: by request. Default true. */
+  /** Blocks by time; false: by request. Default true. */
   mining?: boolean
+  /** Default: a second. */
+  block_ms?: number
   node_args?: string[]
   anvil_args?: string[]
   /** How many relayers. Default 1. */
@@ -41,6 +47,10 @@ export interface StageOptions {
   root?: string
   /** Signers with keys in a key service of their own; `delay_ms`: the duration of its calls. Absent: local keys. */
   key_service?: { delay_ms: number }
+  /** A database in PostgreSQL. Absent: SQLite. */
+  database_url?: string
+  /** On that database. Default 1. */
+  servers?: number
   /** Told to the network; absent: unknown. */
   average_blocktime_ms?: number
 }
@@ -49,20 +59,30 @@ export interface StageOptions {
 export async function setStage(options: StageOptions): Promise<Stage> {
   const {
     mining = true,
+    block_ms = 1_000,
     node_args = [],
     anvil_args = [],
     relayers: count = 1,
     root,
     average_blocktime_ms,
     key_service,
+    database_url,
+    servers = 1,
   } = options
-  const blocks = mining ? { blockTime_s: 1 } : { noMining: true }
+  const blocks = mining ? { blockTime_s: block_ms / 1_000 } : { noMining: true }
   const chain = await startAnvil({ ...blocks, accounts: count + 1, args: anvil_args })
   const tap = await startTap(chain.url)
   const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
   const kms = key_service && (await startKeyService(key_service.delay_ms))
-  const env = kms ? aws_credentials : {}
+  const env = {
+    ...(kms && aws_credentials),
+    ...(database_url && { DATABASE_URL: database_url, DATABASE_TIMEOUT_MS: patience_ms }),
+  }
   const service = await startProcess(data_dir, { node_args, root, env })
+  const others: ServiceProcess[] = []
+  for (let index = 1; index < servers; index += 1) {
+    others.push(await startProcess(join(data_dir, `${index}`), { node_args, root, env }))
+  }
   const client = createRelayerClient({ baseUrl: service.url, token: api_key })
   const [receiver, ...senders] = chain.accounts
   if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
@@ -96,6 +116,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     chain,
     tap,
     service,
+    others,
     client,
     relayers,
     agent: new Agent({ keepAlive: true, maxSockets: connections }),
@@ -107,7 +128,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     },
     async end() {
       stage.agent.destroy()
-      await stage.service.stop('SIGTERM')
+      await Promise.all([stage.service, ...others].map((one) => one.stop('SIGTERM')))
       await chain.stop()
       await tap.stop()
       await kms?.stop()

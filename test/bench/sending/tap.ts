@@ -9,6 +9,8 @@ export interface Tap {
   counts(): Record<string, number>
   /** By nonce: when the chain was first handed it. */
   broadcasts(): Map<number, number>
+  /** When the chain was handed one, in order. */
+  sends(): number[]
   stop(): Promise<void>
 }
 
@@ -18,6 +20,7 @@ export async function startTap(target: string): Promise<Tap> {
   const unread: { at: number; body: string }[] = []
   const counted: Record<string, number> = {}
   const sent = new Map<number, number>()
+  const sends: number[] = []
   const server = createServer(async (incoming, response) => {
     const body = await read(incoming)
     unread.push({ at: performance.now(), body })
@@ -39,6 +42,7 @@ export async function startTap(target: string): Promise<Tap> {
       for (const { method, params } of [JSON.parse(body)].flat()) {
         counted[method] = (counted[method] ?? 0) + 1
         if (method !== 'eth_sendRawTransaction') continue
+        sends.push(at)
         const { nonce } = Transaction.from(params[0])
         if (!sent.has(nonce)) sent.set(nonce, at)
       }
@@ -53,6 +57,10 @@ export async function startTap(target: string): Promise<Tap> {
     broadcasts() {
       note()
       return sent
+    },
+    sends() {
+      note()
+      return sends
     },
     async stop() {
       agent.destroy()

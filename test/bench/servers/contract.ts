@@ -71,7 +71,7 @@ const app = createApp({
   }),
   rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
   audit: await createAudit(
-    { async appendAudit() {}, auditHead: async () => ({ up_to: 0, hash: new Uint8Array(32) }) },
+    { async appendAudit() {}, auditHead: async () => ({ chain: 1, up_to: 0, hash: new Uint8Array(32) }) },
     Date.now,
     () => performance.now(),
     pino(),

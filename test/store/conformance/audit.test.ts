@@ -17,7 +17,8 @@ const entries = (count: number): AuditEntry[] =>
 onEveryStore((opened) => {
   test('the head of the audit trail covers all entries in their order, also of large lots', async () => {
     const { store } = opened()
-    expect(await store.auditHead()).toEqual({ up_to: 0, hash: expect.anything() })
+    expect(await store.auditHead()).toEqual({ chain: 1, up_to: 0, hash: expect.anything() })
+    expect(await store.auditHeads()).toEqual([])
     const lots = [entries(3), entries(12_000)]
     let head = beginning
     for (const lot of lots) {
@@ -25,6 +26,7 @@ onEveryStore((opened) => {
       head = lotsAfter(head, lot).at(-1) ?? head
     }
     const { up_to, hash } = await store.auditHead()
+    expect(await store.auditHeads()).toEqual([{ chain: 1, up_to, hash }])
     expect([up_to, Buffer.from(hash).toString('hex')]).toEqual([12_003, Buffer.from(head.hash).toString('hex')])
   })
 

@@ -36,17 +36,25 @@ onEveryStore((opened) => {
     expect(await store.countUnfinished(row_id)).toBe(50)
   })
 
-  test('a lease is one owner’s until it is dropped, or its owner has ended', async () => {
+  test('accepted together, a refused one leaves no trace, and half of a surrogate pair becomes a character', async () => {
+    const relayer = await plantRelayer(opened(), 2)
     const { store } = opened()
-    const take = (owner: string, isAlive = true) => store.takeLease('work', owner, 60_000, () => isAlive)
-    const taken = await Promise.all(['a', 'b', 'c'].map((owner) => take(owner)))
-    expect(taken.filter((isTaken) => isTaken)).toHaveLength(1)
-    const owner = ['a', 'b', 'c'][taken.indexOf(true)] as string
-    expect([await take(owner), await take('d')]).toEqual([true, false])
-    await store.dropLease('work', 'd')
-    expect(await take('d')).toBe(false)
-    expect([await take('d', false), await take(owner)]).toEqual([true, false])
-    await store.dropLease('work', 'd')
-    expect(await take(owner)).toBe(true)
+    const spending = [{ policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '5' }]
+    const wanted = ['first', 'a \ud800 b', 'over the limit', 'fourth'].map((reference, index) =>
+      newTransaction(relayer, `together-${index}`, {
+        reference,
+        ...(index !== 3 && { spending }),
+        data: `0x0${index}`,
+      }),
+    )
+    const created = await Promise.all(wanted.map((one) => store.createTransaction(one)))
+    expect(created.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'over_limit', 'created'])
+    const rows = await Promise.all(wanted.map(({ id }) => store.getTransaction(relayer.row_id, id)))
+    expect(rows.map((row) => row && [row.nonce, row.reference, row.data])).toEqual([
+      [0, 'first', '0x00'],
+      [1, 'a \ufffd b', '0x01'],
+      undefined,
+      [2, 'fourth', '0x03'],
+    ])
   })
 })

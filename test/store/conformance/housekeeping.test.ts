@@ -16,22 +16,15 @@ onEveryStore((opened) => {
     expect(await store.believedTime()).toBe(7)
   })
 
-  test('a lease has one owner, who renews it; others get it when it ends, when its owner ends, or when it is dropped', async () => {
+  test('rows are worked on under a lease that is kept until it is given back', async () => {
     const { store } = opened()
-    const alive: (owner: string) => boolean = () => true
-    const take = (owner: string, duration_ms = 60_000, isAlive = alive) =>
-      store.takeLease('work', owner, duration_ms, isAlive)
-    expect([await take('a'), await take('b'), await take('a')]).toEqual([true, false, true])
-    expect([await take('b', 60_000, (owner) => owner !== 'a'), await take('a')]).toEqual([true, false])
-    await store.dropLease('work', 'a')
-    expect(await take('a')).toBe(false)
-    await store.dropLease('work', 'b')
-    expect(await take('a', 0)).toBe(true)
-    expect(await take('b')).toBe(true)
-    const race = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => store.takeLease('race', `o${index}`, 60_000, alive)),
-    )
-    expect(race.filter((isMine) => isMine)).toHaveLength(1)
+    const share = store.share('bulk changes')
+    expect([share.holds(1), await share.claim(1), share.holds(1)]).toEqual([false, true, true])
+    expect((await share.divide([1])).own).toEqual([1])
+    expect(await share.under(1, () => store.believeTime(5).then(() => 'done'))).toBe('done')
+    await share.giveBack(1)
+    await share.release()
+    expect(share.holds(1)).toBe(false)
   })
 
   test('entries of the audit trail are listed newest first, at any depth, and filtered', async () => {
@@ -51,8 +44,8 @@ onEveryStore((opened) => {
     const page = await store.listAudit({ offset: 0, limit: 2 }, {})
     expect(page).toEqual({
       items: [
-        { ...entry(6_000), sequence: before + 6_001 },
-        { ...entry(5_999), sequence: before + 6_000 },
+        { ...entry(6_000), chain: 1, sequence: before + 6_001 },
+        { ...entry(5_999), chain: 1, sequence: before + 6_000 },
       ],
       total_items: before + 6_001,
     })

@@ -72,7 +72,7 @@ async function openSqlite(): Promise<Opened> {
 async function openPostgres(): Promise<Opened> {
   const { url, drop } = await newDatabase()
   const { clock, world } = testWorld()
-  const store = await openPostgresStore({ url, max_connections: 10, allow_weak: [] }, world)
+  const store = await openPostgresStore({ url, max_connections: 10, timeout_ms: 10_000, allow_weak: [] }, world)
   const client = await connectClient({ url })
   return {
     store,

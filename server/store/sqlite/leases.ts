@@ -1,9 +1,17 @@
-import type { Store } from '../store.ts'
 import type { StoreWorld } from '../store-world.ts'
 import type { Connection } from './connection.ts'
 
-/** The leases of background work. */
-export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<Store, 'takeLease' | 'dropLease'> {
+/** The leases of background work, by name. */
+export interface Leases {
+  /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
+  take(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): Promise<boolean>
+  drop(name: string, owner: string): Promise<void>
+}
+
+export function createLeases(
+  { db, write }: Pick<Connection, 'db' | 'write'>,
+  { now }: Pick<StoreWorld, 'now'>,
+): Leases {
   const selectLease = db.prepare<[string], { owner: string; until: number }>(
     'SELECT owner, until FROM leases WHERE name = ?',
   )
@@ -13,7 +21,7 @@ export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<S
   const dropLease = db.prepare<[string, string]>('DELETE FROM leases WHERE name = ? AND owner = ?')
 
   return {
-    takeLease: async (name, owner, duration_ms, isAlive) => {
+    async take(name, owner, duration_ms, isAlive) {
       const time = now()
       const mayTake = (lease: { owner: string; until: number } | undefined) =>
         // A lease that expires far ahead was written before the clock was set back, and is ignored.
@@ -30,6 +38,6 @@ export function accounts({ db, write }: Connection, { now }: StoreWorld): Pick<S
         return true
       })
     },
-    dropLease: async (name, owner) => write(() => void dropLease.run(name, owner)),
+    drop: async (name, owner) => write(() => void dropLease.run(name, owner)),
   }
 }

@@ -1,0 +1,49 @@
+import type { Config } from '../config.ts'
+import { openPostgresSecrets } from '../store/postgres/secrets.ts'
+import type { SecretsStore } from '../store/secrets-store.ts'
+import { type Connection, connect } from '../store/sqlite/connection.ts'
+import { secrets } from '../store/sqlite/secrets.ts'
+import { StoreError } from '../store/store-error.ts'
+import { CommandError, requireDatabase, sqliteDatabase } from './command.ts'
+
+/** Opens the secrets of the database. Throws CommandError. */
+export async function openSecrets(config: Pick<Config, 'database'>): Promise<SecretsStore> {
+  const { database } = config
+  if (database.type === 'sqlite') return sqliteSecrets(open(sqliteDatabase(config)))
+  await requireDatabase(config)
+  return openPostgresSecrets(database)
+}
+
+/** Opens a SQLite database with exclusive access. Throws CommandError. */
+export function open(database_file: string): Connection {
+  try {
+    return connect(database_file, {}, true)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const inUse = /locked|busy/.test(error.message)
+    throw new CommandError(inUse ? 'The database is in use; stop every service on it first' : error.message)
+  }
+}
+
+function sqliteSecrets(connection: Connection): SecretsStore {
+  const { masterKeyCheck, faults, acceptRights, reseal } = secrets(connection)
+  return {
+    masterKeyCheck: async () => masterKeyCheck(),
+    faults: async (guard) => faults(guard),
+    acceptRights: async (guard, entry) => acceptRights(guard, entry),
+    reseal: async (...parameters) => reseal(...parameters),
+    sweepOut: async () => (sweepOut(connection) ? undefined : 'the file'),
+    close: async () => connection.close(),
+  }
+}
+
+/** Deleted rows and old ciphertexts stay in free pages and in the WAL, where the old key could open them. */
+function sweepOut({ db }: Connection): boolean {
+  try {
+    db.exec('VACUUM')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,138 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { TakeTokens } from '../store/store.ts'
+import {
+  type Bucket,
+  bucketReader,
+  checkCount,
+  type Limit,
+  type LimitedCaller,
+  moreFor,
+  type RateLimit,
+  rateLimited,
+} from './rate-limit.ts'
+
+/** A server takes requests from the shared bucket for so much time at once. */
+const lot_s = 0.05
+/** An empty bucket is asked again after this time; until then requests are refused here. */
+const pause_ms = 50
+/** Requests that were taken and not used in this time go back. */
+const keep_ms = 1_000
+const max_callers = 10_000
+
+/** What a server has taken from the bucket of a caller. */
+interface Purse {
+  /** Below 0: used and not yet taken. */
+  tokens: number
+  filled_at_ms: number
+  again_at_ms: number
+  /** The time from the last fill until the bucket is empty. */
+  empty_in_ms: number
+  filling: Promise<void>
+  next: { wanted: number; filled: Promise<void> } | undefined
+}
+
+/**
+ * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from it
+ * in lots. All who wait in one turn of the event loop share a lot, and a refusal needs no database until the pause is over. `ask` rejects
+ * while the database is away; then nothing is admitted. `now`: milliseconds.
+ */
+export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
+  const bucketFor = bucketReader(usual, 1)
+  const purses = new Map<string, Purse>()
+
+  function purseOf(id: string): Purse {
+    const known = purses.get(id)
+    if (known) return known
+    if (purses.size >= max_callers) forgetIdle()
+    const made = {
+      tokens: 0,
+      filled_at_ms: 0,
+      again_at_ms: 0,
+      empty_in_ms: 0,
+      filling: Promise.resolve(),
+      next: undefined,
+    }
+    purses.set(id, made)
+    return made
+  }
+
+  function forgetIdle(): void {
+    const time = now()
+    for (const [id, { tokens, filled_at_ms, next }] of purses) {
+      if (tokens >= 0 && next === undefined && time - filled_at_ms > keep_ms) purses.delete(id)
+    }
+  }
+
+  /** One call of the database for all who wait; those who come meanwhile wait for the one after it. */
+  function fill(purse: Purse, id: string, bucket: Bucket, count: number): Promise<void> {
+    if (!purse.next) {
+      const mine = { wanted: 0, filled: Promise.resolve() }
+      purse.next = mine
+      mine.filled = purse.filling
+        .catch(() => undefined)
+        .then(() => turn())
+        .then(() => {
+          purse.next = undefined
+          return take(purse, id, bucket, mine.wanted)
+        })
+      purse.filling = mine.filled
+    }
+    purse.next.wanted += count
+    return purse.next.filled
+  }
+
+  async function take(
+    purse: Purse,
+    id: string,
+    { interval_ms, tolerance_ms, max_debt_ms }: Bucket,
+    needed: number,
+  ): Promise<void> {
+    const kept = purse.tokens
+    purse.tokens = 0
+    const wanted = Math.max(needed, Math.ceil((lot_s * 1_000) / interval_ms))
+    try {
+      const { granted, empty_in_ms } = await ask(id, { interval_ms, tolerance_ms, max_debt_ms }, -kept, wanted)
+      purse.tokens += granted
+      purse.filled_at_ms = now()
+      purse.empty_in_ms = empty_in_ms
+      if (granted < needed) purse.again_at_ms = purse.filled_at_ms + pause_ms
+    } catch (error) {
+      purse.tokens += Math.min(0, kept)
+      throw error
+    }
+  }
+
+  return {
+    async take({ id, rate_limit }: LimitedCaller, count = 1) {
+      const bucket = bucketFor(rate_limit)
+      const { burst, interval_ms, tolerance_ms, policy } = bucket
+      checkCount(count, burst)
+      const purse = purseOf(id)
+      for (let isFilled = false; ; isFilled = true) {
+        const time_ms = now()
+        const passed_ms = time_ms - purse.filled_at_ms
+        // What was just taken is used, also after a pause of this process.
+        const has = purse.tokens >= count && (isFilled || passed_ms < keep_ms)
+        const full_ms = Math.max(0, purse.empty_in_ms - passed_ms)
+        if (has) {
+          purse.tokens -= count
+          const left = Math.min(burst, Math.floor(purse.tokens + (tolerance_ms - full_ms) / interval_ms + 0.001))
+          const reset_s = Math.ceil(((burst - left) * interval_ms) / 1_000)
+          return { RateLimit: `"default";r=${Math.max(0, left)};t=${reset_s}`, 'RateLimit-Policy': policy }
+        }
+        if (isFilled || time_ms < purse.again_at_ms) {
+          const wait_ms = full_ms + (count - purse.tokens) * interval_ms - tolerance_ms
+          throw rateLimited(Math.max(1, Math.ceil(wait_ms / 1_000)), policy)
+        }
+        await fill(purse, id, bucket, count)
+      }
+    },
+    weigh({ id, rate_limit }, bytes) {
+      const more = moreFor(bytes)
+      if (!(more > 0)) return
+      const { burst, interval_ms, max_debt_ms } = bucketFor(rate_limit)
+      const purse = purseOf(id)
+      purse.tokens = Math.max(purse.tokens - more, -(burst + max_debt_ms / interval_ms))
+    },
+  }
+}

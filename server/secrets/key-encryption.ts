@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ConfigError } from '../config.ts'
+import { awsEncryptionKey } from '../keys/aws-encryption.ts'
+import type { EncryptionKey } from '../keys/encryption-key.ts'
+import { googleEncryptionKey } from '../keys/google-encryption.ts'
+import type { KeyEncryptionKey } from '../keys/key-encryption-key.ts'
+import { KeyServiceFault } from '../keys/key-service.ts'
+import type { VaultAccess } from '../keys/vault-access.ts'
+import { vaultEncryptionKey } from '../keys/vault-transit.ts'
+import type { WrappedKey } from '../store/rows.ts'
+
+const key_bytes = 32
+const call_ms = 5_000
+const max_attempts = 3
+const first_backoff_ms = 250
+
+/** Encrypts and decrypts the master key with a key in a key service. Both reject with ConfigError, within 20 s. */
+export interface KeyEncryption {
+  /** As in the setting MASTER_KEY, without its parameters. */
+  name: string
+  /** Decrypts the result too: a key that only encrypts would lock the database. */
+  wrap(master_key: Uint8Array): Promise<WrappedKey>
+  unwrap(wrapped: WrappedKey): Promise<Buffer>
+}
+
+export function createKeyEncryption(key: KeyEncryptionKey, vault: VaultAccess | undefined): KeyEncryption {
+  const opened = open(key, vault)
+  const { name } = key
+
+  const unwrap = async ({ by, bytes }: WrappedKey) => {
+    const master_key = await limited((signal) => opened.decrypt(bytes, signal)).catch((error) => {
+      const other = by === name ? '' : ` (${by} encrypted it)`
+      throw told(`${name} does not decrypt the master key${other}`, error)
+    })
+    if (master_key.length !== key_bytes) throw new ConfigError(`${name} decrypts to something that is no master key`)
+    return Buffer.from(master_key)
+  }
+
+  return {
+    name,
+    unwrap,
+    async wrap(master_key) {
+      const bytes = await limited((signal) => opened.encrypt(master_key, signal)).catch((error) => {
+        throw told(`${name} does not encrypt the master key`, error)
+      })
+      const wrapped = { by: name, bytes }
+      if (!(await unwrap(wrapped)).equals(master_key)) throw new ConfigError(`${name} decrypts to another master key`)
+      return wrapped
+    },
+  }
+}
+
+function open(key: KeyEncryptionKey, vault: VaultAccess | undefined): EncryptionKey {
+  switch (key.service) {
+    case 'aws-kms':
+      return awsEncryptionKey(key)
+    case 'gcp-kms':
+      return googleEncryptionKey(key)
+    case 'vault':
+      if (!vault) {
+        throw new ConfigError(`${key.name} needs VAULT_ADDR, and VAULT_TOKEN or VAULT_ROLE_ID with VAULT_SECRET_ID`)
+      }
+      return vaultEncryptionKey(key, vault)
+  }
+}
+
+/** Repeats a call that was throttled or has no answer, a few times: a restarting key service must not fail a start. */
+async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await once(call)
+    } catch (error) {
+      const isRepeated = error instanceof KeyServiceFault && ['away', 'throttled'].includes(error.kind)
+      if (!isRepeated || attempt === max_attempts) throw error
+      await pause(first_backoff_ms * 2 ** (attempt - 1))
+    }
+  }
+}
+
+/** A vendor's package may ignore the signal, so the promise itself is limited too. */
+async function once<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const late = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(new KeyServiceFault('away', 'no answer in time')))
+  })
+  const timer = setTimeout(() => controller.abort(), call_ms)
+  return Promise.race([call(controller.signal), late]).finally(() => clearTimeout(timer))
+}
+
+function told(what: string, error: unknown): Error {
+  if (!(error instanceof KeyServiceFault)) return error as Error
+  const { message, detail } = error
+  return new ConfigError(`${what}: ${message}${detail === '' ? '' : `: ${detail}`}`)
+}

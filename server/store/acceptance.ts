@@ -1,0 +1,146 @@
+import { shownTransaction } from '../shown-transaction.ts'
+import { answerAgain, type KnownAnswer } from './first-responses.ts'
+import { type ReservationSums, reservedOf, sumsAfter } from './reservation.ts'
+import { crowdedBy, type Unfinished } from './room.ts'
+import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from './sending-rows.ts'
+import { bytesOf, type Row, read } from './transaction-rows.ts'
+
+/** What is known before some transactions are accepted together. It follows each acceptance, and is written once for all. */
+export interface Ledger {
+  /** Row ids to assign. */
+  row_ids: { transactions: number[]; data: number[] }
+  /** By `keyOf`. */
+  known: Map<string, KnownAnswer>
+  relayers: Map<number, { last_sequence: number; unfinished: Unfinished }>
+  /** By `accountOf`; absent: it never had a transaction. */
+  accounts: Map<string, AccountState>
+  /** Used nonces, by `nonceOf`. */
+  held: Set<string>
+  /** Counts amounts, all or none. Returns the column `spent`. */
+  spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
+  accepted: Acceptance[]
+}
+
+export interface AccountState extends Account, ReservationSums {
+  next_nonce: number
+  isChanged: boolean
+}
+
+/** What is inserted for one accepted transaction. */
+export interface Acceptance {
+  row: AcceptedRow
+  shown: TransactionRow
+  data: Buffer | null
+  known: (KnownAnswer & { caller: string; key: string }) | undefined
+}
+
+/** All columns of the row. */
+export type AcceptedRow = Row & { sequence: number; spent: string | null }
+
+export const keyOf = (relayer_row_id: number, { caller, key }: { caller: string; key: string }): string =>
+  JSON.stringify([relayer_row_id, caller, key])
+export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
+export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
+
+/** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
+export function accept(ledger: Ledger, created_at: string, its: NewTransaction): Creation {
+  const { idempotency, spending, funds, warnings = [], room, expected_nonce, ...wanted } = its
+  const { relayer_row_id, data } = wanted
+  const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
+  if (known) return answerAgain(known, idempotency.body_hash)
+
+  const relayer = ledger.relayers.get(relayer_row_id)
+  if (!relayer) return { outcome: 'relayer_gone' }
+  const place = { chain_id: wanted.chain_id, address: wanted.from }
+  const unused = { ...place, next_nonce: 0, reserved: '0', released: '0', isChanged: false }
+  const account = ledger.accounts.get(accountOf(place)) ?? unused
+  const nonce = wanted.nonce ?? account.next_nonce
+  if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
+  if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
+  const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
+  if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
+    return { outcome: 'too_little', reserved: account.reserved }
+  }
+  const bytes = bytesOf(data)
+  const crowded = room && crowdedBy(relayer.unfinished, { count: 1, bytes }, room)
+  if (crowded) return crowded
+  const taken = spending ? ledger.spend(place, spending) : { spent: null }
+  if ('outcome' in taken) return taken
+
+  relayer.last_sequence += 1
+  relayer.unfinished = { count: relayer.unfinished.count + 1, bytes: relayer.unfinished.bytes + bytes }
+  ledger.accounts.set(accountOf(place), {
+    ...account,
+    ...sumsAfter(account, null, reserved),
+    next_nonce: wanted.nonce === undefined ? nonce + 1 : account.next_nonce,
+    isChanged: true,
+  })
+  ledger.held.add(nonceOf(place, nonce))
+  const row: AcceptedRow = {
+    ...newRow(wanted),
+    row_id: take(ledger.row_ids.transactions),
+    data_row_id: data === null ? null : take(ledger.row_ids.data),
+    sequence: relayer.last_sequence,
+    nonce,
+    created_at,
+    reserved,
+    spent: taken.spent,
+  }
+  const shown = { ...read(row), data }
+  const transaction = { ...shownTransaction(shown), warnings }
+  const answer = {
+    body_hash: idempotency?.body_hash ?? '',
+    answer: JSON.stringify({ ...transaction, data: null }),
+    data: data === null ? null : Buffer.from(data.slice(2), 'hex'),
+    transaction_row_id: row.row_id,
+  }
+  if (idempotency) ledger.known.set(keyOf(relayer_row_id, idempotency), answer)
+  ledger.accepted.push({ row, shown, data: answer.data, known: idempotency && { ...answer, ...idempotency } })
+  return { outcome: 'created', transaction, row_id: row.row_id }
+}
+
+type Assigned = 'row_id' | 'data_row_id' | 'sequence' | 'nonce' | 'created_at' | 'reserved' | 'spent'
+
+const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
+  id: its.id,
+  relayer_row_id: its.relayer_row_id,
+  relayer_id: its.relayer_id,
+  chain_id: its.chain_id,
+  hash: null,
+  from: its.from,
+  to: its.to,
+  value: its.value,
+  data_bytes: bytesOf(its.data),
+  gas_limit: its.gas_limit,
+  gas_price: its.gas_price,
+  max_fee_per_gas: its.max_fee_per_gas,
+  max_priority_fee_per_gas: its.max_priority_fee_per_gas,
+  status: 'pending',
+  status_reason: its.status_reason,
+  sent_at: null,
+  confirmed_at: null,
+  signature: null,
+  speed: its.speed && JSON.stringify(its.speed),
+  receipt: null,
+  error: null,
+  // Half of a surrogate pair is no character, and no database stores it.
+  reference: its.reference?.toWellFormed() ?? null,
+  access_list: its.access_list ? JSON.stringify(its.access_list) : null,
+  authorization_list: its.authorization_list ? JSON.stringify(its.authorization_list) : null,
+  valid_until: its.valid_until,
+  intent: its.intent,
+  resign: 0,
+  block_number: null,
+  block_hash: null,
+  waiting_for: null,
+  waits_told: '[]',
+  changed_at: null,
+  reprice_at: 0,
+  revision: 0,
+})
+
+function take(row_ids: number[]): number {
+  const row_id = row_ids.shift()
+  if (row_id === undefined) throw new Error('Too few row ids were assigned')
+  return row_id
+}

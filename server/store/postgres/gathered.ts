@@ -1,0 +1,20 @@
+/** Gathers what is asked for while the previous call is under way, so that the next call does all of it. */
+export function gathered<T>(work: (items: T[]) => Promise<void>): (items: T[]) => Promise<void> {
+  let previous: Promise<void> = Promise.resolve()
+  let next: { items: T[]; done: Promise<void> } | undefined
+
+  return (items) => {
+    if (next) {
+      next.items.push(...items)
+      return next.done
+    }
+    const all = [...items]
+    const done = previous.then(() => {
+      next = undefined
+      return work(all)
+    })
+    previous = done.catch(() => undefined)
+    next = { items: all, done }
+    return done
+  }
+}

@@ -1,0 +1,126 @@
+import { hostname } from 'node:os'
+import type { Session } from './session.ts'
+import { sql } from './statement.ts'
+import type { SteadyClient } from './steady-client.ts'
+
+/** A server whose registration was not renewed for so long counts as dead. */
+export const lease_ms = 6_000
+/** Well within a third of it. */
+const beat_ms = 1_000
+/** A server stops this long before its leases may be taken over. */
+const margin_ms = 500
+
+/**
+ * This server among all that use the database. Its registration is a row that it renews; the leases of a server are valid as long as its
+ * registration is.
+ */
+export interface Membership {
+  /** The number of the registration, which no other start of a server has. */
+  row_id: number
+  /** Whether the registration is valid, by this process's monotonic clock. */
+  isValid(): boolean
+  /** `ended`: called when this server counted as dead and has lost all its leases. `freed`: when those of another were given up. */
+  watch(listener: Listener): void
+  /** This server takes no more work. */
+  leave(): Promise<void>
+  /** Ends the registration. */
+  close(): Promise<void>
+}
+
+const validity = `clock_timestamp() + ${lease_ms} * INTERVAL '1 ms'`
+// A time far ahead was written before the clock of the database was set back.
+const is_over = `(until <= clock_timestamp() OR until > clock_timestamp() + ${10 * lease_ms} * INTERVAL '1 ms')`
+
+const join = sql<{ row_id: number }>(`INSERT INTO servers (name, until) VALUES ($name, ${validity}) RETURNING row_id`)
+const renew = sql<{ row_id: number }>(
+  `UPDATE servers SET until = ${validity} WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id`,
+)
+const rejoin = sql(`
+  WITH dropped AS (DELETE FROM work_leases WHERE server_row_id = $row_id)
+  UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id`)
+const setState = sql('UPDATE servers SET state = $state WHERE row_id = $row_id')
+// Those whose time has passed, and ended ones that still have leases.
+const findOver = sql<{ row_ids: number[] | null }>(`
+  SELECT json_agg(row_id) AS row_ids FROM servers WHERE row_id <> $row_id AND (
+    state <> 'ended' AND ${is_over} OR state = 'ended' AND row_id IN (SELECT server_row_id FROM work_leases))`)
+const end = sql(`
+  UPDATE servers SET state = 'ended' WHERE row_id = ANY ($row_ids::bigint[]) AND state <> 'ended' AND ${is_over}`)
+// Leases under which a database transaction runs are skipped: they are deleted after it.
+const dropLeases = sql<{ dropped: number }>(`
+  WITH dropped AS (
+    DELETE FROM work_leases WHERE (kind, row_id) IN (
+      SELECT kind, row_id FROM work_leases
+      WHERE server_row_id IN (SELECT row_id FROM servers WHERE row_id = ANY ($row_ids::bigint[]) AND state = 'ended')
+      ORDER BY kind, row_id FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*) AS dropped FROM dropped`)
+
+type State = 'running' | 'leaving' | 'ended'
+
+interface Listener {
+  ended(): void
+  freed(): void
+}
+
+/** Registers this server. Its registration is durable, so that no other one gets its number; what `steady` writes need not be. */
+export async function joinServers(read: Session, steady: Pick<SteadyClient, 'one'>): Promise<Membership> {
+  const listeners: Listener[] = []
+  const joinedAt = performance.now()
+  const { row_id } = (await read.one(join, { name: `${hostname()} ${process.pid}` })) as { row_id: number }
+  let validUntil = joinedAt + lease_ms - margin_ms
+  let beatAt = joinedAt
+  let state: State = 'running'
+  let isClosing = false
+
+  async function beat(): Promise<void> {
+    const startedAt = performance.now()
+    if (!(await steady.one(renew, { row_id }))) {
+      await steady.one(rejoin, { row_id, state })
+      for (const { ended } of listeners) ended()
+    }
+    // The registration lasts from before the call.
+    validUntil = startedAt + lease_ms - margin_ms
+    // After a pause of this server, or of the database, the others may not have had the time to renew theirs.
+    const isSteady = startedAt - beatAt < lease_ms / 2
+    beatAt = performance.now()
+    if (isSteady) await endOthers()
+  }
+
+  async function endOthers(): Promise<void> {
+    const row_ids = (await steady.one(findOver, { row_id }))?.row_ids
+    if (!row_ids) return
+    await steady.one(end, { row_ids })
+    const dropped = (await steady.one(dropLeases, { row_ids }))?.dropped
+    if (dropped) for (const { freed } of listeners) freed()
+  }
+
+  let timer: NodeJS.Timeout | undefined
+  let beating: Promise<void> = Promise.resolve()
+  const next = () => {
+    if (isClosing) return
+    timer = setTimeout(() => {
+      // While the database is away, the registration ends by the clock.
+      beating = beat().then(next, next)
+    }, beat_ms)
+  }
+  next()
+
+  async function become(its: State): Promise<void> {
+    state = its
+    await steady.one(setState, { row_id, state }).catch(() => undefined)
+  }
+
+  return {
+    row_id,
+    isValid: () => performance.now() < validUntil,
+    watch: (listener) => void listeners.push(listener),
+    leave: () => (state === 'running' ? become('leaving') : Promise.resolve()),
+    async close() {
+      isClosing = true
+      clearTimeout(timer)
+      await beating
+      validUntil = 0
+      await become('ended')
+    },
+  }
+}

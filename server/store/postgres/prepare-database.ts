@@ -1,0 +1,37 @@
+import { StoreError } from '../store-error.ts'
+import { checkDurability, type DurabilitySetting } from './durability.ts'
+import { migrate } from './migrations.ts'
+import { connectClient, start_ms } from './pool.ts'
+
+export interface PreparationSettings {
+  url: string
+  /** The settings of PostgreSQL that may weaken durability. */
+  allow_weak: readonly DurabilitySetting[]
+}
+
+/** The oldest supported version, as `server_version_num`. */
+const oldest_version = 150_000
+
+/**
+ * Checks the server, and migrates the database to the newest schema. Returns the settings that weaken durability and are allowed.
+ * Throws StoreError when the server cannot be used.
+ */
+export async function prepareDatabase({ url, allow_weak }: PreparationSettings): Promise<string[]> {
+  const client = await connectClient({ url }, { connectionTimeoutMillis: start_ms })
+  try {
+    const { rows } = await client.query<{ version: string; encoding: string; is_replica: boolean }>(
+      `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
+        pg_is_in_recovery() AS is_replica`,
+    )
+    const { version, encoding, is_replica } = rows[0] as (typeof rows)[0]
+    if (Number(version) < oldest_version) throw new StoreError('PostgreSQL 15 or newer is needed')
+    if (encoding !== 'UTF8') throw new StoreError(`The encoding of the database must be UTF8; it is ${encoding}`)
+    if (is_replica)
+      throw new StoreError('PostgreSQL is a standby, which is read-only: DATABASE_URL must name the primary')
+    const weak = await checkDurability(client, allow_weak)
+    await migrate(client)
+    return weak
+  } finally {
+    await client.end()
+  }
+}

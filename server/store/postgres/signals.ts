@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { HearSignal, Signal } from '../signal-store.ts'
+import type { Client } from './pool.ts'
+import { sql } from './statement.ts'
+import type { SteadyClient } from './steady-client.ts'
+
+const channel = 'relayer_signals'
+/** Signals of one server in this time are one message. */
+const gather_ms = 5
+/** A message of PostgreSQL has at most 8,000 bytes. */
+const max_ids = 250
+
+const notify = sql(`SELECT pg_notify('${channel}', payload) FROM unnest($payloads::text[]) AS payload`)
+
+const ids = z.array(z.number().int()).optional()
+const payloadSchema = z.object({ from: z.string(), leases: z.boolean(), work: ids, hurry: ids, resend: ids })
+type Kind = 'work' | 'hurry' | 'resend'
+const kinds: readonly Kind[] = ['work', 'hurry', 'resend']
+
+export type Signals = ReturnType<typeof createSignals>
+
+/**
+ * The signals of this server and of the others, by LISTEN and NOTIFY. They are sent apart from the changes that they tell of: NOTIFY
+ * within a database transaction would let these commit one after the other.
+ */
+export function createSignals() {
+  const listeners: HearSignal[] = []
+  const own = randomUUID()
+  const waiting = { work: new Set<number>(), hurry: new Set<number>(), resend: new Set<number>() }
+  let client: SteadyClient | undefined
+  let timer: NodeJS.Timeout | undefined
+  let leases = false
+  let losses = 0
+
+  const hear = (signal: Signal | undefined) => {
+    for (const heard of listeners) heard(signal)
+  }
+
+  function send(): void {
+    timer = undefined
+    const all = kinds.flatMap((kind) => [...waiting[kind]].map((id) => ({ kind, id })))
+    for (const kind of kinds) waiting[kind].clear()
+    const payloads: string[] = []
+    for (let at = 0; at === 0 || at < all.length; at += max_ids) {
+      const some = all.slice(at, at + max_ids)
+      const of = (wanted: Kind) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+      payloads.push(JSON.stringify({ from: own, leases, work: of('work'), hurry: of('hurry'), resend: of('resend') }))
+    }
+    leases = false
+    // While the database is away, nobody hears.
+    client?.one(notify, { payloads }).catch(() => undefined)
+  }
+
+  function receive(payload: string): void {
+    const { data } = payloadSchema.safeParse(parsed(payload))
+    if (!data || data.from === own) return
+    for (const kind of kinds) for (const relayer_row_id of data[kind] ?? []) hear({ kind, relayer_row_id })
+    hear({ kind: data.leases ? 'leases' : 'changed' })
+  }
+
+  return {
+    /** Prepares a new connection. */
+    async opened(its: Client): Promise<void> {
+      // A signal that is sent twice, or lost with the database's server, does no harm.
+      await its.query(`SET synchronous_commit = off; LISTEN ${channel}`)
+      its.on('notification', ({ payload }) => receive(payload ?? ''))
+      losses += 1
+      hear(undefined)
+    },
+    sendBy(its: SteadyClient): void {
+      client = its
+    },
+    tell(signal: Signal): void {
+      if (signal.kind === 'leases') leases = true
+      else if (signal.kind !== 'changed') waiting[signal.kind].add(signal.relayer_row_id)
+      timer ??= setTimeout(send, gather_ms)
+    },
+    subscribe(heard: HearSignal): void {
+      listeners.push(heard)
+    },
+    /** Changes when signals may have been lost. */
+    losses: () => losses,
+    stop: () => clearTimeout(timer),
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,146 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isAway, storeAway } from './failures.ts'
+import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
+import { bind, type Statement, sql, type Values } from './statement.ts'
+
+/**
+ * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat tells within a
+ * second that the database, or the network to it, does not answer.
+ */
+export interface SteadyClient {
+  /** Runs a statement that may be repeated. Throws ApiError (503) when it is not answered. */
+  one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
+  /** Throws ApiError (503) while the database is away. */
+  check(): void
+  close(): Promise<void>
+}
+
+export interface SteadyClientEvents {
+  /** Prepares a new connection. */
+  opened(client: Client): Promise<void>
+  /** The database is away: it does not answer, or is read-only. Called once until `back`. */
+  away(reason: string): void
+  back(): void
+}
+
+const beat_ms = 250
+/** The pause after a failed attempt to connect. */
+const again_ms = 100
+const max_attempts = 2
+
+const beat = sql<{ read_only: string }>("SELECT current_setting('transaction_read_only') AS read_only")
+
+export async function openSteadyClient(
+  settings: Pick<PoolSettings, 'url' | 'timeout_ms'>,
+  { opened, away, back }: SteadyClientEvents,
+): Promise<SteadyClient> {
+  const closing = new AbortController()
+  let client = await open(start_ms)
+  /** Resolves when there is a connection again. */
+  let reopened = Promise.withResolvers<void>()
+  let [isLost, isDown] = [false, false]
+  const running = keep()
+
+  async function open(connectionTimeoutMillis?: number): Promise<Client> {
+    const its = await connectClient(settings, { pipeline: true, connectionTimeoutMillis })
+    try {
+      await inTime(opened(its), connectionTimeoutMillis)
+      await check(its, connectionTimeoutMillis)
+      return its
+    } catch (error) {
+      its.cut()
+      throw error
+    }
+  }
+
+  async function check(its: Client, time_ms?: number): Promise<void> {
+    const { rows } = await inTime(its.query<{ read_only: string }>({ name: beat.name, text: beat.text }), time_ms)
+    if (rows[0]?.read_only !== 'off') throw new Unusable('The database is read-only')
+  }
+
+  /** Resolves when the connection has ended or cannot be used. One that has ended may have ended alone. */
+  async function lost(its: Client): Promise<void> {
+    const ended = new Promise((resolve) => its.once('end', resolve))
+    try {
+      while (!closing.signal.aborted && (await Promise.race([ended, rest(beat_ms)])) === undefined) await check(its)
+    } catch (error) {
+      if (error instanceof Unusable) down(error)
+    }
+  }
+
+  async function keep(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await lost(client)
+      isLost = true
+      client.cut()
+      while (isLost && !closing.signal.aborted) {
+        try {
+          client = await open()
+          isLost = false
+        } catch (error) {
+          down(error)
+          await rest(again_ms)
+        }
+      }
+      if (isDown && !closing.signal.aborted) back()
+      isDown = false
+      reopened.resolve()
+      reopened = Promise.withResolvers()
+    }
+  }
+
+  function down(reason: unknown): void {
+    if (isDown || closing.signal.aborted) return
+    isDown = true
+    away((reason as Error).message)
+  }
+
+  /** Throws Unusable when the answer has not come in time. What came while this process was stalled is read before that. */
+  function inTime<T>(work: Promise<T>, time_ms = settings.timeout_ms): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new Unusable('The database does not answer'))
+      const timer = setTimeout(() => setImmediate(late), time_ms)
+      work.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+  }
+
+  const rest = (ms: number) => pause(ms, undefined, { signal: closing.signal }).catch(() => undefined)
+
+  async function attempt<Row extends object>(statement: Statement<Row>, values: Values): Promise<Row | undefined> {
+    if (isLost) await inTime(reopened.promise)
+    const { name, text } = statement
+    return (await client.query<Row>({ name, text, values: bind(statement, values) })).rows[0]
+  }
+
+  const unlessDown = () => {
+    if (isDown) throw storeAway()
+  }
+
+  return {
+    check: unlessDown,
+    async one(statement, values = {}) {
+      for (let attempts = 1; ; attempts += 1) {
+        unlessDown()
+        try {
+          return await attempt(statement, values)
+        } catch (error) {
+          if (!isAway(error)) throw error
+          if (attempts === max_attempts) throw storeAway()
+          // The connection may have ended alone: its end is noticed before the next attempt.
+          await rest(0)
+        }
+      }
+    },
+    async close() {
+      closing.abort()
+      if (!isLost && !isDown) await inTime(client.end()).catch(() => undefined)
+      client.cut()
+      await running
+    },
+  }
+}
+
+/** The database does not answer, or is read-only. */
+class Unusable extends Error {
+  readonly code = 'ETIMEDOUT'
+}

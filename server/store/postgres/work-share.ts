@@ -1,0 +1,178 @@
+import type { Store } from '../store.ts'
+import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
+import { type Connection, sql } from './connection.ts'
+import { gathered } from './gathered.ts'
+import { mostWith, type Part, partOf, type Server } from './part.ts'
+
+/** How often the parts of all servers are compared. A refusal is remembered as long. */
+const balance_ms = 1_000
+/** A row is kept so long without work: more may follow. */
+const idle_ms = 10_000
+
+interface Held {
+  token: number
+  /** When it last had work, by the monotonic clock. */
+  worked_at: number
+}
+
+const select = sql<Server>(`
+  SELECT servers.row_id, count(work_leases.row_id) AS held
+  FROM servers LEFT JOIN work_leases ON server_row_id = servers.row_id AND kind = $kind
+  WHERE state = 'running' AND until > clock_timestamp() GROUP BY servers.row_id ORDER BY servers.row_id`)
+// A lease of a server that counted as dead meanwhile is deleted by the others.
+const take = sql<{ row_id: number; token: number }>(`
+  INSERT INTO work_leases (kind, row_id, server_row_id)
+  SELECT $kind, row_id, $server_row_id FROM unnest($row_ids::bigint[]) AS wanted (row_id)
+  WHERE NOT EXISTS (SELECT 1 FROM work_leases AS taken WHERE taken.kind = $kind AND taken.row_id = wanted.row_id)
+    AND EXISTS (SELECT 1 FROM servers WHERE row_id = $server_row_id AND state = 'running')
+  ORDER BY row_id LIMIT $room
+  ON CONFLICT DO NOTHING RETURNING row_id, token`)
+// In the order of the fences of database transactions.
+const drop = sql(`
+  DELETE FROM work_leases WHERE (kind, row_id) IN (
+    SELECT kind, row_id FROM work_leases
+    WHERE kind = $kind AND token = ANY ($tokens::bigint[]) AND server_row_id = $server_row_id
+    ORDER BY kind, row_id FOR UPDATE)`)
+
+/** A lease for each row, so that all servers do the work together. */
+export const workShares = (connection: Connection): Pick<Store, 'share'> => ({
+  share: (kind) => createShare(connection, kind),
+})
+
+function createShare({ read, fences, membership, signals }: Connection, kind: WorkKind): WorkShare {
+  const { row_id: server_row_id } = membership
+  const held = new Map<number, Held>()
+  /** Rows of others, and when to ask again. */
+  const refused = new Map<number, number>()
+  let part: Part = { most: 0, surplus: 0, rows: 0, servers: 0 }
+  /** Rows that were taken since the parts were compared, and are not counted in them. */
+  let claimed = 0
+  let balancedAt = Number.NEGATIVE_INFINITY
+  let isStale = true
+  let isLeaving = false
+  let free = () => {}
+
+  const holds = (row_id: number) => held.has(row_id) && membership.isValid()
+  const now = () => performance.now()
+
+  /** Leases of others may be free. */
+  const freed = () => {
+    isStale = true
+    refused.clear()
+    free()
+  }
+  membership.watch({
+    ended: () => held.clear(),
+    freed() {
+      signals.tell({ kind: 'leases' })
+      freed()
+    },
+  })
+  signals.subscribe((signal) => {
+    if (signal === undefined || signal.kind === 'leases') freed()
+  })
+  fences.onLost((fence) => {
+    if (fence.kind === kind && held.get(fence.row_id)?.token === fence.token) held.delete(fence.row_id)
+  })
+
+  /** Compares the parts of all servers. `at_work`: how many rows have work. */
+  async function balance(at_work: number): Promise<void> {
+    balancedAt = now()
+    isStale = false
+    refused.clear()
+    part = partOf(server_row_id, await read.all(select, { kind }), at_work)
+    claimed = 0
+  }
+
+  let first: Promise<void> | undefined
+  /** Nothing is claimed before the parts are known. */
+  function firstBalance(): Promise<void> {
+    first ??= balance(0).finally(() => {
+      // Without an answer, or while the registration is being renewed, they are asked for again.
+      if (part.servers === 0) first = undefined
+    })
+    return first
+  }
+
+  /** Takes those of the rows that are free and belong to this server's part. `isNew`: the part does not count the row yet. */
+  const acquire = gathered(async (asked: { row_id: number; isNew: boolean }[]) => {
+    const wanted = asked.filter(({ row_id }) => !held.has(row_id))
+    if (isLeaving || !membership.isValid() || wanted.length === 0) return
+    const fresh = wanted.filter(({ isNew }) => isNew).length
+    const room = (fresh > 0 ? mostWith(part, claimed + fresh) : part.most) - held.size
+    if (room <= 0) return
+    const row_ids = wanted.map(({ row_id }) => row_id)
+    const rows = await read.all(take, { kind, server_row_id, row_ids, room })
+    for (const { row_id, token } of rows) held.set(row_id, { token, worked_at: now() })
+    if (fresh > 0) claimed += rows.length
+  })
+
+  function noteRefusals(row_ids: number[]): void {
+    for (const row_id of row_ids) if (!held.has(row_id)) refused.set(row_id, now() + balance_ms)
+  }
+
+  const giveBack = gathered(async (row_ids: number[]) => {
+    const tokens = row_ids.flatMap((row_id) => held.get(row_id)?.token ?? [])
+    for (const row_id of row_ids) {
+      held.delete(row_id)
+      // Another one has less than its part, and takes it.
+      refused.set(row_id, now() + balance_ms)
+    }
+    if (tokens.length === 0) return
+    await read.run(drop, { kind, server_row_id, tokens })
+    signals.tell({ kind: 'leases' })
+  })
+
+  /** Held rows that have had no work for a while, and those beyond this server's part. */
+  function surplusOf(): number[] {
+    const idle = [...held].filter(([, { worked_at }]) => now() - worked_at > idle_ms).map(([row_id]) => row_id)
+    const busy = [...held.keys()].filter((row_id) => !idle.includes(row_id))
+    return [...idle, ...busy.slice(busy.length - Math.max(0, part.surplus - idle.length))]
+  }
+
+  return {
+    async divide(row_ids) {
+      const isDue = isStale || now() - balancedAt >= balance_ms
+      if (isDue) await balance(row_ids.length)
+      for (const row_id of row_ids) {
+        const its = held.get(row_id)
+        if (its) its.worked_at = now()
+      }
+      const wanted = row_ids.filter((row_id) => !held.has(row_id) && (refused.get(row_id) ?? 0) < now())
+      await acquire(wanted.map((row_id) => ({ row_id, isNew: false })))
+      noteRefusals(wanted)
+      return { own: row_ids.filter(holds), surplus: isDue ? surplusOf() : [] }
+    },
+    async claim(row_id) {
+      if (holds(row_id)) return true
+      if (held.has(row_id) || isLeaving || (refused.get(row_id) ?? 0) > now()) return false
+      await firstBalance()
+      await acquire([{ row_id, isNew: true }])
+      noteRefusals([row_id])
+      return holds(row_id)
+    },
+    holds,
+    lease: (row_id) => held.get(row_id)?.token,
+    held: () => [...held.keys()],
+    async under(row_id, work) {
+      const its = held.get(row_id)
+      if (!its) throw new LeaseLost()
+      its.worked_at = now()
+      return fences.run({ kind, row_id, token: its.token }, work)
+    },
+    giveBack: (row_id) => giveBack([row_id]),
+    leave() {
+      isLeaving = true
+      void membership.leave()
+    },
+    async release() {
+      isLeaving = true
+      await membership.leave()
+      await acquire([])
+      await giveBack([...held.keys()])
+    },
+    watch(freed) {
+      free = freed
+    },
+  }
+}

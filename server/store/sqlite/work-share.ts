@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Store } from '../store.ts'
+import type { WorkKind, WorkShare } from '../work-share.ts'
+import type { Leases } from './leases.ts'
+
+const duration_ms = 6_000
+const renew_ms = 2_000
+
+/** The owners in this process: two services in one process (in tests) are two owners. */
+const alive = new Set<string>()
+
+/**
+ * One lease for all rows: one process at a time does the work. Losing the lease during the work is safe, because every change is
+ * compare-and-set.
+ */
+export function workShares(leases: Leases): Pick<Store, 'share'> {
+  return { share: (kind) => (kind === 'gauges' ? everyProcess : createShare(leases, kind)) }
+}
+
+/** Each process of the host has a port of its own for metrics, and may be the only one that is read. */
+const everyProcess: WorkShare = {
+  divide: async (row_ids) => ({ own: row_ids, surplus: [] }),
+  claim: async () => true,
+  holds: () => true,
+  lease: () => undefined,
+  held: () => [],
+  under: (_, work) => work(),
+  giveBack: async () => undefined,
+  leave: () => undefined,
+  release: async () => undefined,
+  watch: () => undefined,
+}
+
+function createShare(leases: Leases, kind: WorkKind): WorkShare {
+  const owner = `${hostname()} ${process.pid} ${randomUUID()}`
+  alive.add(owner)
+  let claimedAt = Number.NEGATIVE_INFINITY
+  let lease = 0
+  /** One call of the store for all who ask meanwhile. */
+  let claiming: Promise<boolean> | undefined
+
+  async function take(): Promise<boolean> {
+    // The lease lasts from before the call.
+    const time = performance.now()
+    if (!(await leases.take(kind, owner, duration_ms, isAlive))) return false
+    if (time - claimedAt >= duration_ms) lease += 1
+    claimedAt = time
+    return true
+  }
+
+  async function claim(): Promise<boolean> {
+    if (performance.now() - claimedAt < renew_ms) return true
+    claiming ??= take().finally(() => {
+      claiming = undefined
+    })
+    return claiming
+  }
+
+  return {
+    divide: async (row_ids) => ({ own: row_ids.length > 0 && (await claim()) ? row_ids : [], surplus: [] }),
+    claim,
+    holds: () => performance.now() - claimedAt < duration_ms,
+    lease: () => lease,
+    held: () => [],
+    under: (_, work) => work(),
+    giveBack: async () => undefined,
+    leave: () => undefined,
+    async release() {
+      alive.delete(owner)
+      await claiming?.catch(() => undefined)
+      claimedAt = Number.NEGATIVE_INFINITY
+      await leases.drop(kind, owner)
+    },
+    watch: () => undefined,
+  }
+}
+
+/** An ended process of this host is detected at once; a process of another host counts as alive until its lease expires. */
+function isAlive(owner: string): boolean {
+  const [host, pid] = owner.split(' ')
+  if (host !== hostname()) return true
+  if (Number(pid) === process.pid) return alive.has(owner)
+  try {
+    process.kill(Number(pid), 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,61 @@
+import { type CreateSignerRequest, createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { token } from './member.ts'
+import type { Stage } from './stage.ts'
+
+export const block_ms = 500
+/** More than one, so that failures come between `mined` and `confirmed` too. */
+const confirmations = 2
+const network = { name: 'cluster', network_type: 'evm' } as const
+
+interface Relayer {
+  id: string
+  address: string
+}
+
+/** Each request goes to a server drawn at random. */
+export function randomClient({ members }: Stage, random: () => number, maxRetries: number): RelayerClient {
+  const base = (members[0] as Stage['members'][number]).url
+  return createRelayerClient({
+    baseUrl: base,
+    token,
+    maxRetries,
+    async fetch(request) {
+      const { url } = members[Math.floor(random() * members.length)] as Stage['members'][number]
+      const { method, headers, signal } = request
+      const body = method === 'GET' ? null : await request.text()
+      return fetch(request.url.replace(base, url), { method, headers, signal, body })
+    },
+  })
+}
+
+/** With fresh keys, whose nonces begin at 0, and a webhook. */
+export async function makeRelayers(client: RelayerClient, rpc_url: string, hook_url: string, count: number) {
+  await client.post('/api/v1/networks', {
+    body: {
+      ...network,
+      chain_id: 31_337,
+      rpc_urls: [rpc_url],
+      required_confirmations: confirmations,
+      average_blocktime_ms: block_ms,
+    },
+  })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url } })
+  const relayers: Relayer[] = []
+  for (let index = 0; index < count; index += 1) relayers.push(await makeRelayer(client, { type: 'generated' }))
+  return relayers
+}
+
+export async function makeRelayer(client: RelayerClient, its: CreateSignerRequest): Promise<Relayer> {
+  const { data: signer } = await client.post('/api/v1/signers', { body: its })
+  const { data } = await client.post('/api/v1/relayers', {
+    body: {
+      name: `Relayer of ${signer.id}`,
+      network: network.name,
+      network_type: network.network_type,
+      paused: false,
+      signer_id: signer.id,
+      notification_id: 'hook',
+    },
+  })
+  return { id: data.id, address: data.address }
+}

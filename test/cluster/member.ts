@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Seed } from '../crash/seeded-faults.ts'
+import { freePort } from '../crash/victim.ts'
+import { nodeEnvironment } from '../support/node-environment.ts'
+
+/** One server of several: a process of its own, which is started again when it ends, as by a supervisor. */
+export interface Member {
+  url: string
+  pid(): number | undefined
+  start(): Promise<void>
+  /** Resolves when it answers /ready. */
+  ready(): Promise<void>
+  /** kill -9, and a new process at once. Resolves when the old one is gone. */
+  kill(): Promise<void>
+  /** As a stalled machine: SIGSTOP, and SIGCONT after the time. */
+  stall(ms: number): Promise<void>
+  /** The ends that nobody asked for: what it wrote last. */
+  ends(): string[]
+  stop(): Promise<void>
+}
+
+export const token = 'a-token-of-the-cluster-test-and-no-other'
+
+const root = join(import.meta.dirname, '..', '..')
+const look_ms = 20
+/** A supervisor's pause. */
+const restart_ms = 300
+const max_quoted = 2_000
+
+export async function createMember(
+  folder: string,
+  database_url: string,
+  fault: Seed[] | undefined,
+  settings: Record<string, string> = {},
+): Promise<Member> {
+  mkdirSync(folder, { recursive: true })
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const logFile = join(folder, 'server.log')
+  const ends: string[] = []
+  let child: ChildProcess | undefined
+  let isStopping = false
+
+  const env = {
+    ...nodeEnvironment,
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    PORT: `${port}`,
+    DATA_DIR: folder,
+    DATABASE_URL: database_url,
+    API_KEY: token,
+    MASTER_KEY: '5a'.repeat(32),
+    ALLOW_PRIVATE_TARGETS: 'true',
+    LOG_LEVEL: 'error',
+    RATE_LIMIT_PER_SECOND: '100000',
+    RATE_LIMIT_BURST: '100000',
+    ...(fault && { CRASH_FAULT: JSON.stringify(fault) }),
+    ...settings,
+    // As under `npm start` it ends when we are gone, however we went.
+    npm_lifecycle_event: 'start',
+  }
+  const faults = fault ? ['--import', join(root, 'test', 'crash', 'faults.ts')] : []
+
+  async function start(): Promise<void> {
+    const log = openSync(logFile, 'a')
+    try {
+      const its = spawn(process.execPath, [...faults, join(root, 'server', 'main.ts')], {
+        cwd: folder,
+        env,
+        stdio: ['ignore', log, log],
+      })
+      child = its
+      its.once('exit', (code, signal) => {
+        if (isStopping || signal === 'SIGKILL') return
+        ends.push(`${signal ?? code}: ${readFileSync(logFile, 'utf8').slice(-max_quoted)}`)
+        setTimeout(() => isStopping || void start(), restart_ms)
+      })
+      await once(its, 'spawn')
+    } finally {
+      closeSync(log)
+    }
+  }
+
+  async function kill(): Promise<void> {
+    const its = child
+    if (!its || its.exitCode !== null || its.signalCode !== null) return
+    const gone = once(its, 'exit')
+    its.kill('SIGKILL')
+    await gone
+  }
+
+  return {
+    url,
+    pid: () => child?.pid,
+    start,
+    async ready() {
+      while (!isStopping) {
+        const answer = await fetch(`${url}/api/v1/ready`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+        await answer?.body?.cancel()
+        if (answer?.ok) return
+        await pause(look_ms)
+      }
+    },
+    async kill() {
+      await kill()
+      if (!isStopping) await start()
+    },
+    async stall(ms) {
+      const its = child
+      its?.kill('SIGSTOP')
+      await pause(ms)
+      its?.kill('SIGCONT')
+    },
+    ends: () => ends,
+    async stop() {
+      isStopping = true
+      await kill()
+    },
+  }
+}

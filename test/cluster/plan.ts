@@ -1,0 +1,60 @@
+import { randomFrom } from '../support/random.ts'
+
+/** What happens to the servers, drawn from the seed before a run begins. */
+export type Incident =
+  /** kill -9 of a server; a new one starts. */
+  | { kind: 'kill'; member: number; rest_ms: number }
+  /** SIGSTOP of a server until its leases are another's, and SIGCONT. */
+  | { kind: 'stall'; member: number; rest_ms: number; ms: number }
+  /** The network between a server and the database: broken, or without any answer. */
+  | { kind: 'cut'; member: number; rest_ms: number; ms: number; state: 'closed' | 'silent' }
+  /** An immediate stop of PostgreSQL, and its start. */
+  | { kind: 'stop'; rest_ms: number; ms: number }
+  /** An immediate stop of the primary in the middle of a burst, and after the time the promotion of its standby. */
+  | { kind: 'failover'; rest_ms: number; ms: number }
+
+export interface PlanOptions {
+  servers: number
+  kills: number
+  stalls: number
+  cuts: number
+  stops: number
+  failovers?: number
+  seed: number
+}
+
+/** A lease lasts 6 seconds. */
+const stall_ms = [7_000, 9_000] as const
+const cut_ms = [200, 4_000] as const
+const stop_ms = [0, 1_000] as const
+const rest_ms = [200, 1_600] as const
+
+export function createPlan({ servers, kills, stalls, cuts, stops, failovers = 0, seed }: PlanOptions): Incident[] {
+  const random = randomFrom(seed)
+  const between = ([from, to]: readonly [number, number]) => Math.floor(from + random() * (to - from))
+  const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
+  const member = () => between([0, servers])
+
+  const incidents: Incident[] = [
+    ...times(kills, () => ({ kind: 'kill' as const, member: member(), rest_ms: between(rest_ms) })),
+    ...times(stalls, () => ({
+      kind: 'stall' as const,
+      member: member(),
+      rest_ms: between(rest_ms),
+      ms: between(stall_ms),
+    })),
+    ...times(cuts, () => ({
+      kind: 'cut' as const,
+      member: member(),
+      rest_ms: between(rest_ms),
+      ms: between(cut_ms),
+      state: random() < 0.5 ? ('closed' as const) : ('silent' as const),
+    })),
+    ...times(stops, () => ({ kind: 'stop' as const, rest_ms: between(rest_ms), ms: between(stop_ms) })),
+    ...times(failovers, () => ({ kind: 'failover' as const, rest_ms: between(rest_ms), ms: between(stop_ms) })),
+  ]
+  return incidents
+    .map((incident) => ({ incident, order: random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ incident }) => incident)
+}

@@ -1,0 +1,67 @@
+import type { Seed } from '../crash/seeded-faults.ts'
+
+/** Mistakes that a service of several servers is known for. The harness must see each of them. */
+export const revocationFaults: Record<string, Seed[]> = {
+  /** A server does not always read the generation anew. */
+  'cached-generation': [
+    {
+      file: 'server/store/postgres/generation.ts',
+      text: 'const asked_ms = performance.now()',
+      instead: `const asked_ms = performance.now()
+        if (changes > 0 && asked_ms % 100 < 20) return changes`,
+    },
+  ],
+}
+
+export const clusterFaults: Record<string, Seed[]> = {
+  /** A server that had a lease goes on: it does not hear that it has lost it, and neither a fence nor a compare-and-set stops it. */
+  'lease-without-fencing': [
+    {
+      file: 'server/store/postgres/fence.ts',
+      text: 'current: () => present.getStore(),',
+      instead: 'current: () => undefined,',
+    },
+    {
+      file: 'server/store/postgres/membership.ts',
+      text: 'isValid: () => performance.now() < validUntil,',
+      instead: 'isValid: () => true,',
+    },
+    {
+      file: 'server/store/postgres/membership.ts',
+      text: 'for (const { ended } of listeners) ended()',
+      instead: '',
+    },
+    {
+      file: 'server/store/postgres/moves.ts',
+      text: 'if (row?.revision !== revision) return undefined',
+      instead: 'if (!row) return undefined',
+    },
+    {
+      file: 'server/store/postgres/moves.ts',
+      text: 'known_revision: revision',
+      instead: 'known_revision: row.revision',
+    },
+  ],
+  /** The next nonce is read outside of the database transaction that uses it, without the lock of its relayer. */
+  'nonce-outside': [
+    {
+      file: 'server/store/postgres/creations.ts',
+      text: '({ relayer_row_id }: NewTransaction) => ({ relayers: [relayer_row_id] }),',
+      instead: '() => ({}),',
+    },
+    {
+      file: 'server/store/postgres/creations.ts',
+      text: 'readLedger(transaction, wanted, now)',
+      instead: 'readLedger(connection.read, wanted, now)',
+    },
+  ],
+  /** Only messages wake the work: nobody looks for what a dead server has left. */
+  'notify-without-poll': [
+    {
+      file: 'server/background/worker.ts',
+      text: 'setInterval(() => lookNow(false), watch_ms)',
+      instead: 'setInterval(() => undefined, watch_ms)',
+    },
+    { file: 'server/background/worker.ts', text: 'share.watch(lookInNextTurn)', instead: '' },
+  ],
+}

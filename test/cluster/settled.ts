@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { RelayerClient } from '../../client/index.ts'
+
+const look_ms = 200
+
+/** Until the number has come to the wanted one, or has stood still, or could not be read, for too long. */
+export async function settled(
+  read: () => number | Promise<number>,
+  wanted: number,
+  patience_ms: number,
+  pause_ms = look_ms,
+): Promise<void> {
+  let [last, since] = [Number.NaN, performance.now()]
+  for (;;) {
+    // A server that has just come back may answer 503 for a moment.
+    const count = await Promise.resolve()
+      .then(read)
+      .catch(() => last)
+    if (count === wanted) return
+    if (!Object.is(count, last)) [last, since] = [count, performance.now()]
+    if (performance.now() - since > patience_ms) return
+    await pause(pause_ms)
+  }
+}
+
+export async function countConfirmed(client: RelayerClient, relayers: { id: string }[]): Promise<number> {
+  let count = 0
+  for (const { id } of relayers) {
+    const { pagination } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
+      path: { relayer_id: id },
+      query: { status: ['confirmed'], per_page: 0 },
+    })
+    count += pagination.total_items
+  }
+  return count
+}

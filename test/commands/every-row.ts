@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { type Rig, startRig } from '../support/rig.ts'
+import { until } from '../support/until.ts'
+
+const relayers = '/api/v1/relayers/{relayer_id}'
+const transactions = `${relayers}/transactions` as const
+const receiver = `0x${'5a'.repeat(20)}`
+
+/** The database of a service with rows of every table, and its master key, in `folder`. The service is stopped. */
+export async function makeEveryRow(folder: string): Promise<void> {
+  let deliveries = 0
+  const hook = createServer((_, response) => {
+    deliveries += 1
+    response.writeHead(deliveries % 3 === 0 ? 410 : 204).end()
+  })
+  const rig = await startRig({ settings: { WEBHOOK_TIME_SCALE: '0.01', DATABASE_URL: '' } })
+  try {
+    await useEverything(rig, await listening(hook))
+    await rig.restart(() => {
+      for (const name of ['relayer.sqlite', 'master-key'])
+        copyFileSync(join(dirname(rig.database_file), name), join(folder, name))
+    })
+  } finally {
+    await rig.stop()
+    hook.close()
+  }
+  addRareRows(join(folder, 'relayer.sqlite'))
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+}
+
+async function useEverything(rig: Rig, hook_url: string): Promise<void> {
+  const client = rig.client()
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url, signing_key: 'first' } })
+  await client.patch('/api/v1/notifications/{notification_id}', {
+    path: { notification_id: 'hook' },
+    body: { signing_key: 'second' },
+  })
+  const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })
+  const path = { relayer_id: account.relayer_id }
+  await client.patch(relayers, { path, body: { notification_id: 'hook' } })
+  await account.send(3)
+  await account.send(2, { data: `0x${'ab'.repeat(300)}`, gas_limit: 100_000, reference: 'with data' })
+  await account.finished()
+  await client.post(transactions, {
+    path,
+    header: { 'Idempotency-Key': 'known' },
+    body: { to: receiver, value: '77', data: '0x1234', gas_limit: 60_000 },
+  })
+  await client.post(`${transactions}/batch`, {
+    path,
+    header: { 'Idempotency-Key': 'known-batch' },
+    body: { transactions: [{ to: receiver, value: '78' }] },
+  })
+  await account.finished()
+  // These are signed and in no block, and one is not signed.
+  await rig.chain.rpc('evm_setAutomine', [false])
+  const [first] = await account.send(2)
+  if (first) await account.cancel(first.id)
+  await until('an attempt is in the node', async () => (await account.transactions()).some(({ hash }) => hash !== null))
+  await client.post('/api/v1/api-keys', {
+    body: {
+      name: 'limited',
+      scopes: ['sign'],
+      relayer_ids: ['demo', account.relayer_id],
+      allowed_cidrs: ['10.0.0.0/8'],
+    },
+  })
+  const { data: gone } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  await client.delete('/api/v1/signers/{signer_id}', { path: { signer_id: gone.id } })
+  await client.post(`${relayers}/sign`, { path: { relayer_id: 'demo' }, body: { message: 'Hello' } })
+  await until('deliveries have ended', async () => {
+    const input = { path: { notification_id: 'hook' }, query: { status: ['delivered' as const] } }
+    return (await client.get('/api/v1/notifications/{notification_id}/deliveries', input)).pagination.total_items > 0
+  })
+}
+
+/** Rows that live for a moment, or appear after hours. */
+function addRareRows(file: string): void {
+  const db = new Database(file)
+  db.exec(`
+    INSERT OR IGNORE INTO watches (relayer_row_id) SELECT min(row_id) FROM relayers;
+    INSERT OR IGNORE INTO believed_time (id, ms) VALUES (1, 1700000000000);
+    INSERT OR IGNORE INTO bulk_changes (kind, notification_row_id, since, done_to, up_to)
+      SELECT 'redeliver', row_id, '2026-01-01T00:00:00.000Z', 0, 1000 FROM notifications;`)
+  db.close()
+}

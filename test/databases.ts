@@ -1,0 +1,40 @@
+/** The tests of the API that `npm test` runs on PostgreSQL too; `TEST_DATABASE=postgres npm test` runs all. */
+export const alsoOnPostgres = [
+  'test/sending/sending.test.ts',
+  'test/sending/idempotency.test.ts',
+  'test/operations/transaction-lists.test.ts',
+  'test/webhooks/event-data.test.ts',
+  'test/policies/policies.test.ts',
+]
+
+/** The tests that run on SQLite only, by file, with the reason. They do not run with TEST_DATABASE=postgres. */
+export const onSqliteOnly: Record<string, string> = {
+  'test/background/lease.test.ts': 'the lease of processes on one file; test/store/work-share.test.ts for PostgreSQL',
+  'test/background/processes.test.ts': 'several processes on one file; RELAYER_PROCESSES must be 1 with PostgreSQL',
+  'test/commands/backup.test.ts': 'the command copies a file; PostgreSQL has its own tools',
+  'test/commands/wrong-folder.test.ts': 'the folder of a file; test/commands/postgres.test.ts for PostgreSQL',
+  'test/crash.test.ts': 'reads the file of the killed process',
+  'test/http/audit.test.ts': 'changes the trail in the file; test/store/audit-chains.test.ts for PostgreSQL',
+  'test/model.test.ts': 'the processes of the model share a file',
+  'test/secrets/key-encryption.test.ts': 'runs commands on the file',
+  'test/secrets/killed-rotation.test.ts': 'kills the command between its writes to the file and to the key file',
+  'test/secrets/master-key.test.ts': 'whether the file exists decides if a master key is made',
+  'test/secrets/planted-secrets.test.ts': 'searches the bytes of the file',
+  'test/secrets/rights.test.ts': 'changes the file; test/store/conformance/rights.test.ts for PostgreSQL',
+  'test/secrets/rotate-master-key.test.ts':
+    'runs the command on the file; test/commands/postgres.test.ts for PostgreSQL',
+  'test/security-claims.test.ts': 'recomputes the one hash chain of a file',
+  'test/sending/large-transactions.test.ts': 'opens the store of a file',
+  'test/server.test.ts': 'the files of the first start',
+  'test/store/bulk-changes.test.ts': 'the steps of the SQLite store',
+  'test/store/checkpoints.test.ts': 'the write-ahead log of SQLite',
+  'test/store/database.test.ts': 'the settings of SQLite',
+  'test/store/filtered-lists.test.ts': 'the steps of the SQLite store',
+  'test/store/in-one-commit.test.ts': 'the group commit of SQLite',
+  'test/store/killed-between-lots.test.ts': 'the steps of the SQLite store',
+  'test/store/pages-of-file.test.ts': 'counts the bytes that are read from the file',
+  'test/store/row-ids-migration.test.ts': 'the migrations of SQLite',
+  'test/store/signers-migration.test.ts': 'the migrations of SQLite',
+  'test/store/transaction-data.test.ts': 'the migrations and triggers of SQLite',
+  'test/webhooks/webhook-crash.test.ts': 'reads the file of the killed process',
+}

@@ -1,0 +1,104 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { addressOf } from '../../server/keys/curve.ts'
+import { KeyServiceFault, type RemoteKey } from '../../server/keys/key-service.ts'
+import { createRemoteSigner, type RemoteSignerDependencies } from '../../server/keys/remote-signer.ts'
+import { publicKeyOf, signedBy } from '../support/key-faults.ts'
+
+const key = Buffer.alloc(32, 5)
+const address = addressOf(publicKeyOf(key))
+const digestOf = (index: number) => Buffer.alloc(32, index + 1)
+const indexOf = (digest: Uint8Array) => (digest[0] ?? 0) - 1
+
+/** `call`: what the key service does with the request of this index; undefined: it signs. */
+function signerOver(
+  call: (index: number) => KeyServiceFault | undefined,
+  dependencies: Partial<RemoteSignerDependencies> = {},
+) {
+  const outcomes: string[] = []
+  const sign: RemoteKey['sign'] = async (digest) => {
+    await pause(1)
+    const fault = call(indexOf(digest))
+    if (fault) throw fault
+    return { rs: signedBy(key, digest) }
+  }
+  const remote: RemoteKey = { sign, publicKey: async () => ({ address }) }
+  const signer = createRemoteSigner(remote, address, {
+    elapsed: () => performance.now(),
+    limited: (_, run) => run(new AbortController().signal),
+    report: { called: (outcome) => outcomes.push(outcome) },
+    ...dependencies,
+  })
+  return {
+    signer,
+    sign: async (index: number, signal?: AbortSignal) => signer.sign(digestOf(index), () => digestOf(index), signal),
+    outcomes,
+  }
+}
+
+test('throttled requests are repeated in the order in which they came', async () => {
+  let room = 3
+  const { sign, outcomes } = signerOver(() => {
+    room -= 1
+    return room < 0 ? new KeyServiceFault('throttled', 'too many') : undefined
+  })
+  const signed: number[] = []
+  const all = Array.from({ length: 9 }, async (_, index) => {
+    await sign(index)
+    signed.push(index)
+  })
+  await expect.poll(() => outcomes.length).toBe(9)
+  room = Number.POSITIVE_INFINITY
+  await Promise.all(all)
+  expect(signed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+})
+
+test('while it throttles, callers may request less at the same time, and requests that were given up are not signed', async () => {
+  let isThrottling = true
+  const { signer, sign, outcomes } = signerOver(() =>
+    isThrottling ? new KeyServiceFault('throttled', 'too many') : undefined,
+  )
+  expect(signer.at_once).toBe(64)
+  const controller = new AbortController()
+  const given_up = Array.from({ length: 4 }, (_, index) => sign(index, controller.signal))
+  await expect.poll(() => signer.at_once).toBeLessThan(64)
+  controller.abort()
+  isThrottling = false
+  const settled = await Promise.allSettled(given_up)
+  expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+  await sign(5)
+  expect(outcomes.filter((outcome) => outcome === 'signed')).toHaveLength(1)
+})
+
+test('a request that fails while others are signed is repeated, and does not stop them', async () => {
+  let failures = 6
+  const { sign, outcomes } = signerOver((index) => {
+    if (index !== 0 || failures === 0) return undefined
+    failures -= 1
+    return new KeyServiceFault('away', 'no answer in time')
+  })
+  let isSigned = false
+  const first = sign(0).then(() => {
+    isSigned = true
+  })
+  let index = 1
+  while (!isSigned) await Promise.all([sign(index++ % 200), sign(index++ % 200), pause(1)])
+  await first
+  expect(outcomes.filter((outcome) => outcome === 'away')).toHaveLength(6)
+})
+
+test('a key service that answers nothing is taken for away after the second call', async () => {
+  let ahead_ms = 0
+  const { sign, outcomes } = signerOver(() => new KeyServiceFault('away', 'no answer in time'), {
+    elapsed: () => performance.now() + ahead_ms,
+    // Each call takes as long as it may.
+    limited: async (ms, run) => {
+      ahead_ms += ms
+      return run(new AbortController().signal)
+    },
+  })
+  await expect(sign(0)).rejects.toMatchObject({ reason: 'no answer in time' })
+  expect(outcomes).toEqual(['away', 'away'])
+  await expect(sign(1)).rejects.toMatchObject({ reason: 'no answer in time' })
+  expect(outcomes).toHaveLength(2)
+})

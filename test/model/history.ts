@@ -1,0 +1,27 @@
+import type { Transaction } from '../../client/index.ts'
+import type { SignedTransaction } from './chain.ts'
+
+/** What was asked for one transaction. Every value is unique, so that a transfer on chain names its transaction. */
+export interface Asked {
+  accepted_at_ms: number
+  /** Its own and those of its replacements. */
+  values: bigint[]
+  /** Somebody asked for its end: a cancellation that was not refused, or `valid_until`. */
+  may_end_withdrawn: boolean
+  /** The highest price that a caller gave for it, in wei. */
+  given_price: bigint
+}
+
+/** What happened, beside what the service and the chain know. */
+export interface History {
+  asked: Map<string, Asked>
+  /** What somebody else signed with the key, by hash. */
+  foreign: Map<string, SignedTransaction>
+  /** The nonces that somebody else had used, and that a reorganization made free again. */
+  given_back: Set<number>
+  was_price_lie_told: boolean
+  peak_base_fee: bigint
+  internal_errors: string[]
+  /** Not ended after the faults had stopped. */
+  unfinished: Transaction[]
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  createRelayerClient,
+  type RelayerClient,
+  type RelayerError,
+  type RelayerPoliciesInput,
+} from '../client/index.ts'
+import { runRevocation } from './cluster/revocation.ts'
+import { type Anvil, startAnvil } from './support/anvil.ts'
+import { newDatabase, type TestDatabase } from './support/postgres.ts'
+import { type Server, servers_api_key, startServers } from './support/servers.ts'
+
+// Three servers on one PostgreSQL database, through the API.
+
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const callers = 100
+
+let chain: Anvil
+let database: TestDatabase
+let servers: Server[] = []
+let stop: () => Promise<void>
+
+beforeAll(async () => {
+  ;[chain, database] = await Promise.all([startAnvil(), newDatabase()])
+  const { url } = database
+  const started = await startServers([url, url, url], { RATE_LIMIT_BURST: '100000', DATABASE_TIMEOUT_MS: '10000' })
+  stop = started.stop
+  servers = started.servers
+  await clientOf(0).patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [chain.url], required_confirmations: 1, average_blocktime_ms: 500 },
+  })
+})
+
+afterAll(async () => {
+  await stop?.()
+  await Promise.all([database?.drop(), chain?.stop()])
+})
+
+function clientOf(index: number): RelayerClient {
+  const server = servers[index % servers.length]
+  if (!server) throw new Error('The servers have not started')
+  return server.client
+}
+
+/** A relayer with funds. */
+async function addRelayer(policies: RelayerPoliciesInput = {}): Promise<string> {
+  const { data: signer } = await clientOf(0).post('/api/v1/signers', { body: { type: 'generated' } })
+  const { data } = await clientOf(1).post('/api/v1/relayers', {
+    body: { name: 'Shared', network: 'local', network_type: 'evm', paused: false, signer_id: signer.id, policies },
+  })
+  await chain.setBalance(data.address, 10n ** 20n)
+  return data.id
+}
+
+const send = (index: number, relayer_id: string, value: string, key?: string, wait: 'none' | 'confirmed' = 'none') =>
+  clientOf(index).post('/api/v1/relayers/{relayer_id}/transactions', {
+    path: { relayer_id },
+    query: { wait, wait_seconds: 60 },
+    ...(key !== undefined && { header: { 'Idempotency-Key': key } }),
+    body: { to, value },
+  })
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+test('a client waits on one server for what another one sends', async () => {
+  const relayers = await Promise.all(numbers(4).map(() => addRelayer()))
+  const sent = await Promise.all(
+    numbers(24).map((index) => send(index, relayers[index % 4] as string, `${index + 1}`, undefined, 'confirmed')),
+  )
+  expect(sent.map(({ data }) => data.status)).toEqual(numbers(24).map(() => 'confirmed'))
+  for (const relayer_id of relayers) {
+    const path = { relayer_id }
+    const listed = await Array.fromAsync(clientOf(2).all('/api/v1/relayers/{relayer_id}/transactions/', { path }))
+    expect(listed.map(({ nonce }) => nonce)).toEqual([5, 4, 3, 2, 1, 0])
+  }
+})
+
+test('an event stream of any server tells all events of a relayer in their order', async () => {
+  const relayer_id = await addRelayer()
+  const stopped = new AbortController()
+  const streams = servers.map(async ({ url }) => {
+    const response = await fetch(`${url}/api/v1/relayers/${relayer_id}/events`, {
+      headers: { Authorization: `Bearer ${servers_api_key}`, 'Last-Event-ID': '0' },
+      signal: stopped.signal,
+    })
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk
+      // The fifth transaction's last event.
+      if (text.split('"status":"confirmed"').length > 5) return text
+    }
+    return text
+  })
+  for (const index of numbers(5)) await send(index, relayer_id, '1')
+  const told = await Promise.all(streams)
+  stopped.abort()
+  for (const text of told) {
+    const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+    expect(ids).toEqual(numbers(ids.length).map((index) => index + 1))
+  }
+  expect(new Set(told.map((text) => text.replaceAll(/^: .*\n\n/gm, '')))).toHaveLength(1)
+})
+
+test('the same idempotency key on all servers at once is one transaction', async () => {
+  const relayer_id = await addRelayer()
+  const answers = await Promise.all(
+    numbers(10).map((key) => Promise.all(numbers(6).map((index) => send(index, relayer_id, `${key}`, `key-${key}`)))),
+  )
+  for (const same of answers) expect(new Set(same.map(({ data }) => JSON.stringify(data)))).toHaveLength(1)
+  expect(new Set(answers.flat().map(({ data }) => data.nonce))).toEqual(new Set(numbers(10)))
+})
+
+test('a daily limit holds for 100 callers on two servers', async () => {
+  const relayer_id = await addRelayer({ max_value_per_day: '37' })
+  const results = await Promise.allSettled(numbers(callers).map((index) => send(index % 2, relayer_id, '1')))
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as RelayerError] : []))
+  expect(new Set(refused.map(({ status, code }) => `${status} ${code}`))).toEqual(new Set(['403 policy_violation']))
+  expect(callers - refused.length).toBe(37)
+})
+
+test('the rate limit of an API key holds over all servers', async () => {
+  const relayer_id = await addRelayer()
+  const { data } = await clientOf(0).post('/api/v1/api-keys', {
+    body: { name: 'Limited', scopes: ['sign'], rate_limit: { per_second: 1, burst: 60 } },
+  })
+  const clients = servers.map(({ url }) => createRelayerClient({ baseUrl: url, token: data.token, maxRetries: 0 }))
+  const results = await Promise.allSettled(
+    numbers(callers).map((index) =>
+      clients[index % 3]?.post('/api/v1/relayers/{relayer_id}/sign', {
+        path: { relayer_id },
+        body: { message: `${index}` },
+      }),
+    ),
+  )
+  const passed = results.filter(({ status }) => status === 'fulfilled').length
+  expect(passed).toBeGreaterThanOrEqual(60)
+  // One a second accrues meanwhile.
+  expect(passed).toBeLessThanOrEqual(80)
+})
+
+test('a right that is taken away on one server is gone on all of them when the answer leaves', async () => {
+  const result = await runRevocation({ places: servers, rounds: 35, seed: 16 })
+  const { late, missed, wrong } = result
+  expect({ late, missed, wrong }).toEqual({ late: [], missed: [], wrong: [] })
+  expect(result.signed).toBeGreaterThan(49)
+})

@@ -1,0 +1,73 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { ConfigError } from '../../server/config.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { production } from '../support/resources.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const password = 'hunter2-of-the-database'
+
+/** A database of the test's own, and its URL with a password, which the server does not ask for. */
+async function database() {
+  const made = await newDatabase()
+  onTestFinished(made.drop)
+  return { ...made, url: made.url.replace('postgres@', `postgres:${password}@`) }
+}
+
+async function answerOf(service: TestService, path: string, body?: object) {
+  const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
+  const response = await service.raw(path, init)
+  return { status: response.status, retry_after: response.headers.get('retry-after'), text: await response.text() }
+}
+
+test('while the database is away or silent, requests are answered 503 with Retry-After; then all goes on, and no line has the password', async () => {
+  const { url } = await database()
+  const proxy = await startDatabaseProxy(url)
+  onTestFinished(proxy.stop)
+  // The time to answer 503 is measured elsewhere; a busy machine must not be taken for a silent database.
+  const service = await startTestService({ DATABASE_URL: proxy.url, DATABASE_TIMEOUT_MS: '3000', METRICS_PORT: '0' })
+  const sign = () => answerOf(service, '/api/v1/relayers/demo/sign', { message: 'Hello' })
+  expect((await sign()).status).toBe(200)
+  for (const state of ['closed', 'silent'] as const) {
+    await proxy.set(state)
+    await expect.poll(async () => (await answerOf(service, '/api/v1/ready')).status).toBe(503)
+    expect((await answerOf(service, '/api/v1/health')).status).toBe(200)
+    for (const answer of [
+      await sign(),
+      await answerOf(service, '/api/v1/relayers'),
+      await answerOf(service, '/api/v1/relayers/demo/transactions/'),
+      await answerOf(service, '/api/v1/relayers/demo/transactions', { to: `0x${'5a'.repeat(20)}`, value: '1' }),
+      await answerOf(service, '/api/v1/notifications', { url: 'https://hooks.example.com' }),
+    ]) {
+      expect(answer).toMatchObject({ status: 503, retry_after: expect.stringMatching(/^\d+$/) })
+      expect(answer.text).not.toContain(password)
+    }
+    await proxy.set('open')
+    await expect.poll(async () => (await sign()).status).toBe(200)
+    expect((await answerOf(service, '/api/v1/ready')).status).toBe(200)
+  }
+  const metrics = await (await fetch(service.metrics_url as string)).text()
+  await service.close()
+  const log = service.logged.join('')
+  expect(log).toContain('database away')
+  expect(log).toContain('database back')
+  expect(log + metrics).not.toContain(password)
+})
+
+test('startup fails, and says why without the password, when the database is away or may lose acknowledged commits', async () => {
+  const { url, query } = await database()
+  const refusal = async (settings: Record<string, string>) => {
+    const error = await startTestService(settings).then(() => undefined, String)
+    expect(error).not.toContain(password)
+    return error
+  }
+  const nowhere = url.replace(/host=[^&]*/, 'host=%2Fnowhere')
+  expect(await refusal({ DATABASE_URL: nowhere })).toMatch(/PostgreSQL cannot be reached \(ENOENT\)/)
+  const [{ name } = { name: '' }] = await query<{ name: string }>('SELECT current_database() AS name')
+  await query(`ALTER DATABASE ${name} SET synchronous_commit = off`)
+  const settings = { ...production, DATABASE_URL: url }
+  expect(await refusal(settings)).toMatch(/may lose acknowledged commits: synchronous_commit = off/)
+  const allowed = await startTestService({ ...settings, DATABASE_ALLOW_WEAK: 'synchronous_commit' })
+  expect(allowed.logged.join('')).toContain('PostgreSQL may lose acknowledged commits')
+  await expect(startTestService({ DATABASE_URL: url, RELAYER_PROCESSES: '2' })).rejects.toThrow(ConfigError)
+})

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createVault } from '../../server/secrets/vault.ts'
+import { connectClient } from '../../server/store/postgres/pool.ts'
+import { openPostgresStore, type PostgresStore } from '../../server/store/postgres.ts'
+import type { RightsFault } from '../../server/store/rows.ts'
+import type { Signal } from '../../server/store/signal-store.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '../support/database-proxy.ts'
+import { newDatabase, type TestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
+
+// Two servers on one PostgreSQL database; the first reaches it through a network that fails.
+
+const guard = createVault(Buffer.alloc(32, 1))
+const unavailable = expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '1' } })
+const faults: RightsFault[] = []
+
+let database: TestDatabase
+let network: DatabaseProxy
+let here: PostgresStore
+let there: PostgresStore
+
+async function open(url: string): Promise<PostgresStore> {
+  let ids = 0
+  const prefix = unique('made')
+  const store = await openPostgresStore(
+    { url, max_connections: 5, timeout_ms: 1_000, allow_weak: [] },
+    {
+      now: Date.now,
+      makeId() {
+        ids += 1
+        return `${prefix}-${ids}`
+      },
+      checkEvent: () => undefined,
+      showRelayer: (relayer) => relayer,
+    },
+  )
+  const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
+  await store.protect(
+    (known) => ({ guard, is_protected: known !== undefined, sealed, wrapped: null }),
+    (fault) => faults.push(fault),
+  )
+  return store
+}
+
+beforeAll(async () => {
+  database = await newDatabase()
+  network = await startDatabaseProxy(database.url)
+  here = await open(network.url)
+  there = await open(database.url)
+})
+
+afterAll(async () => {
+  await Promise.all([here, there].map((store) => store?.close()))
+  await network?.stop()
+  await database?.drop()
+})
+
+/** The signals that a store hears from now on, as text. */
+function heardBy(store: PostgresStore): string[] {
+  const heard: string[] = []
+  store.subscribe((signal: Signal | undefined) => {
+    heard.push(
+      signal === undefined
+        ? 'all'
+        : 'relayer_row_id' in signal
+          ? `${signal.kind} ${signal.relayer_row_id}`
+          : signal.kind,
+    )
+  })
+  return heard
+}
+
+describe('the generation', () => {
+  test('each change of one server is seen by the next read of the other', async () => {
+    const { id } = await addRelayer({ store: there })
+    for (let paused = 0; paused < 50; paused += 1) {
+      const before = await here.generation()
+      await there.updateRelayer(id, (its) => ({ ...its, paused: paused % 2 === 0 }))
+      expect(await here.generation()).toBeGreaterThan(before)
+      expect((await here.getRelayer(id))?.paused).toBe(paused % 2 === 0)
+    }
+    const before = await here.generation()
+    expect(await here.generation()).toBe(before)
+  })
+
+  test('a number that goes back, as after a restored backup, is a change too', async () => {
+    const client = await connectClient({ url: database.url })
+    onTestFinished(() => client.end())
+    const before = await here.generation()
+    await client.query('UPDATE generation SET value = value - 1')
+    expect(await here.generation()).toBeGreaterThan(before)
+  })
+})
+
+describe('rows that grant rights', () => {
+  test('changes of both servers at once are trusted by both', async () => {
+    const { id } = await addRelayer({ store: there })
+    const key = unique('key')
+    await here.createApiKey(apiKeyOf(key, { relayer_ids: [id] }))
+    for (let round = 0; round < 20; round += 1) {
+      const [one, other] = round % 2 === 0 ? [here, there] : [there, here]
+      await Promise.all([
+        one.updateRelayer(id, (its) => ({ ...its, name: `Round ${round}` })),
+        other.updateApiKey(key, { name: `Round ${round}` }),
+        one.getRelayer(id),
+        other.getRelayer(id),
+        other.apiKeys(),
+      ])
+      expect([(await one.getRelayer(id))?.name, (await other.getRelayer(id))?.name]).toEqual([
+        `Round ${round}`,
+        `Round ${round}`,
+      ])
+    }
+    await there.deleteRelayer(id)
+    expect(await here.getRelayer(id)).toBeUndefined()
+    expect((await here.apiKeys()).find((its) => its.id === key)).toMatchObject({ relayer_ids: [] })
+    expect(faults).toEqual([])
+  })
+})
+
+describe('signals', () => {
+  test('reach the other server, and not the one that tells', async () => {
+    const [mine, theirs] = [heardBy(here), heardBy(there)]
+    here.tell({ kind: 'work', relayer_row_id: 7 })
+    here.tell({ kind: 'resend', relayer_row_id: 8 })
+    await until('the signals are heard', () => theirs.includes('changed'))
+    expect(theirs).toEqual(['work 7', 'resend 8', 'changed'])
+    expect(mine).toEqual([])
+  })
+
+  test('thousands at once arrive', async () => {
+    const heard = heardBy(there)
+    for (let row_id = 1; row_id <= 2_000; row_id += 1) here.tell({ kind: 'work', relayer_row_id: row_id })
+    await until('all are heard', () => new Set(heard).size === 2_001)
+  })
+
+  test('a connection that was lost listens again, and tells that signals may be missing', async () => {
+    const heard = heardBy(here)
+    const version = here.version()
+    await network.set('closed')
+    await network.set('open')
+    await until('everything is looked at', () => heard.includes('all'))
+    expect(here.version()).toBeGreaterThan(version)
+    there.tell({ kind: 'work', relayer_row_id: 9 })
+    await until('a signal is heard again', () => heard.includes('work 9'))
+  })
+})
+
+describe('the database away', () => {
+  test.each(['closed', 'silent'] as const)('%s: all is refused with 503, and goes on by itself', async (state) => {
+    const { id } = await addRelayer({ store: here })
+    await network.set(state)
+    const refused = await Promise.allSettled([
+      here.generation(),
+      here.getRelayer(id),
+      here.ping(),
+      here.updateRelayer(id, (its) => ({ ...its, name: 'Away' })),
+    ])
+    expect(refused).toEqual(refused.map(() => ({ status: 'rejected', reason: unavailable })))
+    // The other server is not concerned.
+    expect(await there.getRelayer(id)).toMatchObject({ id })
+    await there.updateRelayer(id, (its) => ({ ...its, paused: true }))
+    await network.set('open')
+    await until('the store answers', () =>
+      here.generation().then(
+        () => true,
+        () => false,
+      ),
+    )
+    expect((await here.getRelayer(id))?.paused).toBe(true)
+    expect(await here.updateRelayer(id, (its) => ({ ...its, paused: false }))).toMatchObject({ paused: false })
+  })
+
+  test('read-only counts as away', async () => {
+    const client = await connectClient({ url: database.url })
+    onTestFinished(() => client.end())
+    const name = new URL(database.url).pathname.slice(1)
+    await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    // The setting holds for new connections.
+    await network.set('closed')
+    await network.set('open')
+    await until('reads are refused', () =>
+      here.ping().then(
+        () => false,
+        () => true,
+      ),
+    )
+    await expect(here.generation()).rejects.toEqual(unavailable)
+    await client.query('SET default_transaction_read_only = off')
+    await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+    await until('reads are answered', () =>
+      here.ping().then(
+        () => true,
+        () => false,
+      ),
+    )
+  })
+})

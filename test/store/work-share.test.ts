@@ -1,0 +1,179 @@
+import pg from 'pg'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { partOf } from '../../server/store/postgres/part.ts'
+import { openPostgresStore } from '../../server/store/postgres.ts'
+import { LeaseLost, type WorkKind } from '../../server/store/work-share.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+
+const rows = [1, 2, 3, 4, 5, 6, 7]
+let url: string
+
+beforeAll(async () => {
+  const database = await newDatabase()
+  url = database.url
+  return database.drop
+})
+
+async function startServer() {
+  const store = await openPostgresStore(
+    { url, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
+    {
+      now: () => 0,
+      makeId: () => '',
+      checkEvent: () => undefined,
+      showRelayer: (relayer) => relayer,
+    },
+  )
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= store.close()
+    return closed
+  }
+  onTestFinished(close)
+  return { ...store, close }
+}
+
+async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Servers that look for work in turns; `counts`: how many rows each has, when they have settled. */
+function team(kind: WorkKind) {
+  const members: { share: ReturnType<Awaited<ReturnType<typeof startServer>>['share']>; close(): Promise<void> }[] = []
+  async function look() {
+    for (const { share } of members) {
+      const { surplus } = await share.divide(rows)
+      for (const row_id of surplus) await share.giveBack(row_id)
+    }
+  }
+  const counts = () => members.map(({ share }) => share.held().length)
+  return {
+    members,
+    look,
+    async join() {
+      const { share, close } = await startServer()
+      members.push({ share: share(kind), close })
+    },
+    settles: (wanted: number[]) =>
+      until(`the parts are ${wanted}`, async () => {
+        await look()
+        const all = members.flatMap(({ share }) => share.held())
+        expect(new Set(all).size).toBe(all.length)
+        return counts().join() === wanted.join()
+      }),
+  }
+}
+
+describe('the parts of servers', () => {
+  test.each([
+    { of: 'the only one', rank: 0, held: [0], at_work: 7, part: { most: 7, surplus: 0 } },
+    { of: 'the first of two', rank: 0, held: [0, 0], at_work: 7, part: { most: 4, surplus: 0 } },
+    { of: 'the second of two', rank: 1, held: [0, 0], at_work: 7, part: { most: 3, surplus: 0 } },
+    { of: 'one with all rows beside a new one', rank: 0, held: [7, 0], at_work: 7, part: { most: 4, surplus: 3 } },
+    { of: 'one whose row would only move', rank: 1, held: [3, 4], at_work: 7, part: { most: 3, surplus: 0 } },
+    { of: 'one that is not registered', rank: 9, held: [3, 4], at_work: 7, part: { most: 0, surplus: 0 } },
+  ])('$of', ({ rank, held, at_work, part }) => {
+    const servers = held.map((count, row_id) => ({ row_id, held: count }))
+    expect(partOf(rank, servers, at_work)).toMatchObject(part)
+  })
+})
+
+describe('leases of rows', () => {
+  test('are spread evenly: a new server gets its part, and the others get the part of one that leaves', async () => {
+    const { members, join, settles } = team('sender')
+    await join()
+    await settles([7])
+    await join()
+    await settles([4, 3])
+    await join()
+    await settles([3, 2, 2])
+    const [first] = members.splice(0, 1)
+    await first?.share.release()
+    await settles([4, 3])
+    await first?.close()
+  })
+
+  test('are claimed by the first that asks, and given back to the others', async () => {
+    const [one, two] = [await startServer(), await startServer()]
+    const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
+    const claims = await Promise.all([mine.claim(1), yours.claim(1)])
+    expect(claims.filter((isTaken) => isTaken)).toHaveLength(1)
+    const [owner, other] = claims[0] ? [mine, yours] : [yours, mine]
+    expect([owner.holds(1), other.holds(1), await other.claim(1)]).toEqual([true, false, false])
+    await owner.giveBack(1)
+    expect(owner.holds(1)).toBe(false)
+    await until('the other has it', () => other.claim(1))
+  })
+
+  test('of a server that counted as dead are lost: it changes nothing, and learns of it', async () => {
+    const [one, two] = [await startServer(), await startServer()]
+    const [mine, yours] = [one.share('retention'), two.share('retention')]
+    expect(await mine.claim(0)).toBe(true)
+    await mine.under(0, () => one.believeTime(1))
+    let result: unknown
+    await mine.under(0, async () => {
+      // The others did not hear of it for longer than its leases last, and it has not looked at the clock.
+      await query(`WITH gone AS (DELETE FROM work_leases WHERE kind = 'retention' RETURNING server_row_id)
+        UPDATE servers SET state = 'ended' WHERE row_id IN (SELECT server_row_id FROM gone)`)
+      expect(mine.holds(0)).toBe(true)
+      result = await one.believeTime(2).catch((error) => error)
+    })
+    expect(result).toBeInstanceOf(LeaseLost)
+    expect([mine.holds(0), await one.believedTime()]).toEqual([false, 1])
+    await until('the other has it', () => yours.claim(0))
+    expect(await mine.claim(0)).toBe(false)
+    // It has joined again.
+    await until('it takes work', () => mine.claim(5))
+  })
+
+  test('of many new rows are taken at once, as many as are this server’s part', async () => {
+    const [one, two] = [await startServer(), await startServer()]
+    const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
+    const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)
+    const claims = await Promise.all(fresh.map((row_id) => mine.claim(row_id)))
+    expect(claims.filter((isTaken) => isTaken)).toHaveLength(50)
+    await until('the other has the rest', async () => {
+      const { own } = await yours.divide(fresh)
+      return own.length === 50
+    })
+    await Promise.all(mine.held().map(mine.giveBack))
+    expect(mine.held()).toEqual([])
+    expect(await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer'")).toHaveLength(50)
+  })
+
+  test('are checked one by one in a group commit: only the change without its lease fails', async () => {
+    const server = await startServer()
+    const share = server.share('bulk changes')
+    expect([await share.claim(1), await share.claim(2)]).toEqual([true, true])
+    await query("DELETE FROM work_leases WHERE kind = 'bulk changes' AND row_id = 1")
+    const move = () => server.move([{ row_id: 1, revision: 0, set: {} }])
+    const results = await Promise.allSettled([share.under(1, move), share.under(2, move), move()])
+    expect(results).toEqual([
+      { status: 'rejected', reason: expect.any(LeaseLost) },
+      { status: 'fulfilled', value: [undefined] },
+      { status: 'fulfilled', value: [undefined] },
+    ])
+    expect([share.holds(1), share.holds(2)]).toEqual([false, true])
+  })
+
+  test('of a server that is not heard of any more go to the others', async () => {
+    const [one, two] = [await startServer(), await startServer()]
+    const [mine, yours] = [one.share('gauges'), two.share('gauges')]
+    expect(await mine.claim(0)).toBe(true)
+    // Its registration is renewed by nobody.
+    const [gone] = await query<{ row_id: string }>(
+      "INSERT INTO servers (name, until) VALUES ('gone', clock_timestamp() - INTERVAL '1 ms') RETURNING row_id",
+    )
+    await query("UPDATE work_leases SET server_row_id = $1 WHERE kind = 'gauges'", [gone?.row_id])
+    await until('the other has it', () => yours.claim(0))
+    const states = await query<{ state: string }>("SELECT state FROM servers WHERE name = 'gone'")
+    expect(states).toEqual([{ state: 'ended' }])
+  })
+})

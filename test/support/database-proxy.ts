@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The network between one server and PostgreSQL: a socket in a folder of its own, in front of the one in the URL. */
+export interface DatabaseProxy {
+  /** The URL of the same database, through the proxy. */
+  url: string
+  /** `open`: forwards. `closed`: all connections end and new ones are refused. `silent`: nothing passes and nothing ends. */
+  set(state: 'open' | 'closed' | 'silent'): Promise<void>
+  /** From now on new connections lead to another server, as when a virtual address moves. Those to the former one end. */
+  pointTo(database_url: string): void
+  /** How many connections were opened so far. */
+  opened(): number
+  stop(): Promise<void>
+}
+
+const socket_name = '.s.PGSQL.5432'
+const socketOf = (database_url: string): string =>
+  join(new URL(database_url).searchParams.get('host') as string, socket_name)
+
+export async function startDatabaseProxy(database_url: string): Promise<DatabaseProxy> {
+  const url = new URL(database_url)
+  let target = socketOf(database_url)
+  const folder = mkdtempSync(join(tmpdir(), 'relayer-proxy-'))
+  url.searchParams.set('host', folder)
+  const pairs = new Set<[Socket, Socket]>()
+  let isSilent = false
+  let opened = 0
+
+  const server = createServer((near) => {
+    opened += 1
+    const far = createConnection(target)
+    const pair: [Socket, Socket] = [near, far]
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of pair) socket.on('error', end).on('close', end)
+    near.pipe(far)
+    far.pipe(near)
+    if (isSilent) silence(pair)
+  })
+
+  const silence = ([near, far]: [Socket, Socket]) => {
+    near.unpipe(far).pause()
+    far.unpipe(near).pause()
+  }
+  const resume = ([near, far]: [Socket, Socket]) => {
+    near.pipe(far)
+    far.pipe(near)
+  }
+
+  async function listen(): Promise<void> {
+    if (server.listening) return
+    server.listen(join(folder, socket_name))
+    await once(server, 'listening')
+  }
+
+  async function close(): Promise<void> {
+    const closed = server.listening ? once(server, 'close') : undefined
+    if (closed) server.close()
+    endAll()
+    await closed
+  }
+
+  function endAll(): void {
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
+  }
+
+  await listen()
+  return {
+    url: url.toString(),
+    async set(state) {
+      const wasSilent = isSilent
+      isSilent = state === 'silent'
+      if (state === 'closed') return close()
+      // A pair that is open twice would say everything twice.
+      if (isSilent !== wasSilent) for (const pair of pairs) (isSilent ? silence : resume)(pair)
+      await listen()
+    },
+    pointTo(its_url) {
+      target = socketOf(its_url)
+      endAll()
+    },
+    opened: () => opened,
+    async stop() {
+      await close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import type { WorkShare } from '../../server/store/work-share.ts'
+
+/** A part of the work that has all rows or none. */
+export const fakeShare = (claim: () => Promise<boolean> = async () => true, lease = () => 1): WorkShare => ({
+  divide: async (row_ids) => ({ own: (await claim()) ? row_ids : [], surplus: [] }),
+  claim,
+  holds: () => true,
+  lease,
+  held: () => [],
+  under: (_, work) => work(),
+  giveBack: async () => undefined,
+  leave: () => undefined,
+  release: async () => undefined,
+  watch: () => undefined,
+})

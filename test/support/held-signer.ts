@@ -1,0 +1,57 @@
+import { startFakeWeb3signer } from './fake-web3signer.ts'
+import { listen } from './listener.ts'
+import { until } from './until.ts'
+
+interface HeldRequest {
+  /** Lets the signer answer it. */
+  answer(): void
+}
+
+export type HeldSigner = Awaited<ReturnType<typeof startHeldSigner>>
+
+/** A remote signer behind a gate, which holds requests for signatures back while a test says so. */
+export async function startHeldSigner() {
+  const signer = await startFakeWeb3signer()
+  const requests: HeldRequest[] = []
+  let isHolding = false
+
+  const gate = await listen(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+    if (isHolding && request.method === 'POST') {
+      await new Promise<void>((resolve) => void requests.push({ answer: resolve }))
+    }
+    const init = request.method === 'POST' ? { body } : {}
+    const { headers } = request
+    const answer = await fetch(`${signer.url}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: { 'Content-Type': headers['content-type'] ?? 'application/json' },
+      ...init,
+    })
+    response
+      .writeHead(answer.status, { 'Content-Type': answer.headers.get('Content-Type') ?? 'text/plain' })
+      .end(await answer.text())
+  })
+
+  return {
+    url: gate.url,
+    address: signer.address,
+    hold() {
+      isHolding = true
+    },
+    /** Holds no further ones, and lets those that are held go. */
+    release() {
+      isHolding = false
+      for (const { answer } of requests) answer()
+    },
+    /** How many requests were held so far. */
+    asked: () => requests.length,
+    /** The requests that were held so far, when there are so many. */
+    async held(count: number): Promise<HeldRequest[]> {
+      await until(`${count} signatures are asked for`, () => requests.length >= count)
+      return requests
+    },
+    async stop() {
+      await Promise.all([gate.stop(), signer.stop()])
+    },
+  }
+}
