@@ -1,9 +1,11 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
+import { groupCommit } from '../../server/store/postgres/group-commit.ts'
 import { sql } from '../../server/store/postgres/statement.ts'
 import type { PendingAuditEntry } from '../../server/store/rows.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase as createDatabase } from '../support/postgres.ts'
 
 /** The URL of a database that goes with the test. */
@@ -195,6 +197,26 @@ describe('a database transaction', () => {
     await expect(failing).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '1' } })
     await write((transaction) => transaction.run(insertNotification, { id: 'c' }))
     expect(await read.one(countNotifications)).toEqual({ count: 1 })
+  })
+
+  test('changes whose COMMIT is not answered are 503, and are not made again', async () => {
+    const direct = await connected()
+    await direct.read.run(sql('CREATE TABLE numbers (number integer)'))
+    const proxy = await startDatabaseProxy(direct.url)
+    onTestFinished(proxy.stop)
+    const connection = await connected(proxy.url)
+    const insert = sql('INSERT INTO numbers VALUES ($number)')
+    const add = groupCommit(
+      connection,
+      () => ({}),
+      (transaction, number: number) => transaction.run(insert, { number }),
+    )
+    proxy.loseCommit()
+    const answers = await Promise.allSettled([add(1), add(2)])
+    expect(answers).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { code: 'unavailable' } })))
+    await add(3)
+    const numbers = await direct.read.all(sql<{ number: number }>('SELECT number FROM numbers ORDER BY number'))
+    expect(numbers.map(({ number }) => number)).toEqual([1, 2, 3])
   })
 
   test('database transactions at the same time make one audit chain', async () => {

@@ -12,6 +12,8 @@ export interface DatabaseProxy {
   set(state: 'open' | 'closed' | 'silent'): Promise<void>
   /** From now on new connections lead to another server, as when a virtual address moves. Those to the former one end. */
   pointTo(database_url: string): void
+  /** The next answer to a COMMIT is lost with its connection. */
+  loseCommit(): void
   /** How many connections were opened so far. */
   opened(): number
   stop(): Promise<void>
@@ -29,6 +31,7 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
   const pairs = new Set<[Socket, Socket]>()
   let isSilent = false
   let opened = 0
+  let losesCommit = false
 
   const server = createServer((near) => {
     opened += 1
@@ -41,6 +44,11 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       far.destroy()
     }
     for (const socket of pair) socket.on('error', end).on('close', end)
+    near.on('data', (message: Buffer) => {
+      if (!losesCommit || !message.includes('COMMIT')) return
+      losesCommit = false
+      far.unpipe(near).once('data', end).resume()
+    })
     near.pipe(far)
     far.pipe(near)
     if (isSilent) silence(pair)
@@ -86,6 +94,9 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
     pointTo(its_url) {
       target = socketOf(its_url)
       endAll()
+    },
+    loseCommit() {
+      losesCommit = true
     },
     opened: () => opened,
     async stop() {

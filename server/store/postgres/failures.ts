@@ -21,10 +21,12 @@ const away_messages =
 export const isAway = (error: unknown): boolean =>
   error instanceof Error && (away.test(codeOf(error)) || away_messages.test(error.message))
 
-export const storeAway = () =>
-  new ApiError(
-    'unavailable',
-    'Service Unavailable',
-    [{ path: 'store', message: 'The database cannot be used at present; try again later' }],
-    { 'Retry-After': '1' },
-  )
+/** 503. After a COMMIT without an answer, nobody knows whether it took place. */
+export class StoreAway extends ApiError {
+  constructor() {
+    const details = [{ path: 'store', message: 'The database cannot be used at present; try again later' }]
+    super('unavailable', 'Service Unavailable', details, { 'Retry-After': '1' })
+  }
+}
+
+export const storeAway = () => new StoreAway()

@@ -1,5 +1,6 @@
 import type { PendingAuditEntry } from '../rows.ts'
 import type { Connection } from './connection.ts'
+import { StoreAway } from './failures.ts'
 import type { Fence } from './fence.ts'
 import { lockRelayers, type RelayersToLock } from './locks.ts'
 import type { Transaction } from './session.ts'
@@ -39,8 +40,8 @@ const groups = new WeakMap<Connection, Group<RelayersToLock>>()
 
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
- * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails. The rows of all
- * their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
+ * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails; while the database
+ * is away, all of them fail. The rows of all their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
  */
 export function groupCommit<In, Out>(
   connection: Connection,
@@ -119,8 +120,8 @@ async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, ba
     const results = await connection.writeFor(undefined, work, fences)
     for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
-    const [first] = batch
-    if (batch.length === 1) first?.reject(error)
+    // Without an answer, the changes may have been committed: another attempt would make them twice.
+    if (batch.length === 1 || error instanceof StoreAway) for (const { reject } of batch) reject(error)
     else for (const waiting of batch) await commitSome(connection, lock, [waiting])
   }
 }
