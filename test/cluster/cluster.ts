@@ -8,6 +8,7 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
 import { randomFrom } from '../support/random.ts'
 import { block_ms, makeRelayer, makeRelayers, randomClient } from './callers.ts'
+import { readCircumstances } from './circumstances.ts'
 import type { Replication } from './database.ts'
 import { countUndelivered, countWrongDeliveries, readAudit, readDatabase } from './evidence.ts'
 import { startHook } from './hook.ts'
@@ -55,6 +56,8 @@ export interface ClusterResult {
   interrupted: { acknowledged: number; unanswered: number }[]
   /** What was wrong with the audit, and the last words of servers that ended by themselves. */
   notes: string[]
+  /** What the servers and the database had when not everything was confirmed. */
+  circumstances: string[]
   /** From the last incident until everything was confirmed. */
   settled_ms: number
   duration_ms: number
@@ -151,8 +154,9 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const last = performance.now()
     await settled(() => accepted.size, submissions, patience_ms)
     await clients.stop()
-    await settled(() => countConfirmed(patient, relayers), submissions, patience_ms)
+    const isConfirmed = await settled(() => countConfirmed(patient, relayers), submissions, patience_ms)
     const settled_ms = performance.now() - last
+    const circumstances = isConfirmed ? [] : await readCircumstances(stage)
     await settled(async () => -(await countUndelivered(stage.rows)), 0, patience_ms)
     const listed = new Map<string, Awaited<ReturnType<typeof readList>>>()
     for (const { id } of relayers) listed.set(id, await readList(patient, id))
@@ -209,6 +213,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
       chains: audit.chains,
       interrupted,
       notes: [...late, ...audit.faults, ...wrongEnds],
+      circumstances,
       settled_ms,
       duration_ms: performance.now() - began,
     }

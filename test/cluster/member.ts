@@ -10,6 +10,8 @@ import { nodeEnvironment } from '../support/node-environment.ts'
 /** One server of several: a process of its own, which is started again when it ends, as by a supervisor. */
 export interface Member {
   url: string
+  /** What all its processes have written. */
+  logFile: string
   pid(): number | undefined
   start(): Promise<void>
   /** Resolves when it answers /ready. */
@@ -55,7 +57,7 @@ export async function createMember(
     API_KEY: token,
     MASTER_KEY: '5a'.repeat(32),
     ALLOW_PRIVATE_TARGETS: 'true',
-    LOG_LEVEL: 'error',
+    LOG_LEVEL: 'warn',
     RATE_LIMIT_PER_SECOND: '100000',
     RATE_LIMIT_BURST: '100000',
     ...(fault && { CRASH_FAULT: JSON.stringify(fault) }),
@@ -95,6 +97,7 @@ export async function createMember(
 
   return {
     url,
+    logFile,
     pid: () => child?.pid,
     start,
     async ready() {

@@ -28,6 +28,7 @@ export function scoreboard({
   chains,
   interrupted,
   notes,
+  circumstances,
   settled_ms,
   duration_ms,
 }: ClusterResult): string {
@@ -52,6 +53,7 @@ export function scoreboard({
     line('duration', `${Math.round(duration_ms / 1_000)} s`, ''),
     ...[...new Set(wrong)].slice(0, max_quoted).map((text) => `  answered: ${text}`),
     ...notes.slice(0, max_quoted).map((text) => `  noted: ${text}`),
+    ...circumstances.map((text) => `  ${text}`),
   ]
   return `${lines.map((text) => text.trimEnd()).join('\n')}\n`
 }

@@ -3,22 +3,24 @@ import type { RelayerClient } from '../../client/index.ts'
 
 const look_ms = 200
 
-/** Until the number has come to the wanted one, or has stood still, or could not be read, for too long. */
+/**
+ * Until the number has come to the wanted one (true), or has stood still, or could not be read, for too long (false).
+ */
 export async function settled(
   read: () => number | Promise<number>,
   wanted: number,
   patience_ms: number,
   pause_ms = look_ms,
-): Promise<void> {
+): Promise<boolean> {
   let [last, since] = [Number.NaN, performance.now()]
   for (;;) {
     // A server that has just come back may answer 503 for a moment.
     const count = await Promise.resolve()
       .then(read)
       .catch(() => last)
-    if (count === wanted) return
+    if (count === wanted) return true
     if (!Object.is(count, last)) [last, since] = [count, performance.now()]
-    if (performance.now() - since > patience_ms) return
+    if (performance.now() - since > patience_ms) return false
     await pause(pause_ms)
   }
 }

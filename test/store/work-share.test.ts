@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { partOf } from '../../server/store/postgres/part.ts'
 import { openPostgresStore } from '../../server/store/postgres.ts'
 import { LeaseLost, type WorkKind } from '../../server/store/work-share.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
@@ -15,9 +16,9 @@ beforeAll(async () => {
   return database.drop
 })
 
-async function startServer() {
+async function startServer(its_url = url) {
   const store = await openPostgresStore(
-    { url, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
+    { url: its_url, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
     {
       now: () => 0,
       makeId: () => '',
@@ -175,5 +176,52 @@ describe('leases of rows', () => {
     await until('the other has it', () => yours.claim(0))
     const states = await query<{ state: string }>("SELECT state FROM servers WHERE name = 'gone'")
     expect(states).toEqual([{ state: 'ended' }])
+  })
+
+  describe('whose answers are lost are not kept by a server that does not know of them', () => {
+    async function cutOff() {
+      const network = await startDatabaseProxy(url)
+      onTestFinished(network.stop)
+      const [one, two] = [await startServer(network.url), await startServer()]
+      const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
+      const isStored = async (row_id: number) =>
+        (await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer' AND row_id = $1", [row_id])).length > 0
+      return { network, mine, isStored, claimedByOne: (row_id: number) => claimedByOne([mine, yours], row_id) }
+    }
+
+    async function claimedByOne(shares: { claim(row_id: number): Promise<boolean> }[], row_id: number) {
+      for (const share of shares) if (await share.claim(row_id).catch(() => false)) return true
+      return false
+    }
+
+    test('a lease that it took', async () => {
+      const { network, mine, isStored, claimedByOne } = await cutOff()
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      onTestFinished(() => client.end())
+      await client.query('BEGIN; LOCK TABLE work_leases IN SHARE ROW EXCLUSIVE MODE')
+      const claim = mine.claim(2_001).catch((error) => error)
+      await until('it is being taken', async () => {
+        const waiting =
+          "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO work_leases%'"
+        return (await query(waiting)).length > 0
+      })
+      await network.set('closed')
+      await client.query('COMMIT')
+      expect(await claim).toMatchObject({ code: 'unavailable' })
+      await until('it is taken', () => isStored(2_001))
+      await network.set('open')
+      await until('a server works on the row', () => claimedByOne(2_001))
+    })
+
+    test('a lease that it gave back', async () => {
+      const { network, mine, isStored, claimedByOne } = await cutOff()
+      expect(await mine.claim(2_002)).toBe(true)
+      await network.set('closed')
+      await expect(mine.giveBack(2_002)).rejects.toMatchObject({ code: 'unavailable' })
+      expect(await isStored(2_002)).toBe(true)
+      await network.set('open')
+      await until('a server works on the row', () => claimedByOne(2_002))
+    })
   })
 })

@@ -9,6 +9,8 @@ export interface Part {
   most: number
   /** How many it gives back. */
   surplus: number
+  /** How many it has. */
+  held: number
   /** Of how many rows it is a part, and of how many servers. */
   rows: number
   servers: number
@@ -22,13 +24,13 @@ export function partOf(row_id: number, servers: readonly Server[], at_work: numb
   const rank = servers.findIndex((server) => server.row_id === row_id)
   const own = servers[rank]
   // Its registration has just ended.
-  if (!own) return { most: 0, surplus: 0, rows: 0, servers: 0 }
+  if (!own) return { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
   const held = servers.reduce((sum, server) => sum + server.held, 0)
   const rows = Math.max(at_work, held)
   const most = Math.floor(rows / servers.length) + (rank < rows % servers.length ? 1 : 0)
   const least = Math.min(...servers.map((server) => server.held))
   const surplus = own.held - least >= 2 ? Math.max(0, own.held - most) : 0
-  return { most, surplus, rows, servers: servers.length }
+  return { most, surplus, held: own.held, rows, servers: servers.length }
 }
 
 /** How many rows the server may have when `fresh` rows are new since its part was determined. */

@@ -33,8 +33,13 @@ const drop = sql(`
     SELECT kind, row_id FROM work_leases
     WHERE kind = $kind AND token = ANY ($tokens::bigint[]) AND server_row_id = $server_row_id
     ORDER BY kind, row_id FOR UPDATE)`)
+const dropOthers = sql(`
+  DELETE FROM work_leases WHERE (kind, row_id) IN (
+    SELECT kind, row_id FROM work_leases
+    WHERE kind = $kind AND token <> ALL ($tokens::bigint[]) AND server_row_id = $server_row_id
+    ORDER BY kind, row_id FOR UPDATE)`)
 
-/** A lease for each row, so that all servers do the work together. */
+/** A lease for each row, so that all servers do the work together. A server has one share of each kind. */
 export const workShares = (connection: Connection): Pick<Store, 'share'> => ({
   share: (kind) => createShare(connection, kind),
 })
@@ -44,11 +49,15 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
   const held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
   const refused = new Map<number, number>()
-  let part: Part = { most: 0, surplus: 0, rows: 0, servers: 0 }
+  let part: Part = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
   /** Rows that were taken since the parts were compared, and are not counted in them. */
   let claimed = 0
   let balancedAt = Number.NEGATIVE_INFINITY
+  let at_work = 0
   let isStale = true
+  let isSurplusKnown = false
+  /** The database has more leases of this server than it knows of. */
+  let hasStrays = false
   let isLeaving = false
   let free = () => {}
 
@@ -75,27 +84,44 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     if (fence.kind === kind && held.get(fence.row_id)?.token === fence.token) held.delete(fence.row_id)
   })
 
-  /** Compares the parts of all servers. `at_work`: how many rows have work. */
-  async function balance(at_work: number): Promise<void> {
-    balancedAt = now()
-    isStale = false
-    refused.clear()
-    part = partOf(server_row_id, await read.all(select, { kind }), at_work)
-    claimed = 0
+  let balancing: Promise<void> | undefined
+  /** Compares the parts of all servers. */
+  function balance(): Promise<void> {
+    balancing ??= compare().finally(() => {
+      balancing = undefined
+    })
+    return balancing
   }
 
-  let first: Promise<void> | undefined
-  /** Nothing is claimed before the parts are known. */
-  function firstBalance(): Promise<void> {
-    first ??= balance(0).finally(() => {
-      // Without an answer, or while the registration is being renewed, they are asked for again.
-      if (part.servers === 0) first = undefined
-    })
-    return first
+  async function compare(): Promise<void> {
+    isStale = false
+    refused.clear()
+    const servers = await read.all(select, { kind })
+    part = partOf(server_row_id, servers, at_work)
+    claimed = 0
+    hasStrays = part.held > held.size
+    isSurplusKnown = true
+    // While the registration is being renewed, the part is asked for again.
+    if (part.servers > 0) balancedAt = now()
+  }
+
+  const isOld = () => now() - balancedAt >= balance_ms
+
+  /**
+   * A statement whose answer is lost may have taken leases, or may not have dropped them. This server does not work under them, and they
+   * would keep the others from the rows for as long as it is registered. Must not run while leases are being taken.
+   */
+  async function dropStrays(): Promise<void> {
+    if (!hasStrays) return
+    const tokens = [...held.values()].map(({ token }) => token)
+    const dropped = await read.run(dropOthers, { kind, server_row_id, tokens })
+    hasStrays = false
+    if (dropped > 0) signals.tell({ kind: 'leases' })
   }
 
   /** Takes those of the rows that are free and belong to this server's part. `isNew`: the part does not count the row yet. */
   const acquire = gathered(async (asked: { row_id: number; isNew: boolean }[]) => {
+    await dropStrays()
     const wanted = asked.filter(({ row_id }) => !held.has(row_id))
     if (isLeaving || !membership.isValid() || wanted.length === 0) return
     const fresh = wanted.filter(({ isNew }) => isNew).length
@@ -132,8 +158,8 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
 
   return {
     async divide(row_ids) {
-      const isDue = isStale || now() - balancedAt >= balance_ms
-      if (isDue) await balance(row_ids.length)
+      at_work = row_ids.length
+      if (isStale || isOld()) await balance()
       for (const row_id of row_ids) {
         const its = held.get(row_id)
         if (its) its.worked_at = now()
@@ -141,12 +167,14 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
       const wanted = row_ids.filter((row_id) => !held.has(row_id) && (refused.get(row_id) ?? 0) < now())
       await acquire(wanted.map((row_id) => ({ row_id, isNew: false })))
       noteRefusals(wanted)
-      return { own: row_ids.filter(holds), surplus: isDue ? surplusOf() : [] }
+      const surplus = isSurplusKnown ? surplusOf() : []
+      isSurplusKnown = false
+      return { own: row_ids.filter(holds), surplus }
     },
     async claim(row_id) {
       if (holds(row_id)) return true
       if (held.has(row_id) || isLeaving || (refused.get(row_id) ?? 0) > now()) return false
-      await firstBalance()
+      if (isOld()) await balance()
       await acquire([{ row_id, isNew: true }])
       noteRefusals([row_id])
       return holds(row_id)

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import type { Stage } from './stage.ts'
+
+const quoted_lines = 40
+const quoted_characters = 400
+
+/**
+ * For a person who asks why work was left undone: the servers and their leases, the transactions that have not ended, what PostgreSQL is
+ * doing, and the last lines of each server's log. A line each.
+ */
+export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 'members'>): Promise<string[]> {
+  const tables = {
+    server: `SELECT row_id, name, state, started_at, until - clock_timestamp() AS left FROM servers ORDER BY row_id`,
+    lease: `SELECT kind, work_leases.row_id, token, server_row_id, name, state FROM work_leases
+      LEFT JOIN servers ON servers.row_id = server_row_id ORDER BY kind, work_leases.row_id`,
+    relayer: `SELECT relayer_row_id, status, waiting_for, status_reason, intent, count(*), min(nonce) AS from, max(nonce) AS to,
+        max(changed_at) AS changed_at
+      FROM transactions GROUP BY relayer_row_id, status, waiting_for, status_reason, intent ORDER BY relayer_row_id, status`,
+    disabled: `SELECT row_id, paused, system_disabled, disabled_reason FROM relayers WHERE system_disabled OR paused`,
+    session: `SELECT pid, state, wait_event_type, wait_event, clock_timestamp() - xact_start AS since, left(query, 200) AS query
+      FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'`,
+  }
+  const lines: string[] = [`now: ${new Date().toISOString()}`]
+  for (const [name, statement] of Object.entries(tables)) {
+    const found = await rows(statement)
+    lines.push(...found.map((row) => `${name}: ${JSON.stringify(row)}`))
+  }
+  for (const member of members) {
+    lines.push(`log of ${member.url}, process ${member.pid()}:`)
+    const log = readFileSync(member.logFile, 'utf8').trimEnd().split('\n')
+    lines.push(...log.slice(-quoted_lines).map((line) => `  ${line.slice(0, quoted_characters)}`))
+  }
+  return lines
+}
