@@ -7,8 +7,8 @@ const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const max_sends = 4
 const between_sends_ms = 500
-const first_look_ms = 200
-const max_look_ms = 2_000
+const first_poll_ms = 200
+const max_poll_ms = 2_000
 
 /** In a block or ended. `mined` can still be reorganized away. */
 const inBlock: ReadonlySet<string> = new Set(['mined', 'confirmed', 'failed', 'canceled', 'expired'])
@@ -77,7 +77,7 @@ export async function waitForTransaction(
   const input = { path: { relayer_id, transaction_id }, ...(signal && { signal }) }
   const isReached = ({ status }: Transaction) => (until === 'mined' ? inBlock : ended).has(status)
   let shown = ''
-  for (let look_ms = first_look_ms; ; look_ms = Math.min(look_ms * 1.5, max_look_ms)) {
+  for (let poll_ms = first_poll_ms; ; poll_ms = Math.min(poll_ms * 1.5, max_poll_ms)) {
     const transaction = await client.get(onePath, input).then(
       ({ data }) => data,
       (error) => {
@@ -88,10 +88,10 @@ export async function waitForTransaction(
     const state = transaction && `${transaction.status} ${transaction.hash} ${transaction.status_reason}`
     if (transaction && state !== shown) {
       shown = state as string
-      look_ms = first_look_ms
+      poll_ms = first_poll_ms
       onChange?.(transaction)
     }
     if (transaction && isReached(transaction)) return transaction
-    await pause(look_ms, signal)
+    await pause(poll_ms, signal)
   }
 }

@@ -10,7 +10,7 @@ export interface Worker {
   /** Runs the work of a row as soon as its lane is free. */
   wake(row_id: number): void
   /** Searches the store for work in this turn of the event loop, after a change by this process. */
-  look(): void
+  poll(): void
   /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
   run(row_id: number): Promise<void>
   /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
@@ -127,8 +127,8 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     }
   }
 
-  let isLooking = false
-  const look = async (force: boolean) => {
+  let isPolling = false
+  const poll = async (force: boolean) => {
     const current = version()
     // The wall clock may be set back.
     const time = performance.now()
@@ -139,26 +139,26 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     for (const row_id of surplus) void give(row_id)
     for (const row_id of own) wake(row_id)
   }
-  let looking = Promise.resolve()
-  const lookNow = (force: boolean) => {
-    looking = look(force).catch((error) => logger.error({ err: error }, 'looking for work failed'))
+  let polling = Promise.resolve()
+  const pollNow = (force: boolean) => {
+    polling = poll(force).catch((error) => logger.error({ err: error }, 'poll for work failed'))
   }
-  const watch = setInterval(() => lookNow(false), watch_ms)
-  lookNow(true)
+  const watch = setInterval(() => pollNow(false), watch_ms)
+  pollNow(true)
 
-  const lookInNextTurn = () => {
-    if (isLooking || stopping.signal.aborted) return
-    isLooking = true
+  const pollInNextTurn = () => {
+    if (isPolling || stopping.signal.aborted) return
+    isPolling = true
     setImmediate(() => {
-      isLooking = false
-      lookNow(true)
+      isPolling = false
+      pollNow(true)
     })
   }
-  share.watch(lookInNextTurn)
+  share.watch(pollInNextTurn)
 
   return {
     wake,
-    look: lookInNextTurn,
+    poll: pollInNextTurn,
     async run(row_id) {
       wake(row_id)
       await lanes.get(row_id)?.round()
@@ -167,7 +167,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
       clearInterval(watch)
       stopping.abort()
       share.leave()
-      await looking
+      await polling
       await Promise.all([...new Set([...lanes.keys(), ...share.held()])].map(give))
       await share.release()
     },

@@ -15,7 +15,7 @@ import { openPostgresStore } from '../store/postgres.ts'
 import type { PendingAuditEntry, RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { StoreWorld } from '../store/store-world.ts'
+import type { StoreDependencies } from '../store/store-dependencies.ts'
 import { requireDatabase } from './command.ts'
 
 /*
@@ -63,8 +63,8 @@ async function run(): Promise<void> {
   await requireDatabase(config)
   const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
-  const world = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
-  const store = await openStore(config, world)
+  const dependencies = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
+  const store = await openStore(config, dependencies)
   const key_encryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
@@ -128,8 +128,10 @@ async function run(): Promise<void> {
   }
 }
 
-async function openStore({ database }: Config, world: StoreWorld): Promise<Store> {
-  return database.type === 'sqlite' ? openSqliteStore(database.file, world) : openPostgresStore(database, world)
+async function openStore({ database }: Config, dependencies: StoreDependencies): Promise<Store> {
+  return database.type === 'sqlite'
+    ? openSqliteStore(database.file, dependencies)
+    : openPostgresStore(database, dependencies)
 }
 
 function readArguments() {

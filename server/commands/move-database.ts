@@ -11,7 +11,7 @@ import { secrets } from '../store/sqlite/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
 import { moveRows } from '../store/transfer/move-rows.ts'
 import { CommandError, pickKeySettings, runCommand, sqliteDatabase } from './command.ts'
-import { type KeyConfig, openHeld } from './held-vault.ts'
+import { type KeyConfig, openDatabaseVault } from './database-vault.ts'
 import { open } from './open-secrets.ts'
 
 const usage = `Usage, with every service on both databases stopped, and MASTER_KEY or DATA_DIR as the service has them:
@@ -63,7 +63,7 @@ function sourceFile({ database }: Source): string {
 async function unlock(connection: Connection, source: Source): Promise<Unlocked> {
   const { masterKeyCheck, faults } = secrets(connection)
   const held = masterKeyCheck()
-  const unlocked = held && (await openHeld(source, held))
+  const unlocked = held && (await openDatabaseVault(source, held))
   if (!unlocked)
     throw new CommandError('The database is encrypted under another master key; set MASTER_KEY or DATA_DIR')
   if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')

@@ -1,6 +1,6 @@
 import { type Config, readConfig } from '../config.ts'
 import { CommandError, pickKeySettings, runCommand } from './command.ts'
-import { type KeyConfig, openHeld } from './held-vault.ts'
+import { type KeyConfig, openDatabaseVault } from './database-vault.ts'
 import { openSecrets } from './open-secrets.ts'
 
 const usage = `Usage, with every service on the database stopped:
@@ -12,7 +12,7 @@ export async function rights(config: KeyConfig & Pick<Config, 'database'>, verb:
   const secrets = await openSecrets(config)
   try {
     const held = await secrets.masterKeyCheck()
-    const unlocked = held && (await openHeld(config, held))
+    const unlocked = held && (await openDatabaseVault(config, held))
     if (!unlocked)
       throw new CommandError('The database is encrypted under another master key; set MASTER_KEY to the right one')
     if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')

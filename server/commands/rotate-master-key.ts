@@ -9,7 +9,7 @@ import { createVault, type Vault } from '../secrets/vault.ts'
 import type { MasterKeyCheck, RightsFault, WrappedKey } from '../store/rows.ts'
 import { UntrustedRows } from '../store/secrets-store.ts'
 import { CommandError, pickKeySettings, runCommand } from './command.ts'
-import { isInFolder, type KeyConfig, openHeld } from './held-vault.ts'
+import { isInFolder, type KeyConfig, openDatabaseVault } from './database-vault.ts'
 import { openSecrets } from './open-secrets.ts'
 
 /** Keys come only from settings and files, because every user of the machine can see command lines. */
@@ -31,7 +31,7 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     const held = await secrets.masterKeyCheck()
     if (!held) throw new CommandError('The database has no encrypted secrets yet; start the service once')
     const next = new_key && { ...config, ...masterKeyOf(new_key) }
-    const current = await openHeld(config, held).catch(asFault)
+    const current = await openDatabaseVault(config, held).catch(asFault)
     if (!current || current instanceof Error) return await endUnfinished(file, held, next, current)
     if (next?.master_key && vaultOf([next.master_key], held.sealed)) {
       throw new CommandError('NEW_MASTER_KEY is the master key already')
@@ -81,7 +81,7 @@ async function endUnfinished(
     file.adopt()
     return `The interrupted rotation is complete. ${file.path} contains the new master key.`
   }
-  const opened = next && (await openHeld(next, held).catch(asFault))
+  const opened = next && (await openDatabaseVault(next, held).catch(asFault))
   if (opened && !(opened instanceof Error)) {
     if (held.wrapped) file?.remove()
     return 'Everything is encrypted under NEW_MASTER_KEY already: start the service with it as MASTER_KEY.'

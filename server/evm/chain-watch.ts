@@ -1,7 +1,7 @@
 import type { Head } from './chain.ts'
 
 /** The newest block, and the account's transaction count on chain. */
-export interface Look {
+export interface Poll {
   head: Head
   latest: number
 }
@@ -9,10 +9,10 @@ export interface Look {
 /** Reads the chain once for all relayers of a network. */
 export interface ChainWatch {
   /**
-   * Returns the present look if it is at most `max_age_ms` old and new to the address. Otherwise starts a new look, which all
+   * Returns the result of the last poll if it is at most `max_age_ms` old and new to the address. Otherwise polls again, which all
    * concurrent callers share. Throws RpcError or RpcUnavailable.
    */
-  look(address: string, max_age_ms: number): Promise<Look>
+  poll(address: string, max_age_ms: number): Promise<Poll>
 }
 
 interface Questions {
@@ -22,8 +22,8 @@ interface Questions {
 
 /** The last answer for an account. */
 interface Known {
-  /** The look of the last answer. */
-  look: Shared
+  /** The poll of the last result. */
+  poll: Shared
   head_hash: string
   latest: number
   /** How often the count was read at this head. */
@@ -40,13 +40,13 @@ interface Shared {
 
 /** Nodes behind one URL may differ: one has a block before another has its transactions. */
 const asks_per_head = 2
-/** A count that decreases is read again at every look, so often that callers may believe it. */
+/** A count that decreases is read again at every poll, so often that callers may believe it. */
 const max_lower = 6
 const max_remembered = 10_000
 
 /**
- * Reads the head once per look, for any number of relayers. Reads the accounts' counts in one batch, only at a new head or when a
- * relayer looks again at once because something has happened. `now`: monotonic milliseconds.
+ * Reads the head once per poll, for any number of relayers. Reads the accounts' counts in one batch, only at a new head or when a
+ * relayer polls again at once because something has happened. `now`: monotonic milliseconds.
  */
 export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
   const accounts = new Map<string, Known>()
@@ -61,30 +61,30 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
   }
 
   return {
-    async look(address, max_age_ms) {
+    async poll(address, max_age_ms) {
       const known = accounts.get(address)
       const isFresh = current !== undefined && now() - current.at < max_age_ms
-      const isHurried = isFresh && known?.look === current
+      const isHurried = isFresh && known?.poll === current
       if (current === undefined || !isFresh || isHurried) current = begin()
-      const look = current
-      const head = await look.head
+      const poll = current
+      const head = await poll.head
       const isKnown = known?.head_hash === head.hash && known.asked >= asks_per_head && known.latest >= known.highest
       if (known && isKnown && !isHurried) {
-        known.look = look
+        known.poll = poll
         return { head, latest: known.latest }
       }
       // All waiters for one head continue in the same turn of the event loop, so their calls form one batch.
       const latest = await chain.latestNonce(address)
       if (accounts.size >= max_remembered && !known) accounts.clear()
-      accounts.set(address, next(known, look, head, latest))
+      accounts.set(address, next(known, poll, head, latest))
       return { head, latest }
     },
   }
 }
 
-function next(known: Known | undefined, look: Shared, { hash }: Head, latest: number): Known {
+function next(known: Known | undefined, poll: Shared, { hash }: Head, latest: number): Known {
   const asked = known?.head_hash === hash ? known.asked + 1 : 1
   const lower = known && latest < known.highest ? known.lower + 1 : 0
   const highest = lower > 0 && lower < max_lower ? (known as Known).highest : latest
-  return { look, head_hash: hash, latest, asked, highest, lower: lower < max_lower ? lower : 0 }
+  return { poll, head_hash: hash, latest, asked, highest, lower: lower < max_lower ? lower : 0 }
 }

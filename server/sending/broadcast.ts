@@ -17,7 +17,7 @@ export interface BroadcastResult {
   /** The rows whose bytes were not accepted: broadcast them again later. */
   again: number[]
   /** A node reported a nonce as used: read the chain now. */
-  look: boolean
+  poll: boolean
   /** The lowest nonce that a node refused because its pool was full; undefined: none. */
   full_at: number | undefined
 }
@@ -70,7 +70,7 @@ export async function broadcast(
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
-  const result: BroadcastResult = { moves: [], hopeless: [], again: [], look: false, full_at: undefined }
+  const result: BroadcastResult = { moves: [], hopeless: [], again: [], poll: false, full_at: undefined }
   const errors: (Error | undefined)[] = []
   while (errors.length < wanted.length) {
     const raws = nextBatch(wanted, errors.length)
@@ -109,7 +109,7 @@ async function judge(
       result.moves.push(...takenMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
       break
     case 'used':
-      result.look = true
+      result.poll = true
       break
     case 'contested':
       result.moves.push(...(await contestedMoves(dependencies, chain, row, attempt, told)))

@@ -39,12 +39,12 @@ export function createExplain({ store, fees, networkClient }: ExplainDependencie
 }
 
 async function ask(client: NetworkClient, { address }: RelayerRow) {
-  const [market, look, funds] = await Promise.all([
+  const [market, poll, funds] = await Promise.all([
     client.market(),
-    client.chain.look(address, max_age_ms),
+    client.chain.poll(address, max_age_ms),
     client.funds(address),
   ])
-  return { market, head: look.head.number, next_nonce: look.latest, balance: funds.balance }
+  return { market, head: poll.head.number, next_nonce: poll.latest, balance: funds.balance }
 }
 
 /** Undefined when the work fails or is not done in time. */

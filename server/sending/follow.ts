@@ -4,7 +4,7 @@ import type { Commit } from './commit.ts'
 import { type Market, type NetworkClient, pricesOf } from './dependencies.ts'
 import type { createHandOver } from './hand-over.ts'
 import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
-import { countLeftOut, isStalled, type LaneState, lookSoon } from './lane-state.ts'
+import { countLeftOut, isStalled, type LaneState, pollSoon } from './lane-state.ts'
 import type { LaneWaits } from './lane-waits.ts'
 import { min_witnesses } from './nonce-evidence.ts'
 import { receiptsOfMost } from './receipts-of-most.ts'
@@ -156,16 +156,16 @@ export function createFollow(dependencies: FollowDependencies) {
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
       await commit([{ row_id: row.row_id, revision: row.revision, set }])
       laneState.resend = true
-      lookSoon(laneState, elapsed())
+      pollSoon(laneState, elapsed())
     } else if (step.do === 'withdraw') {
       await store.withdraw(row.relayer_row_id, row.id, 'expire', 'valid_until has passed')
-      lookSoon(laneState, elapsed())
+      pollSoon(laneState, elapsed())
       changed()
     } else if (step.do === 'trace') {
       nonces.trace(held.relayer, networkClient, row, ({ seen, isDisputed }) => {
         if (seen) laneState.witnessed.set(row.row_id, seen)
         if (isDisputed) views.dispute(row.relayer_row_id)
-        lookSoon(laneState, elapsed())
+        pollSoon(laneState, elapsed())
         changed()
       })
     }

@@ -26,7 +26,7 @@ export interface GivenUp {
 
 interface Case {
   since: number
-  look_at: number
+  poll_at: number
   wait_ms: number
 }
 
@@ -56,7 +56,7 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
     const known = cases.get(row_id)
     if (known) return known
     if (cases.size >= max_remembered) cases.clear()
-    const made = { since: elapsed(), look_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }
+    const made = { since: elapsed(), poll_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }
     cases.set(row_id, made)
     return made
   }
@@ -89,16 +89,16 @@ export function createGivenUp({ store, now, elapsed, observer, commit, reconcili
       readAt.set(row_id, elapsed() + read_again_ms)
       let isChanged = false
       for (const { row, known } of await open(row_id)) {
-        if (elapsed() < known.look_at) continue
+        if (elapsed() < known.poll_at) continue
         known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
-        known.look_at = elapsed() + known.wait_ms
+        known.poll_at = elapsed() + known.wait_ms
         isChanged = (await correctOne(lane, row)) || isChanged
       }
       return isChanged
     },
     async dueIn(relayer_row_id) {
-      const looks = (await open(relayer_row_id)).map(({ known }) => known.look_at)
-      return looks.length === 0 ? undefined : Math.max(0, Math.min(...looks) - elapsed())
+      const polls = (await open(relayer_row_id)).map(({ known }) => known.poll_at)
+      return polls.length === 0 ? undefined : Math.max(0, Math.min(...polls) - elapsed())
     },
   }
 }

@@ -6,7 +6,7 @@ import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { inOrder } from './in-order.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
-import { first_retry_ms, lookSoon, max_retry_ms, narrow } from './lane-state.ts'
+import { first_retry_ms, max_retry_ms, narrow, pollSoon } from './lane-state.ts'
 import { createSigning, type Signed } from './signing.ts'
 import { waitColumns } from './wait-reason.ts'
 
@@ -141,12 +141,12 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
       laneState.not_taken.delete(row.row_id)
     }
     const state = { next: laneState.latest, cap: capOf(held.relayer), everywhere }
-    const { moves, hopeless, again, look, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
+    const { moves, hopeless, again, poll, full_at } = await broadcast(dependencies, networkClient.chain, state, wanted)
     await commit(moves)
     if (full_at !== undefined) narrow(laneState, full_at)
     const ended = await endHopeless(held.relayer, hopeless)
     if (ended > 0) changed()
-    if (look || ended > 0) lookSoon(laneState, elapsed())
+    if (poll || ended > 0) pollSoon(laneState, elapsed())
     for (const row_id of again) laneState.not_taken.add(row_id)
     if (again.length > 0) {
       laneState.retry_at = elapsed() + laneState.retry_ms

@@ -10,7 +10,7 @@ export interface LaneState {
   head: Head | undefined
   latest: number
   /** When to read the chain again. */
-  look_at: number
+  poll_at: number
   /** When to broadcast again the bytes that no node has accepted. */
   retry_at: number
   retry_ms: number
@@ -62,18 +62,18 @@ export const max_retry_ms = 10_000
 /** The largest window: accepted transactions with nonces beyond it wait unsigned, in order. */
 export const max_window = 600
 const max_patience = 64
-const min_look_ms = 100
-const max_look_ms = 3_000
+const min_poll_ms = 100
+const max_poll_ms = 3_000
 const default_blocktime_ms = 1_000
 const max_lags = 5
-const min_rest_look_ms = 1_000
-const max_rest_look_ms = 30_000
+const min_rest_poll_ms = 1_000
+const max_rest_poll_ms = 30_000
 const min_watch_ms = 600_000
 
 export const newLaneState = (): LaneState => ({
   head: undefined,
   latest: 0,
-  look_at: 0,
+  poll_at: 0,
   retry_at: 0,
   retry_ms: first_retry_ms,
   failure_ms: first_retry_ms,
@@ -94,18 +94,18 @@ export const newLaneState = (): LaneState => ({
 })
 
 /** A fifth of the block time: new blocks are seen soon, at the cost of few calls. */
-export const lookInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
-  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_look_ms), max_look_ms)
+export const pollInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
+  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_poll_ms), max_poll_ms)
 
 /** Times are aligned to a grid, so that all relayers of a network read the chain at the same moment and share one request. */
-export function nextLookAt(networkClient: Pick<NetworkClient, 'network'>, elapsed: number): number {
-  const interval_ms = lookInterval_ms(networkClient)
+export function nextPollAt(networkClient: Pick<NetworkClient, 'network'>, elapsed: number): number {
+  const interval_ms = pollInterval_ms(networkClient)
   return Math.floor(elapsed / interval_ms + 1.5) * interval_ms
 }
 
 /** Confirmed transactions are checked every two blocks. */
 export const restInterval_ms = ({ network }: Pick<NetworkClient, 'network'>): number =>
-  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_look_ms), max_rest_look_ms)
+  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_poll_ms), max_rest_poll_ms)
 
 /** Limits the watch in time, for chains that produce no blocks. */
 export const watchLimit_ms = ({ network }: Pick<NetworkClient, 'network'>, blocks: number): number =>
@@ -180,9 +180,9 @@ export function countLeftOut(
 }
 
 /** Reads the chain again at once; without a new block in between, after growing delays. */
-export function lookSoon(laneState: LaneState, elapsed_ms: number): void {
-  const wait_ms = Math.min(min_look_ms * 2 ** (laneState.hurried - 1), max_look_ms)
-  laneState.look_at = Math.min(laneState.look_at, laneState.hurried === 0 ? 0 : elapsed_ms + wait_ms)
+export function pollSoon(laneState: LaneState, elapsed_ms: number): void {
+  const wait_ms = Math.min(min_poll_ms * 2 ** (laneState.hurried - 1), max_poll_ms)
+  laneState.poll_at = Math.min(laneState.poll_at, laneState.hurried === 0 ? 0 : elapsed_ms + wait_ms)
   laneState.hurried = Math.min(laneState.hurried + 1, max_patience)
 }
 

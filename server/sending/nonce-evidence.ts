@@ -1,7 +1,7 @@
 import { conflict } from '../errors.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { NetworkClient, OneNode, SendingDependencies } from './dependencies.ts'
-import { askEach, given, lookAt, reachedByMost, within } from './survey.ts'
+import { askEach, given, pollNode, reachedByMost, within } from './survey.ts'
 
 /** A longer search continues in the background, and the next round uses its result. */
 const patience_ms = 2_000
@@ -89,9 +89,9 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
   async function survey(relayer: RelayerRow, networkClient: Surveyed, latest: number, request?: HealRequest) {
     const { chain_id, address } = relayer
     const { next_nonce } = await store.getAccount(chain_id, address)
-    const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
-    const counted = reachedByMost(looks.map((look) => look?.latest))
-    const head = reachedByMost(looks.map((look) => look?.head))
+    const polls = await askEach(networkClient.each, (node) => pollNode(node, address))
+    const counted = reachedByMost(polls.map((poll) => poll?.latest))
+    const head = reachedByMost(polls.map((poll) => poll?.head))
     if (counted === undefined || head === undefined) return undefined
     noteHead(chain_id, head)
     if (counted <= next_nonce) {
@@ -187,7 +187,7 @@ export function createEvidence({ store, elapsed, observer, setDisabled, noteHead
 }
 
 async function searchOne(node: OneNode, relayer: RelayerRow, nonce: number): Promise<Rival | undefined> {
-  const { head, latest } = await lookAt(node, relayer.address)
+  const { head, latest } = await pollNode(node, relayer.address)
   return latest > nonce ? node.findByNonce(relayer, nonce, head) : undefined
 }
 

@@ -1,7 +1,7 @@
 import type { RelayerRow } from '../store/rows.ts'
 import type { NetworkClient, SendingDependencies } from './dependencies.ts'
 import type { Evidence } from './nonce-evidence.ts'
-import { askEach, lookAt, reachedByMost } from './survey.ts'
+import { askEach, pollNode, reachedByMost } from './survey.ts'
 
 const max_gaps = 100
 const max_holders = 2_000
@@ -65,9 +65,9 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
     const { chain_id, address } = relayer
     const open = (await of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
     if (open === 0) return 0
-    const looks = await askEach(networkClient.each, (node) => lookAt(node, address))
-    const least = reachedByMost(looks.map((look) => look && -look.latest))
-    const head = reachedByMost(looks.map((look) => look?.head))
+    const polls = await askEach(networkClient.each, (node) => pollNode(node, address))
+    const least = reachedByMost(polls.map((poll) => poll && -poll.latest))
+    const head = reachedByMost(polls.map((poll) => poll?.head))
     if (least === undefined || head === undefined || (!isRequested && isBehind(chain_id, head))) return open
     const from = Math.max(-least, await usedBelow(relayer, networkClient.each))
     const { next_nonce: before } = await store.getAccount(chain_id, address)

@@ -7,7 +7,7 @@ import { deepReceipts, type Evidence, min_witnesses } from './nonce-evidence.ts'
 import { errorOf, receiptOf } from './outcome.ts'
 import { largestGroup, receiptsOfMost } from './receipts-of-most.ts'
 import type { Seen } from './state.ts'
-import { askEach, given, lookAt, majorityOf, reachedByMost } from './survey.ts'
+import { askEach, given, majorityOf, pollNode, reachedByMost } from './survey.ts'
 import { waitColumns } from './wait-reason.ts'
 
 const first_wait_ms = 1_000
@@ -43,7 +43,7 @@ interface Case {
   /** Since when all surveys report this; undefined: the last one did not. */
   since: number | undefined
   from_block: number
-  look_at: number
+  poll_at: number
   wait_ms: number
   isOpen: boolean
 }
@@ -76,7 +76,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     found: (finding: Finding) => void,
   ): void {
     const known = caseOf(row.row_id)
-    if (known.isOpen || elapsed() < known.look_at || underWay >= max_at_once) return
+    if (known.isOpen || elapsed() < known.poll_at || underWay >= max_at_once) return
     known.isOpen = true
     underWay += 1
     investigate(relayer, networkClient, row, known)
@@ -86,7 +86,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
       .finally(() => {
         underWay -= 1
         known.isOpen = false
-        known.look_at = elapsed() + known.wait_ms
+        known.poll_at = elapsed() + known.wait_ms
         known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
       })
   }
@@ -95,7 +95,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     const known = cases.get(row_id)
     if (known) return known
     if (cases.size >= max_remembered) cases.clear()
-    const made = { since: undefined, from_block: 0, look_at: 0, wait_ms: first_wait_ms, isOpen: false }
+    const made = { since: undefined, from_block: 0, poll_at: 0, wait_ms: first_wait_ms, isOpen: false }
     cases.set(row_id, made)
     return made
   }
@@ -111,7 +111,7 @@ export function createTracing({ store, now, elapsed, findRival, noteHead }: Trac
     const attempts = await store.attempts(row.row_id)
     const hashes = attempts.map(({ hash }) => hash)
     const answers = await askEach(each, async (node) => {
-      const [{ head, latest }, receipts] = await Promise.all([lookAt(node, relayer.address), node.receipts(hashes)])
+      const [{ head, latest }, receipts] = await Promise.all([pollNode(node, relayer.address), node.receipts(hashes)])
       return { head, latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
     })
     const answered = given(answers)

@@ -106,7 +106,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       setDisabled(relayer, `The nodes of the network are on chain ${chain_id} and not on ${relayer.chain_id}`),
 
     async heal(relayer, networkClient, stated) {
-      // Not from the shared look, which asks for a count only twice per block.
+      // Not from the shared poll, which asks for a count only twice per block.
       const latest = await networkClient.chain.latestNonce(relayer.address)
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
       if (stated !== undefined && stated < next_nonce) throw conflict('/body/next_nonce', explainAssigned(next_nonce))

@@ -4,7 +4,7 @@ import { createFollow } from './follow.ts'
 import { createGivenUp } from './given-up.ts'
 import { createHandOver } from './hand-over.ts'
 import { type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
-import { createLook } from './lane-look.ts'
+import { createLanePoll } from './lane-poll.ts'
 import { first_retry_ms, type LaneState, max_retry_ms, newLaneState } from './lane-state.ts'
 import { createLaneWaits } from './lane-waits.ts'
 import { createReconciliation } from './reconcile.ts'
@@ -36,7 +36,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const reorganized = createReorganized(dependencies)
   const handOver = createHandOver(dependencies, commit)
   const views = createAccountViews(dependencies)
-  const { look, isWatched, watchRound } = createLook({ ...dependencies, waits, views, reorganized })
+  const { poll, isWatched, watchRound } = createLanePoll({ ...dependencies, waits, views, reorganized })
   const reconciliation = createReconciliation(dependencies)
   const givenUp = createGivenUp({ ...dependencies, commit, reconciliation })
   const { reconcile, carryOut } = createFollow({
@@ -76,7 +76,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
           await store.unwatch(relayer_row_id)
           return undefined
         }
-        laneState.look_at = elapsed() + Math.max(due_ms, min_given_up_ms)
+        laneState.poll_at = elapsed() + Math.max(due_ms, min_given_up_ms)
       }
       if (await givenUp.correct({ held, networkClient, laneState })) changed()
       laneState.failure_ms = first_retry_ms
@@ -86,9 +86,9 @@ export function createSender(dependencies: SenderDependencies): Sender {
       if (wrong !== undefined) await nonces.disableWrongChain(held.relayer, wrong)
       await waits.note({ held }, wrong === undefined ? { unreachable: messageOf(error) } : {})
       laneState.failure_ms = Math.min(laneState.failure_ms * 2, max_retry_ms)
-      laneState.look_at = elapsed() + laneState.failure_ms * (0.75 + Math.random() / 2)
+      laneState.poll_at = elapsed() + laneState.failure_ms * (0.75 + Math.random() / 2)
     }
-    return Math.max(0, laneState.look_at - elapsed())
+    return Math.max(0, laneState.poll_at - elapsed())
   }
 
   async function round(lane: Lane): Promise<void> {
@@ -97,9 +97,9 @@ export function createSender(dependencies: SenderDependencies): Sender {
     laneState.handed.clear()
     // New transactions are sent before the chain is read.
     if (laneState.head !== undefined && !relayer.system_disabled) await sendNew(lane)
-    if (elapsed() < laneState.look_at) return
+    if (elapsed() < laneState.poll_at) return
 
-    const seen = await look(lane)
+    const seen = await poll(lane)
     if (!seen) return
     if (laneState.recheck && (await reorganized.reopen(relayer, networkClient, laneState.head?.number ?? 0)))
       laneState.resend = true
@@ -133,7 +133,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
       const signed = await handOver.signAll(lane, toSign)
       // With a key service many lots take long: the chain is read between them.
-      if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= laneState.look_at)) return
+      if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= laneState.poll_at)) return
     }
   }
 
@@ -145,7 +145,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     hurry(relayer_row_id, resend) {
       const laneState = laneStates.get(relayer_row_id)
       if (!laneState) return
-      laneState.look_at = 0
+      laneState.poll_at = 0
       laneState.resend ||= resend
     },
   }

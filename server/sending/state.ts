@@ -58,7 +58,7 @@ export interface Sight {
   receipt: Seen | null | undefined
   /** Whether another block is at the height of the transaction's block; undefined: not asked yet. */
   replaced: boolean | undefined
-  /** Whether the chain has changed since the last look. */
+  /** Whether the chain has changed since the last poll. */
   reorganized: boolean
   /** Whether the newest attempt pays the current base fee. */
   payable: boolean

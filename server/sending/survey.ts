@@ -9,7 +9,7 @@ export function askEach<T>(each: OneNode[], question: (node: OneNode) => Promise
 }
 
 /** The height of the chain, and the account's transaction count. */
-export async function lookAt(node: OneNode, address: string): Promise<{ head: number; latest: number }> {
+export async function pollNode(node: OneNode, address: string): Promise<{ head: number; latest: number }> {
   const [head, latest] = await Promise.all([node.head(), node.latestNonce(address)])
   return { head: head.number, latest }
 }

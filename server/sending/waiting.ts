@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../generated/openapi.ts'
 
 const order: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined', 'confirmed']
 /** Changes of this process wake a waiting request at once; changes of other processes are found by polling. */
-const look_ms = 250
+const poll_ms = 250
 /** A burst of changes wakes a waiting request once. */
 const gather_ms = 10
 const max_waiting = 5_000
@@ -57,7 +57,7 @@ export function createWaiting(): Waiting {
         for (;;) {
           const left = end - performance.now()
           if (stopped || left <= 0 || hasReached((await read()).status, state)) return
-          await nextChange(Math.min(left, look_ms))
+          await nextChange(Math.min(left, poll_ms))
         }
       } finally {
         waiting -= 1

@@ -21,13 +21,13 @@ import type { Webhooks } from './webhooks.ts'
 export type Sending = ReturnType<typeof startSending>
 
 /** Starts the sender, and returns the operations on transactions and nonces. */
-export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>) {
+export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>) {
   const { store, observer, now, elapsed, chains, keyring } = storage
   const { networkClient } = chains
   const waiting = createWaiting()
   const heardOfChange = () => {
     waiting.changed()
-    webhooks.look()
+    webhooks.poll()
   }
   const nonces = createNonces({ store, observer, makeId, now, elapsed })
   const share = store.share('sender')
@@ -90,7 +90,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'look'>)
       case 'changed':
         return heardOfChange()
       default:
-        worker.look()
+        worker.poll()
         heardOfChange()
     }
   })

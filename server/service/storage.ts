@@ -20,8 +20,8 @@ import { openPostgresStore } from '../store/postgres.ts'
 import type { RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import type { StoreDependencies } from '../store/store-dependencies.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { StoreWorld } from '../store/store-world.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createObservation, type Observation } from '../telemetry/observation.ts'
 import type { Observer } from '../telemetry/observer.ts'
@@ -67,11 +67,11 @@ export interface Storage {
 const exit_code_io = 74
 
 /** Reads the secrets and the contract, and opens the store and its vault. Throws ConfigError. */
-export async function openStorage(config: Config, world: World): Promise<Storage> {
-  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = world
+export async function openStorage(config: Config, dependencies: World): Promise<Storage> {
+  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = dependencies
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
-  const contract = world.contract ?? (await openContract(logger))
+  const contract = dependencies.contract ?? (await openContract(logger))
   const observation = await createObservation(config, {
     store: () => store,
     chains: () => chains,
@@ -93,8 +93,8 @@ export async function openStorage(config: Config, world: World): Promise<Storage
   const checkEvent = schemaCheck(contract.document, 'Event')
   const storeWorld = { now, makeId, checkEvent, showRelayer, observer, broken, databaseAway, checkpointsApart: true }
   const store = await orConfigError(() => openStore(config, storeWorld, logger))
-  const lookup = world.lookup ?? createLookup(config.allow_private_targets)
-  const chains = createChains(store, lookup, elapsed, observer, world.openPost)
+  const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost)
   try {
     const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
     const checkTarget = createTargetCheck(config.allow_private_targets)
@@ -116,10 +116,10 @@ export async function closeStorage({ store, observation }: Pick<Storage, 'store'
 }
 
 /** Throws StoreError when the database cannot be used. */
-async function openStore({ database }: Config, world: StoreWorld, logger: Logger): Promise<Store> {
-  if (database.type === 'sqlite') return openSqliteStore(database.file, world)
+async function openStore({ database }: Config, dependencies: StoreDependencies, logger: Logger): Promise<Store> {
+  if (database.type === 'sqlite') return openSqliteStore(database.file, dependencies)
   const weakDatabase = (setting: string) => logger.warn({ setting }, 'PostgreSQL may lose acknowledged commits')
-  return openPostgresStore(database, { ...world, weakDatabase })
+  return openPostgresStore(database, { ...dependencies, weakDatabase })
 }
 
 async function openContract(logger: Logger): Promise<Contract> {

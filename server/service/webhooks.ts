@@ -31,7 +31,7 @@ export function startWebhooks(storage: Storage) {
   const bulkChanges = startWorker('bulk changes', storage, {
     async work() {
       const isFound = await store.continueBulkChange()
-      deliveries.look()
+      deliveries.poll()
       return isFound ? bulk_rest_ms : undefined
     },
     find: async () => ((await store.hasBulkChange()) ? [0] : []),
@@ -40,7 +40,7 @@ export function startWebhooks(storage: Storage) {
   return {
     sendTest: deliverer.test,
     wake: deliveries.wake,
-    look: deliveries.look,
+    poll: deliveries.poll,
     async stop() {
       await Promise.all([deliveries.stop(), bulkChanges.stop(), deliverer.stop()])
     },

@@ -2,7 +2,7 @@ import type { Event, WaitingFor } from '../../generated/openapi.ts'
 import { shownTransaction } from '../shown-transaction.ts'
 import type { RelayerRow } from './rows.ts'
 import type { TransactionRow } from './sending-rows.ts'
-import type { StoreWorld } from './store-world.ts'
+import type { StoreDependencies } from './store-dependencies.ts'
 
 /** An event before it has an id and a sequence number. */
 export interface NewEvent {
@@ -33,7 +33,7 @@ export const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null
 export function changeEvent(
   before: RelayerRow,
   after: RelayerRow,
-  showRelayer: StoreWorld['showRelayer'],
+  showRelayer: StoreDependencies['showRelayer'],
 ): NewEvent | undefined {
   const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
   const relayer = showRelayer(after)
@@ -49,14 +49,14 @@ export const lowBalanceEvent = (
   row: RelayerRow,
   balance: string,
   min_balance: string,
-  showRelayer: StoreWorld['showRelayer'],
+  showRelayer: StoreDependencies['showRelayer'],
 ): NewEvent => stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
 export function serializeEvent(
   { event, payload }: NewEvent,
   sequence: number,
-  { now, makeId, checkEvent }: Pick<StoreWorld, 'now' | 'makeId' | 'checkEvent'>,
+  { now, makeId, checkEvent }: Pick<StoreDependencies, 'now' | 'makeId' | 'checkEvent'>,
 ) {
   const time = now()
   const timestamp = new Date(time).toISOString()

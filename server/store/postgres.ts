@@ -26,15 +26,15 @@ import { transactions } from './postgres/transactions.ts'
 import { watches } from './postgres/watches.ts'
 import { workShares } from './postgres/work-share.ts'
 import type { MasterKeyCheck, RightsFault, RightsProof } from './rows.ts'
-import type { StoreWorld } from './store-world.ts'
+import type { StoreDependencies } from './store-dependencies.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
 
 /** The store in a PostgreSQL database, which any number of servers share. */
-export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld) {
-  const connection = await connect(settings, world)
+export async function openPostgresStore(settings: ConnectionSettings, dependencies: StoreDependencies) {
+  const connection = await connect(settings, dependencies)
   const { read, withAudit, appendAudit, auditHead, close } = connection
-  for (const setting of connection.warnings) world.weakDatabase?.(setting)
+  for (const setting of connection.warnings) dependencies.weakDatabase?.(setting)
 
   return {
     generation: oncePerTurn(connection.generation),
@@ -53,23 +53,23 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     ...auditList(connection),
     ...networks(connection),
     ...signers(connection),
-    ...relayers(connection, world),
-    ...notifications(connection, world),
+    ...relayers(connection, dependencies),
+    ...notifications(connection, dependencies),
     ...apiKeys(connection),
     ...eventLog(connection),
-    ...outbox(connection, world),
-    ...deliveries(connection, world),
-    ...bulkChanges(connection, world.now),
+    ...outbox(connection, dependencies),
+    ...deliveries(connection, dependencies),
+    ...bulkChanges(connection, dependencies.now),
     ...workShares(connection),
     ...gauges(connection),
     ...retention(connection),
-    ...creations(connection, world),
-    ...spendings(connection, world),
-    ...transactions(connection, world),
+    ...creations(connection, dependencies),
+    ...spendings(connection, dependencies),
+    ...transactions(connection, dependencies),
     ...transactionReads(connection),
     ...relayersAtWork(connection),
     ...transactionLists(connection),
-    ...restarts(connection, world),
+    ...restarts(connection, dependencies),
     ...nonces(connection),
     ...watches(connection),
     ...activity(connection),

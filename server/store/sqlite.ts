@@ -26,11 +26,11 @@ import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
 import { workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
-import type { StoreWorld } from './store-world.ts'
+import type { StoreDependencies } from './store-dependencies.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
-export function openSqliteStore(file: string, world: StoreWorld): Store {
-  const connection = connect(file, world)
+export function openSqliteStore(file: string, dependencies: StoreDependencies): Store {
+  const connection = connect(file, dependencies)
   const { db } = connection
 
   const ping = db.prepare('SELECT 1 FROM generation')
@@ -50,22 +50,22 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...audit(connection),
     ...networks(connection),
     ...signers(connection),
-    ...relayers(connection, world),
-    ...notifications(connection, world),
+    ...relayers(connection, dependencies),
+    ...notifications(connection, dependencies),
     ...apiKeys(connection),
-    ...creations(connection, world),
-    ...spendings(connection, world),
-    ...transactions(connection, world),
+    ...creations(connection, dependencies),
+    ...spendings(connection, dependencies),
+    ...transactions(connection, dependencies),
     ...transactionReads(connection),
     ...relayersAtWork(connection),
     ...transactionLists(connection),
-    ...workShares(createLeases(connection, world)),
-    ...restarts(connection, world),
+    ...workShares(createLeases(connection, dependencies)),
+    ...restarts(connection, dependencies),
     ...nonces(connection),
     ...watches(connection),
     ...eventLog(connection),
-    ...deliveries(connection, world),
-    ...bulkChanges(connection, world.now),
+    ...deliveries(connection, dependencies),
+    ...bulkChanges(connection, dependencies.now),
     ...gauges(connection),
     ...activity(connection),
     ...retention(connection),

@@ -22,10 +22,10 @@ export function createBalances<Relayer extends { id: string; chain_id: number }>
   elapsed,
 }: BalancesDependencies<Relayer>): () => Balance[] {
   let seen: Balance[] = []
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let looking = false
+  let polledAt = Number.NEGATIVE_INFINITY
+  let polling = false
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const found: Balance[] = []
     for (const relayer of await relayers(max_relayers)) {
       const wei = await read(relayer).catch(() => undefined)
@@ -35,13 +35,13 @@ export function createBalances<Relayer extends { id: string; chain_id: number }>
   }
 
   return () => {
-    if (!looking && elapsed() - lookedAt >= refresh_ms) {
-      looking = true
-      lookedAt = elapsed()
-      void look()
+    if (!polling && elapsed() - polledAt >= refresh_ms) {
+      polling = true
+      polledAt = elapsed()
+      void poll()
         .catch(() => undefined)
         .finally(() => {
-          looking = false
+          polling = false
         })
     }
     return seen

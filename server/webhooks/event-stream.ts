@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 
 const max_batch = 100
 const comment_ms = 15_000
-const look_ms = 500
+const poll_ms = 500
 /** The pace for events of transactions with much data: a stream reads at most about 12 MB of past events a second. */
 const large_characters = 250_000
 const large_rest_ms = 20
@@ -41,8 +41,8 @@ export async function* eventStream(
       quiet_ms = 0
       continue
     }
-    await nextChange(look_ms)
-    quiet_ms += look_ms
+    await nextChange(poll_ms)
+    quiet_ms += poll_ms
     const isQuiet = quiet_ms >= comment_ms
     if (isQuiet) quiet_ms = 0
     yield isQuiet ? ': still here\n\n' : ''

@@ -159,34 +159,34 @@ test('work in the store is found at the start, and after a change by another pro
 
 test('a process without the lease does not work, and finds the work when it gets the lease', async () => {
   let mine = false
-  let looks = 0
+  let polls = 0
   const find = async () => {
-    looks += 1
+    polls += 1
     return [1]
   }
-  const worker = testWorker({ claim: async () => mine, find, version: () => looks })
+  const worker = testWorker({ claim: async () => mine, find, version: () => polls })
   worker.wake(1)
   await worker.run(1)
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(2), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(2), patience_ms)
   expect(worker.begun).toEqual([])
   mine = true
   await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
 })
 
 test('a lane stops when the lease is lost', async () => {
-  let [mine, looks] = [true, 0]
+  let [mine, polls] = [true, 0]
   const find = async () => {
-    looks += 1
+    polls += 1
     return []
   }
-  const worker = testWorker({ claim: async () => mine, find, version: () => looks, work: async () => 1 })
+  const worker = testWorker({ claim: async () => mine, find, version: () => polls, work: async () => 1 })
   worker.wake(1)
   await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patience_ms)
   mine = false
   await worker.run(1)
-  const [{ length }, before] = [worker.begun, looks]
-  // Each look is 25 ms, in which a lane that goes on works a dozen times.
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2), patience_ms)
+  const [{ length }, before] = [worker.begun, polls]
+  // Each poll is 25 ms, in which a lane that goes on works a dozen times.
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(before + 2), patience_ms)
   expect(worker.begun).toHaveLength(length)
 })
 
@@ -222,17 +222,17 @@ test('stop does not wait for those that sleep', async () => {
 })
 
 test('a clock that is set back does not stop the search for work', async () => {
-  let looks = 0
+  let polls = 0
   const find = async () => {
-    looks += 1
+    polls += 1
     return []
   }
   testWorker({ find })
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(0), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(0), patience_ms)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
   onTestFinished(() => void vi.useRealTimers())
-  const before = looks
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(before), patience_ms)
+  const before = polls
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(before), patience_ms)
 })
 
 test('what is remembered of a row is forgotten when its lease was lost and taken again between two rounds', async () => {

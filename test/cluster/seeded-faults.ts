@@ -55,13 +55,13 @@ export const clusterFaults: Record<string, Seed[]> = {
       instead: 'readLedger(connection.read, wanted, now)',
     },
   ],
-  /** Only messages wake the work: nobody looks for what a dead server has left. */
+  /** Only messages wake the work: no server polls for the work of a dead one. */
   'notify-without-poll': [
     {
       file: 'server/background/worker.ts',
-      text: 'setInterval(() => lookNow(false), watch_ms)',
+      text: 'setInterval(() => pollNow(false), watch_ms)',
       instead: 'setInterval(() => undefined, watch_ms)',
     },
-    { file: 'server/background/worker.ts', text: 'share.watch(lookInNextTurn)', instead: '' },
+    { file: 'server/background/worker.ts', text: 'share.watch(pollInNextTurn)', instead: '' },
   ],
 }

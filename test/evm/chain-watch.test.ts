@@ -25,21 +25,21 @@ function watched() {
     },
     () => clock.ms,
   )
-  const look = (address: string) => watch.look(address, max_age_ms)
+  const poll = (address: string) => watch.poll(address, max_age_ms)
   return {
     chain,
-    look,
+    poll,
     taken() {
       const before = asked
       asked = []
       return before
     },
-    /** All of them look at the next moment; answers what was asked of the chain. */
+    /** All of them poll at the next moment; answers what was asked of the chain. */
     async tick(waiting = addresses) {
       clock.ms += 2 * max_age_ms
       asked = []
-      const looks = await Promise.all(waiting.map(look))
-      for (const { head, latest } of looks) expect([head.number, latest]).toEqual([chain.number, chain.latest])
+      const polls = await Promise.all(waiting.map(poll))
+      for (const { head, latest } of polls) expect([head.number, latest]).toEqual([chain.number, chain.latest])
       return asked
     },
   }
@@ -57,43 +57,43 @@ test('one question for the head serves all; counts are asked twice at a new head
   expect(await tick()).toEqual(['head'])
 })
 
-test('a relayer that comes a little later, and one that is new, have the same look', async () => {
-  const { look, tick, taken } = watched()
+test('a relayer that comes a little later, and one that is new, have the same poll', async () => {
+  const { poll, tick, taken } = watched()
   await tick()
   await tick()
   expect(await tick(['0xa'])).toEqual(['head'])
-  await look('0xb')
+  await poll('0xb')
   expect(taken()).toEqual(['head'])
-  await look('0xd')
+  await poll('0xd')
   expect(taken()).toEqual(['0xd'])
 })
 
-test('a second look at once reads the chain again, for that account only', async () => {
-  const { look, tick, taken } = watched()
+test('a second poll at once reads the chain again, for that account only', async () => {
+  const { poll, tick, taken } = watched()
   await tick()
   await tick()
   await tick()
   taken()
-  await look('0xa')
+  await poll('0xa')
   expect(taken()).toEqual(['head', '0xa'])
-  await look('0xb')
+  await poll('0xb')
   expect(taken()).toEqual([])
 })
 
-test('a failed look fails for all who share it, and the next one asks again', async () => {
-  const { chain, look, tick, taken } = watched()
+test('a failed poll fails for all who share it, and the next one asks again', async () => {
+  const { chain, poll, tick, taken } = watched()
   chain.fails = true
-  await expect(Promise.allSettled(addresses.map(look))).resolves.toMatchObject(
+  await expect(Promise.allSettled(addresses.map(poll))).resolves.toMatchObject(
     addresses.map(() => ({ status: 'rejected' })),
   )
   expect(taken()).toEqual(['head'])
   chain.fails = false
-  await look('0xa')
+  await poll('0xa')
   expect(taken()).toEqual(['head', '0xa'])
   expect(await tick(['0xa'])).toEqual(['head', '0xa'])
 })
 
-test('a count that went back is asked for at each look, until it may be taken for the truth', async () => {
+test('a count that went back is asked for at each poll, until it may be taken for the truth', async () => {
   const { chain, tick } = watched()
   chain.latest = 5
   for (const _ of [1, 2, 3]) await tick(['0xa'])
@@ -103,7 +103,7 @@ test('a count that went back is asked for at each look, until it may be taken fo
   expect(await tick(['0xa'])).toEqual(['head'])
 })
 
-test('ten relayers that wait for a block cost one call per look', async () => {
+test('ten relayers that wait for a block cost one call per poll', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const accounts = await Promise.all(Array.from({ length: 10 }, () => rig.addAccount()))
   await Promise.all(accounts.map((account) => account.send(1)))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countLeftOut, lookSoon, max_window, narrow, newLaneState, takeIn } from '../../server/sending/lane-state.ts'
+import { countLeftOut, max_window, narrow, newLaneState, pollSoon, takeIn } from '../../server/sending/lane-state.ts'
 
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
 const chain = { blockHash: async (number: number) => `0x${number}` }
@@ -43,16 +43,16 @@ test('looking again without a new block in between comes later each time', async
   const laneState = newLaneState()
   await takeIn(laneState, chain, { head: head(1), latest: 0 })
   const waits = [0, 1, 2, 3, 4, 5, 6, 7].map(() => {
-    laneState.look_at = 10_000
-    lookSoon(laneState, 1_000)
-    return Math.max(0, laneState.look_at - 1_000)
+    laneState.poll_at = 10_000
+    pollSoon(laneState, 1_000)
+    return Math.max(0, laneState.poll_at - 1_000)
   })
   expect(waits).toEqual([0, 100, 200, 400, 800, 1_600, 3_000, 3_000])
-  // It never puts off a look that comes sooner.
-  laneState.look_at = 1_050
-  lookSoon(laneState, 1_000)
-  expect(laneState.look_at).toBe(1_050)
+  // It never puts off a poll that comes sooner.
+  laneState.poll_at = 1_050
+  pollSoon(laneState, 1_000)
+  expect(laneState.poll_at).toBe(1_050)
   await takeIn(laneState, chain, { head: head(2), latest: 0 })
-  lookSoon(laneState, 1_000)
-  expect(laneState.look_at).toBe(0)
+  pollSoon(laneState, 1_000)
+  expect(laneState.poll_at).toBe(0)
 })

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { partOf } from '../../server/store/postgres/part.ts'
+import { fairShare } from '../../server/store/postgres/fair-share.ts'
 import { openPostgresStore } from '../../server/store/postgres.ts'
 import { LeaseLost, type WorkKind } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
@@ -74,20 +74,20 @@ function team(kind: WorkKind) {
 
 describe('the parts of servers', () => {
   test.each([
-    { of: 'the only one', rank: 0, held: [0], at_work: 7, part: { most: 7, surplus: 0 } },
-    { of: 'the first of two', rank: 0, held: [0, 0], at_work: 7, part: { most: 4, surplus: 0 } },
-    { of: 'the second of two', rank: 1, held: [0, 0], at_work: 7, part: { most: 3, surplus: 0 } },
-    { of: 'one with all rows beside a new one', rank: 0, held: [7, 0], at_work: 7, part: { most: 4, surplus: 3 } },
-    { of: 'one whose row would only move', rank: 1, held: [3, 4], at_work: 7, part: { most: 3, surplus: 0 } },
-    { of: 'one that is not registered', rank: 9, held: [3, 4], at_work: 7, part: { most: 0, surplus: 0 } },
-  ])('$of', ({ rank, held, at_work, part }) => {
+    { of: 'the only one', rank: 0, held: [0], at_work: 7, share: { most: 7, surplus: 0 } },
+    { of: 'the first of two', rank: 0, held: [0, 0], at_work: 7, share: { most: 4, surplus: 0 } },
+    { of: 'the second of two', rank: 1, held: [0, 0], at_work: 7, share: { most: 3, surplus: 0 } },
+    { of: 'one with all rows beside a new one', rank: 0, held: [7, 0], at_work: 7, share: { most: 4, surplus: 3 } },
+    { of: 'one whose row would only move', rank: 1, held: [3, 4], at_work: 7, share: { most: 3, surplus: 0 } },
+    { of: 'one that is not registered', rank: 9, held: [3, 4], at_work: 7, share: { most: 0, surplus: 0 } },
+  ])('$of', ({ rank, held, at_work, share }) => {
     const servers = held.map((count, row_id) => ({ row_id, held: count }))
-    expect(partOf(rank, servers, at_work)).toMatchObject(part)
+    expect(fairShare(rank, servers, at_work)).toMatchObject(share)
   })
 })
 
 describe('leases of rows', () => {
-  test('are spread evenly: a new server gets its part, and the others get the part of one that leaves', async () => {
+  test('are spread evenly: a new server gets its share, and the others get the share of one that leaves', async () => {
     const { members, join, settles } = team('sender')
     await join()
     await settles([7])
@@ -134,7 +134,7 @@ describe('leases of rows', () => {
     await until('it takes work', () => mine.claim(5))
   })
 
-  test('of many new rows are taken at once, as many as are this server’s part', async () => {
+  test('of many new rows are taken at once, as many as are this server’s share', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)

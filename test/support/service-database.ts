@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { openPostgresStore } from '../../server/store/postgres.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import type { StoreWorld } from '../../server/store/store-world.ts'
+import type { StoreDependencies } from '../../server/store/store-dependencies.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /**
@@ -82,7 +82,7 @@ export async function restore({ data_dir }: Stored): Promise<void> {
 }
 
 /** The store of the same database, with connections of its own. */
-export async function openStoreOf({ data_dir }: Stored, world: StoreWorld): Promise<Store> {
+export async function openStoreOf({ data_dir }: Stored, world: StoreDependencies): Promise<Store> {
   const known = await databases.get(data_dir)
   if (!known) return openSqliteStore(join(data_dir, 'relayer.sqlite'), world)
   return openPostgresStore({ url: known.url, max_connections: 4, timeout_ms: 10_000, allow_weak: [] }, world)

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const deadline_ms = 180_000
-const look_ms = 40
+const poll_ms = 40
 
-/** Looks again and again until it holds. `between` is done after each look in vain. Throws, saying `what`, past the deadline. */
+/** Looks again and again until it holds. `between` is done after each poll in vain. Throws, saying `what`, past the deadline. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -13,6 +13,6 @@ export async function until(
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`It has not come to this in ${deadline_ms} ms: ${what}`)
     await between()
-    await pause(look_ms)
+    await pause(poll_ms)
   }
 }

@@ -8,7 +8,7 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 
-const look_ms = 3_000
+const poll_ms = 3_000
 const per_page = 50
 const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
@@ -25,13 +25,13 @@ export function Notification(path: { notification_id: string }) {
   const health = useQuery({
     queryKey: ['health', id],
     queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
   const deliveries = useQuery({
     queryKey: ['deliveries', id, status],
     queryFn: async ({ signal }) => (await client.get(`${one}/deliveries`, { path, query, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   return (
     <>

@@ -15,7 +15,7 @@ import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
-const look_ms = 5_000
+const poll_ms = 5_000
 const max_events = 200
 const base = '/api/v1/relayers/{relayer_id}'
 const tabs = ['transactions', 'nonces', 'policies', 'events', 'activity'] as const
@@ -32,7 +32,7 @@ export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: stri
   const relayer = useQuery({
     queryKey: ['relayer', relayer_id],
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   return (
     <>
@@ -73,7 +73,7 @@ function Head({ its }: { its: Its }) {
   const status = useQuery({
     queryKey: ['status', id],
     queryFn: async ({ signal }) => (await client.get(`${base}/status`, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   return (
     <>

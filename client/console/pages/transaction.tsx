@@ -10,7 +10,7 @@ import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
 
-const look_ms = 2_000
+const poll_ms = 2_000
 const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
@@ -21,18 +21,18 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
   const transaction = useQuery({
     queryKey: ['transaction', ...key],
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   const explanation = useQuery({
     queryKey: ['explanation', ...key],
     queryFn: async ({ signal }) => (await client.get(`${base}/explanation`, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   const attempts = useQuery({
     queryKey: ['attempts', ...key],
     queryFn: async ({ signal }) =>
       (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   return (
     <>

@@ -5,7 +5,7 @@ import { useSession } from '../data/session.tsx'
 import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
 
-const look_ms = 10_000
+const poll_ms = 10_000
 const wei_per_ether = 1e18
 
 /** Charts of an hour or a day; of all relayers, of those on a network, or of one. */
@@ -22,7 +22,7 @@ export function ActivityCharts({ relayer_id }: { relayer_id?: string }) {
   const activity = useQuery({
     queryKey: ['activity', query],
     queryFn: async ({ signal }) => (await client.get('/api/v1/activity', { query, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
     placeholderData: (before) => before,
   })
   return (

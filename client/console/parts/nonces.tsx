@@ -9,7 +9,7 @@ import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
 import { transactionPath } from './links.tsx'
 
-const look_ms = 3_000
+const poll_ms = 3_000
 const before = 3
 const max_shown = 60
 const base = '/api/v1/relayers/{relayer_id}'
@@ -23,14 +23,14 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
   const nonce = useQuery({
     queryKey: ['nonce', relayer.id],
     queryFn: async ({ signal }) => (await client.get(`${base}/nonce`, { path, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
   })
   const from = Math.max(0, (nonce.data?.chain_latest ?? nonce.data?.next_nonce ?? 0) - before)
   const query = { nonce_from: from, nonce_to: from + max_shown - 1, per_page: max_shown }
   const holders = useQuery({
     queryKey: ['holders', relayer.id, from],
     queryFn: async ({ signal }) => (await client.get(`${base}/transactions/`, { path, query, signal })).data,
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
     enabled: nonce.data !== undefined,
     placeholderData: (data) => data,
   })

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { RelayerError } from '../../index.ts'
 import { useSession } from '../data/session.tsx'
 
-const look_ms = 3_000
+const poll_ms = 3_000
 const told_ms = 4_000
 
 /** Says when the service is away, and when it is back; then every page is loaded again. */
@@ -15,7 +15,7 @@ export function ServiceState() {
   const { error } = useQuery({
     queryKey: ['ready'],
     queryFn: ({ signal }) => client.get('/api/v1/ready', { signal }),
-    refetchInterval: look_ms,
+    refetchInterval: poll_ms,
     retry: false,
   })
   const isAway = error !== null

@@ -4,6 +4,7 @@ import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'
 import { takeChain } from './audit-chain.ts'
+import { openDedicatedClient } from './dedicated-client.ts'
 import type { DurabilitySetting } from './durability.ts'
 import { createFences, type Fence, type Fences } from './fence.ts'
 import { createGeneration } from './generation.ts'
@@ -17,7 +18,6 @@ import { createReader, type Session, type Transaction } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
 import { sql } from './statement.ts'
-import { openSteadyClient } from './steady-client.ts'
 import { createWrite } from './write.ts'
 
 export type { Session, Transaction } from './session.ts'
@@ -85,12 +85,12 @@ export interface Connection {
  * Connects to the database, migrates it to the newest schema, and makes this server one of those that use it. Throws StoreError when it
  * cannot be used: its message has nothing of the URL.
  */
-export async function connect(settings: ConnectionSettings, world: ConnectionWorld = {}): Promise<Connection> {
-  const { observer = {}, databaseAway = () => {} } = world
+export async function connect(settings: ConnectionSettings, dependencies: ConnectionWorld = {}): Promise<Connection> {
+  const { observer = {}, databaseAway = () => {} } = dependencies
   const warnings = await prepareDatabase(settings)
   const pool = createPool(settings)
   const signals = createSignals()
-  const steady = await openSteadyClient(settings, {
+  const dedicated = await openDedicatedClient(settings, {
     opened: signals.opened,
     away(reason) {
       pool.cut()
@@ -98,11 +98,11 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
     },
     back: databaseAway,
   })
-  signals.sendBy(steady)
-  const generation = createGeneration(steady)
-  const { check } = steady
+  signals.sendBy(dedicated)
+  const generation = createGeneration(dedicated)
+  const { check } = dedicated
   const read = createReader(pool, check)
-  const membership = await joinServers(read, steady)
+  const membership = await joinServers(read, dedicated)
   const trail = createTrail(await takeChain(read, membership.row_id))
   const fences = createFences()
   const { begin } = fences
@@ -176,13 +176,13 @@ export async function connect(settings: ConnectionSettings, world: ConnectionWor
     auditHead: () => trail.head(read),
     generation: generation.read,
     signals,
-    takeTokens: rateTokens(steady),
+    takeTokens: rateTokens(dedicated),
     warnings,
     async close() {
       await rights.close()
       await membership.close()
       signals.stop()
-      await Promise.all([pool.end(), steady.close()])
+      await Promise.all([pool.end(), dedicated.close()])
     },
   }
 }

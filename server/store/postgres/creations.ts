@@ -2,7 +2,7 @@ import { accept } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
 import type { Creation, NewTransaction } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn } from '../transaction-data.ts'
 import { type Connection, type Session, sql, type Transaction } from './connection.ts'
 import { createEvents } from './events.ts'
@@ -19,16 +19,16 @@ const insertKnown = sql(`
 /** Accepts transactions, and returns the first responses of their idempotency keys. */
 export function creations(
   connection: Connection,
-  world: StoreWorld,
+  dependencies: StoreDependencies,
 ): Pick<Store, 'createTransaction' | 'createTransactions' | 'replay' | 'replayBatch'> {
-  const events = createEvents(world)
+  const events = createEvents(dependencies)
 
   const knownOf = (session: Session, relayer_row_id: number, its: { caller: string; key: string }) =>
     session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id })
 
   /** The caller holds the locks of the relayers. */
   async function create(transaction: Transaction, wanted: NewTransaction[]): Promise<Creation[]> {
-    const now = world.now()
+    const now = dependencies.now()
     const [ledger] = await Promise.all([
       readLedger(transaction, wanted, now),
       events.prepare(

@@ -13,7 +13,7 @@ import {
 } from '../delivery-rows.ts'
 import type { Listing } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import { type Connection, sql } from './connection.ts'
 import { lockNotifications } from './locks.ts'
@@ -49,7 +49,7 @@ const health = sql<Health>(
 type Deliveries = Pick<Store, 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'notificationHealth'>
 
 /** The outbox, for the API. */
-export function deliveries({ read, write }: Connection, { now }: Pick<StoreWorld, 'now'>): Deliveries {
+export function deliveries({ read, write }: Connection, { now }: Pick<StoreDependencies, 'now'>): Deliveries {
   const bulk = createBulkChanges(now)
 
   async function showAll(session: Session, rows: Row[]): Promise<Delivery[]> {

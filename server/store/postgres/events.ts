@@ -9,7 +9,7 @@ import {
 } from '../event-bodies.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
@@ -53,8 +53,8 @@ const insert = sql(`
   ORDER BY event.row_id`)
 
 /** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
-export function createEvents(world: StoreWorld): Events {
-  const { showRelayer, observer = {} } = world
+export function createEvents(dependencies: StoreDependencies): Events {
+  const { showRelayer, observer = {} } = dependencies
   /** The last sequence of each relayer, as the database transaction has written it. */
   const sequences = new WeakMap<Transaction, Map<number, number>>()
 
@@ -79,7 +79,7 @@ export function createEvents(world: StoreWorld): Events {
       const { relayer_row_id, event, subject, data_row_id } = its
       const sequence = (known.get(relayer_row_id) ?? 0) + 1
       known.set(relayer_row_id, sequence)
-      const serialized = serializeEvent(its, sequence, world)
+      const serialized = serializeEvent(its, sequence, dependencies)
       return {
         place,
         relayer_row_id,
@@ -88,7 +88,7 @@ export function createEvents(world: StoreWorld): Events {
         subject,
         data_row_id,
         ...serialized,
-        delivery_id: world.makeId(),
+        delivery_id: dependencies.makeId(),
       }
     })
     await transaction.run(insert, { rows: JSON.stringify(rows) })

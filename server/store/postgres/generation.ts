@@ -1,5 +1,5 @@
+import type { DedicatedClient } from './dedicated-client.ts'
 import { sql } from './statement.ts'
-import type { SteadyClient } from './steady-client.ts'
 
 /**
  * The rule of caches on several servers. What a server keeps in memory of API keys, relayers, signers and networks is valid under a
@@ -12,7 +12,7 @@ import type { SteadyClient } from './steady-client.ts'
  * leaves, whichever server gave it. No message between servers is involved. A server that cannot read the number signs nothing: it
  * answers 503. On SQLite, `PRAGMA data_version` has the same part, at the same places.
  */
-export function createGeneration(steady: Pick<SteadyClient, 'one'>) {
+export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
   let stored: number | undefined
   let changes = 0
 
@@ -21,7 +21,7 @@ export function createGeneration(steady: Pick<SteadyClient, 'one'>) {
     async read(): Promise<number> {
       for (;;) {
         const asked_ms = performance.now()
-        const row = await steady.one(readGeneration)
+        const row = await dedicated.one(readGeneration)
         if (typeof row?.value !== 'number') throw new Error('The generation is missing')
         if (row.value !== stored) changes += 1
         stored = row.value

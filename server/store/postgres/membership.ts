@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
+import type { DedicatedClient } from './dedicated-client.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
-import type { SteadyClient } from './steady-client.ts'
 
 /** A server whose registration was not renewed for so long counts as dead. */
 export const lease_ms = 6_000
@@ -62,8 +62,8 @@ interface Listener {
   freed(): void
 }
 
-/** Registers this server. Its registration is durable, so that no other one gets its number; what `steady` writes need not be. */
-export async function joinServers(read: Session, steady: Pick<SteadyClient, 'one'>): Promise<Membership> {
+/** Registers this server. Its registration is durable, so that no other one gets its number; what `dedicated` writes need not be. */
+export async function joinServers(read: Session, dedicated: Pick<DedicatedClient, 'one'>): Promise<Membership> {
   const listeners: Listener[] = []
   const joinedAt = performance.now()
   const { row_id } = (await read.one(join, { name: `${hostname()} ${process.pid}` })) as { row_id: number }
@@ -74,8 +74,8 @@ export async function joinServers(read: Session, steady: Pick<SteadyClient, 'one
 
   async function beat(): Promise<void> {
     const startedAt = performance.now()
-    if (!(await steady.one(renew, { row_id }))) {
-      await steady.one(rejoin, { row_id, state })
+    if (!(await dedicated.one(renew, { row_id }))) {
+      await dedicated.one(rejoin, { row_id, state })
       for (const { ended } of listeners) ended()
     }
     // The registration lasts from before the call.
@@ -87,10 +87,10 @@ export async function joinServers(read: Session, steady: Pick<SteadyClient, 'one
   }
 
   async function endOthers(): Promise<void> {
-    const row_ids = (await steady.one(findOver, { row_id }))?.row_ids
+    const row_ids = (await dedicated.one(findOver, { row_id }))?.row_ids
     if (!row_ids) return
-    await steady.one(end, { row_ids })
-    const dropped = (await steady.one(dropLeases, { row_ids }))?.dropped
+    await dedicated.one(end, { row_ids })
+    const dropped = (await dedicated.one(dropLeases, { row_ids }))?.dropped
     if (dropped) for (const { freed } of listeners) freed()
   }
 
@@ -107,7 +107,7 @@ export async function joinServers(read: Session, steady: Pick<SteadyClient, 'one
 
   async function become(its: State): Promise<void> {
     state = its
-    await steady.one(setState, { row_id, state }).catch(() => undefined)
+    await dedicated.one(setState, { row_id, state }).catch(() => undefined)
   }
 
   return {

@@ -1,6 +1,6 @@
 import { type Row, read as readRow } from '../notification-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import { type Connection, sql } from './connection.ts'
 import { lister } from './lists.ts'
@@ -45,7 +45,7 @@ const countOf = sql<{ count: number }>('SELECT count(*) AS count FROM notificati
 const used = sql('SELECT 1 FROM relayers WHERE notification_id = $id LIMIT 1')
 const remove = sql('DELETE FROM notifications WHERE row_id = $row_id')
 
-export function notifications(connection: Connection, { now }: Pick<StoreWorld, 'now'>): Notifications {
+export function notifications(connection: Connection, { now }: Pick<StoreDependencies, 'now'>): Notifications {
   const { read, snapshot, writeAlone, writeCached, rights } = connection
   const bulk = createBulkChanges(now)
   const listAll = lister(snapshot, 'notifications', columns, readRow)

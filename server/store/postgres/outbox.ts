@@ -1,6 +1,6 @@
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn, withData } from '../transaction-data.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import { type Connection, sql } from './connection.ts'
@@ -57,7 +57,7 @@ type Outbox = Pick<
 >
 
 /** The outbox, for the deliverer. */
-export function outbox(connection: Connection, { now }: Pick<StoreWorld, 'now'>): Outbox {
+export function outbox(connection: Connection, { now }: Pick<StoreDependencies, 'now'>): Outbox {
   const { read, rights } = connection
   const bulk = createBulkChanges(now)
   const group = createGroup(connection, (transaction, row_ids: number[]) => lockNotifications(transaction, row_ids))

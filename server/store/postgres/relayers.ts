@@ -2,7 +2,7 @@ import type { Network, Signer } from '../../../generated/openapi.ts'
 import { columns, encode, type Row, read as readRow } from '../relayer-rows.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { type Connection, sql } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lister } from './lists.ts'
@@ -62,9 +62,9 @@ const setLowBalance = sql(
 )
 const remove = sql('DELETE FROM relayers WHERE row_id = $row_id')
 
-export function relayers(connection: Connection, world: StoreWorld): Relayers {
+export function relayers(connection: Connection, dependencies: StoreDependencies): Relayers {
   const { read, snapshot, write, writeCached, rights } = connection
-  const events = createEvents(world)
+  const events = createEvents(dependencies)
   const listAll = lister(snapshot, 'relayers', columns, readRow)
 
   /** Throws ApiError (503) for a row that another program has changed. */
@@ -124,7 +124,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
         await events.ofChange(transaction, before, changed)
         const { disabled_reason } = changed
         if (before.disabled_reason !== disabled_reason) {
-          transaction.afterCommit(() => world.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
+          transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
         }
         return changed
       }),

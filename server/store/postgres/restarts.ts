@@ -1,5 +1,5 @@
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { columns, type Row, read } from '../transaction-rows.ts'
 import { type Connection, sql } from './connection.ts'
 import { createEvents } from './events.ts'
@@ -26,15 +26,18 @@ const restart = sql(`
     genesis_hash = excluded.genesis_hash, used_below = 0`)
 
 /** Accounts on a restarted chain. */
-export function restarts({ write }: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {
-  const events = createEvents(world)
+export function restarts(
+  { write }: Connection,
+  dependencies: StoreDependencies,
+): Pick<Store, 'forgetNonces' | 'restartAccount'> {
+  const events = createEvents(dependencies)
   return {
     forgetNonces: ({ chain_id, address }, reason, limit) =>
       write(async (transaction) => {
         const account = { chain_id, address }
         await lockRelayers(transaction, [{ accounts: [account] }])
         const rows = await transaction.all(holders, { ...account, limit })
-        const changed_at = new Date(world.now()).toISOString()
+        const changed_at = new Date(dependencies.now()).toISOString()
         const error = JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null })
         for (const { row_id, reserved, is_unfinished } of rows) {
           await transaction.run(forget, { row_id })

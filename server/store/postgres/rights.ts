@@ -3,7 +3,7 @@ import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../r
 import { deletionOf, distrusted, faultOf, type NamedRow, withoutSeal } from '../rights-state.ts'
 import type { RightsTable, SealedRow } from '../rights-tables.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
-import { createLook, type LookWorld } from './rights-look.ts'
+import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
 import { checkSchema } from './rights-schema.ts'
 import { contentAsText, lockManifest, rows, type StoredSeal, setManifest, setSeal } from './rights-tables.ts'
 import type { Transaction } from './session.ts'
@@ -43,12 +43,12 @@ export interface Rights {
 /** How often rows are read again that changed meanwhile. */
 const max_reads = 10
 
-export function createRights(world: LookWorld): Rights {
-  const { snapshot } = world
+export function createRights(dependencies: MonitorDependencies): Rights {
+  const { snapshot } = dependencies
   let sealing: RightsSeal | undefined
   const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
   const tell = createReports()
-  const look = createLook(world, tell)
+  const monitor = createMonitor(dependencies, tell)
 
   async function judged<R extends Row>(
     table: RightsTable,
@@ -56,15 +56,15 @@ export function createRights(world: LookWorld): Rights {
   ): Promise<{ row: R; isTrusted: boolean }[]> {
     const seal = sealing
     if (!seal) return (await read()).map((row) => ({ row, isTrusted: true }))
-    await look.again(seal)
+    await monitor.again(seal)
     for (let reads = 1; ; reads += 1) {
-      const moves = look.moves()
+      const moves = monitor.moves()
       const found = (await read()).map((row) => ({
         row,
-        fault: faultOf(seal, table, contentAsText(row), look.of(table)),
+        fault: faultOf(seal, table, contentAsText(row), monitor.of(table)),
       }))
       // The row may have been read before a change, and judged by what a follow or a scan saw after it.
-      const mayBeOld = moves !== look.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
+      const mayBeOld = moves !== monitor.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
       if (mayBeOld && reads < max_reads) continue
       tell(found.flatMap(({ fault }) => fault ?? []))
       return found.map(({ row, fault }) => ({ row, isTrusted: fault === undefined }))
@@ -94,7 +94,7 @@ export function createRights(world: LookWorld): Rights {
       sealed.push({ table, row_id, version: done?.rights_version ?? 0 })
     }
     await transaction.run(setManifest, { sealed: seal.sealManifest(manifest) })
-    transaction.afterCommit(() => look.follow(sealed))
+    transaction.afterCommit(() => monitor.follow(sealed))
   }
 
   async function change(transaction: Transaction, table: RightsTable, row_id: number, isDeletion: boolean) {
@@ -102,7 +102,7 @@ export function createRights(world: LookWorld): Rights {
     const stored = await transaction.one(rows[table].lock, { row_id })
     if (!stored) return
     const row = contentAsText(stored)
-    const known = look.of(table)
+    const known = monitor.of(table)
     const fault = faultOf(sealing, table, row, known)
     if (fault) tell([fault])
     if (fault && !isDeletion) throw distrusted()
@@ -115,7 +115,7 @@ export function createRights(world: LookWorld): Rights {
       const seal = rightsSeal(guard)
       tell.to(report)
       await snapshot(checkSchema)
-      await look.first(seal)
+      await monitor.first(seal)
       sealing = seal
     },
     async trusted(table, read) {
@@ -141,7 +141,7 @@ export function createRights(world: LookWorld): Rights {
     },
     updated: (transaction, table, row_id) => change(transaction, table, row_id, false),
     deleted: (transaction, table, row_id) => change(transaction, table, row_id, true),
-    close: look.ended,
+    close: monitor.ended,
   }
 }
 

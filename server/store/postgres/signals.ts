@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { HearSignal, Signal } from '../signal-store.ts'
+import type { DedicatedClient } from './dedicated-client.ts'
 import type { Client } from './pool.ts'
 import { sql } from './statement.ts'
-import type { SteadyClient } from './steady-client.ts'
 
 const channel = 'relayer_signals'
 /** Signals of one server in this time are one message. */
@@ -28,7 +28,7 @@ export function createSignals() {
   const listeners: HearSignal[] = []
   const own = randomUUID()
   const waiting = { work: new Set<number>(), hurry: new Set<number>(), resend: new Set<number>() }
-  let client: SteadyClient | undefined
+  let client: DedicatedClient | undefined
   let timer: NodeJS.Timeout | undefined
   let leases = false
   let losses = 0
@@ -68,7 +68,7 @@ export function createSignals() {
       losses += 1
       hear(undefined)
     },
-    sendBy(its: SteadyClient): void {
+    sendBy(its: DedicatedClient): void {
       client = its
     },
     tell(signal: Signal): void {

@@ -12,7 +12,7 @@ import {
   writeSpent,
 } from '../spending-rules.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Row } from '../transaction-rows.ts'
 import { type Connection, type Session, sql } from './connection.ts'
 import { groupCommit } from './group-commit.ts'
@@ -130,7 +130,7 @@ export type Spending = ReturnType<typeof createSpending>
 /** The spending of transactions that are signed and not sent. */
 export function spendings(
   connection: Connection,
-  { now }: Pick<StoreWorld, 'now'>,
+  { now }: Pick<StoreDependencies, 'now'>,
 ): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed, spentOf } = createSpending(now)
   const spend = groupCommit(

@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { crowdedBy } from '../room.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'
 import { bytesOf, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { attempts } from './attempts.ts'
@@ -26,11 +26,11 @@ const byId = sql<WholeRow>(
 const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
 
 /** Changes of transactions after their acceptance. */
-export function transactions(connection: Connection, world: StoreWorld): Transactions {
+export function transactions(connection: Connection, dependencies: StoreDependencies): Transactions {
   const { write } = connection
-  const events = createEvents(world)
-  const spendings = createSpending(world.now)
-  const move = createMove(events, spendings, world.now)
+  const events = createEvents(dependencies)
+  const spendings = createSpending(dependencies.now)
+  const move = createMove(events, spendings, dependencies.now)
 
   return {
     ...attempts(connection),
@@ -85,7 +85,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           : { intent, resign: true, status_reason, error }
         return { ...done(await move(transaction, { row_id, revision, set })), data }
       }),
-    ...lotWithdrawal(connection, events, spendings, world.now),
+    ...lotWithdrawal(connection, events, spendings, dependencies.now),
   }
 }
 

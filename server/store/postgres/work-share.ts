@@ -1,8 +1,8 @@
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { type Connection, sql } from './connection.ts'
-import { gathered } from './gathered.ts'
-import { mostWith, type Part, partOf, type Server } from './part.ts'
+import { gathered } from './coalesce.ts'
+import { mostWith, type FairShare, fairShare, type Server } from './fair-share.ts'
 
 /** How often the parts of all servers are compared. A refusal is remembered as long. */
 const balance_ms = 1_000
@@ -49,7 +49,7 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
   const held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
   const refused = new Map<number, number>()
-  let part: Part = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
+  let share: FairShare = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
   /** Rows that were taken since the parts were compared, and are not counted in them. */
   let claimed = 0
   let balancedAt = Number.NEGATIVE_INFINITY
@@ -97,12 +97,12 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     isStale = false
     refused.clear()
     const servers = await read.all(select, { kind })
-    part = partOf(server_row_id, servers, at_work)
+    share = fairShare(server_row_id, servers, at_work)
     claimed = 0
-    hasStrays = part.held > held.size
+    hasStrays = share.held > held.size
     isSurplusKnown = true
-    // While the registration is being renewed, the part is asked for again.
-    if (part.servers > 0) balancedAt = now()
+    // While the registration is being renewed, the share is asked for again.
+    if (share.servers > 0) balancedAt = now()
   }
 
   const isOld = () => now() - balancedAt >= balance_ms
@@ -119,13 +119,13 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     if (dropped > 0) signals.tell({ kind: 'leases' })
   }
 
-  /** Takes those of the rows that are free and belong to this server's part. `isNew`: the part does not count the row yet. */
-  const acquire = gathered(async (asked: { row_id: number; isNew: boolean }[]) => {
+  /** Takes those of the rows that are free and belong to this server's share. `isNew`: the share does not count the row yet. */
+  const acquire = coalesce(async (asked: { row_id: number; isNew: boolean }[]) => {
     await dropStrays()
     const wanted = asked.filter(({ row_id }) => !held.has(row_id))
     if (isLeaving || !membership.isValid() || wanted.length === 0) return
     const fresh = wanted.filter(({ isNew }) => isNew).length
-    const room = (fresh > 0 ? mostWith(part, claimed + fresh) : part.most) - held.size
+    const room = (fresh > 0 ? mostWith(share, claimed + fresh) : share.most) - held.size
     if (room <= 0) return
     const row_ids = wanted.map(({ row_id }) => row_id)
     const rows = await read.all(take, { kind, server_row_id, row_ids, room })
@@ -137,11 +137,11 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     for (const row_id of row_ids) if (!held.has(row_id)) refused.set(row_id, now() + balance_ms)
   }
 
-  const giveBack = gathered(async (row_ids: number[]) => {
+  const giveBack = coalesce(async (row_ids: number[]) => {
     const tokens = row_ids.flatMap((row_id) => held.get(row_id)?.token ?? [])
     for (const row_id of row_ids) {
       held.delete(row_id)
-      // Another one has less than its part, and takes it.
+      // Another one has less than its share, and takes it.
       refused.set(row_id, now() + balance_ms)
     }
     if (tokens.length === 0) return
@@ -149,11 +149,11 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     signals.tell({ kind: 'leases' })
   })
 
-  /** Held rows that have had no work for a while, and those beyond this server's part. */
+  /** Held rows that have had no work for a while, and those beyond this server's share. */
   function surplusOf(): number[] {
     const idle = [...held].filter(([, { worked_at }]) => now() - worked_at > idle_ms).map(([row_id]) => row_id)
     const busy = [...held.keys()].filter((row_id) => !idle.includes(row_id))
-    return [...idle, ...busy.slice(busy.length - Math.max(0, part.surplus - idle.length))]
+    return [...idle, ...busy.slice(busy.length - Math.max(0, share.surplus - idle.length))]
   }
 
   return {

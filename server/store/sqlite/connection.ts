@@ -50,8 +50,8 @@ export interface Connection {
  * Throws StoreError when a newer version of the service wrote the file. `alone`: takes an exclusive lock until the file is closed;
  * throws StoreError (locked) when another process has the file open.
  */
-export function connect(file: string, world: ConnectionWorld = {}, alone = false): Connection {
-  const { observer = {}, broken = () => {}, checkpointsApart = false } = world
+export function connect(file: string, dependencies: ConnectionWorld = {}, alone = false): Connection {
+  const { observer = {}, broken = () => {}, checkpointsApart = false } = dependencies
   const db = openDatabase(file, alone)
   // A deferred transaction that turns into a write fails at once under another writer; an immediate one waits its turn.
   const immediately = db.transaction((work: () => unknown) => work())

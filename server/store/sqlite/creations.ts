@@ -4,7 +4,7 @@ import { reservedOf } from '../reservation.ts'
 import { crowdedBy } from '../room.ts'
 import type { Creation, NewTransaction } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn } from '../transaction-data.ts'
 import { bytesOf, columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
@@ -19,11 +19,11 @@ import { createTransactionData } from './transaction-data.ts'
 /** Accepts transactions, and returns the first responses of their idempotency keys. */
 export function creations(
   connection: Connection,
-  world: StoreWorld,
+  dependencies: StoreDependencies,
 ): Pick<Store, 'createTransaction' | 'createTransactions' | 'replay' | 'replayBatch'> {
   const { db } = connection
-  const writeEvent = createEvents(connection, world).ofTransaction
-  const spendings = createSpending(connection, world.now)
+  const writeEvent = createEvents(connection, dependencies).ofTransaction
+  const spendings = createSpending(connection, dependencies.now)
   const reservations = createReservations(db)
 
   const { nextNonce, setNonce } = nonceCounter(db)
@@ -80,7 +80,7 @@ export function creations(
     if ('outcome' in taken) return taken
     if (wanted.nonce === undefined) setNonce.run(chain_id, from, nonce + 1)
     const sequence = (lastSequence.get(relayer_row_id) as number) + 1
-    const created_at = new Date(world.now()).toISOString()
+    const created_at = new Date(dependencies.now()).toISOString()
     const speed = wanted.speed && JSON.stringify(wanted.speed)
     const { data } = wanted
     const values = {

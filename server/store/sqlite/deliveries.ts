@@ -15,7 +15,7 @@ import {
 import type { SealedRow } from '../rights-tables.ts'
 import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn, withData } from '../transaction-data.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
@@ -41,7 +41,7 @@ type Deliveries = Pick<
 const turn_ms = 5
 
 /** The outbox, for the deliverer and for the API. */
-export function deliveries(connection: Connection, { now }: StoreWorld): Deliveries {
+export function deliveries(connection: Connection, { now }: StoreDependencies): Deliveries {
   const { db, write, rights } = connection
   const bulk = createBulkChanges(connection, now)
   // Skips from target to target in the index, so it does not read every delivery.

@@ -10,7 +10,7 @@ import {
 import { type EventRow, max_event_characters, type RelayerRow } from '../rows.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn, withData } from '../transaction-data.ts'
 import type { Connection } from './connection.ts'
 
@@ -28,8 +28,8 @@ export interface Events {
  * Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. The body
  * is serialized here, once, except for a transaction's data: it may be large, and the event names its stored version.
  */
-export function createEvents({ db }: Connection, world: StoreWorld): Events {
-  const { showRelayer, observer = {} } = world
+export function createEvents({ db }: Connection, dependencies: StoreDependencies): Events {
+  const { showRelayer, observer = {} } = dependencies
   const next = db
     .prepare<[number], number>('SELECT coalesce(max(sequence), 0) + 1 FROM events WHERE relayer_row_id = +?')
     .pluck()
@@ -47,7 +47,7 @@ export function createEvents({ db }: Connection, world: StoreWorld): Events {
   const write = (its: NewEvent) => {
     const { relayer_row_id, event, subject, data_row_id } = its
     const sequence = next.get(relayer_row_id) as number
-    const { id, body, timestamp, now } = serializeEvent(its, sequence, world)
+    const { id, body, timestamp, now } = serializeEvent(its, sequence, dependencies)
     const { lastInsertRowid: event_row_id } = insert.run({
       id,
       relayer_row_id,
@@ -59,7 +59,7 @@ export function createEvents({ db }: Connection, world: StoreWorld): Events {
       timestamp,
     })
     const target = targetOf.get(relayer_row_id)
-    if (target) deliver.run({ id: world.makeId(), ...target, event_row_id, subject, now, timestamp })
+    if (target) deliver.run({ id: dependencies.makeId(), ...target, event_row_id, subject, now, timestamp })
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Connection } from './connection.ts'
 
 /** The leases of background work, by name. */
@@ -10,7 +10,7 @@ export interface Leases {
 
 export function createLeases(
   { db, write }: Pick<Connection, 'db' | 'write'>,
-  { now }: Pick<StoreWorld, 'now'>,
+  { now }: Pick<StoreDependencies, 'now'>,
 ): Leases {
   const selectLease = db.prepare<[string], { owner: string; until: number }>(
     'SELECT owner, until FROM leases WHERE name = ?',

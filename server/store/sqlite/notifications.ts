@@ -1,7 +1,7 @@
 import { type Row, read } from '../notification-rows.ts'
 import type { NotificationRow } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'
@@ -14,7 +14,7 @@ type Notifications = Pick<
   'createNotification' | 'getNotification' | 'listNotifications' | 'updateNotification' | 'deleteNotification'
 >
 
-export function notifications({ db, write, writeCached }: Connection, { now }: StoreWorld): Notifications {
+export function notifications({ db, write, writeCached }: Connection, { now }: StoreDependencies): Notifications {
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM notifications WHERE id = ?`)
   // `createNotification` limits the number of rows of one creator.
   const selectOf = db.prepare<[string], Row>(

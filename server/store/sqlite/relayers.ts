@@ -3,7 +3,7 @@ import { columns, encode, type Row, read } from '../relayer-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Connection } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lister } from './lists.ts'
@@ -23,9 +23,9 @@ type Relayers = Pick<
   | 'noteBalance'
 >
 
-export function relayers(connection: Connection, world: StoreWorld): Relayers {
+export function relayers(connection: Connection, dependencies: StoreDependencies): Relayers {
   const { db, write, writeCached, rights } = connection
-  const events = createEvents(connection, world)
+  const events = createEvents(connection, dependencies)
   const sealed = `${columns}, ${sealedColumns('relayers')}`
   const select = db.prepare<[string], Sealed>(`SELECT ${sealed} FROM relayers WHERE id = ?`)
   const selectByRowId = db.prepare<[number], Sealed>(`SELECT ${sealed} FROM relayers WHERE row_id = ?`)
@@ -112,7 +112,7 @@ export function relayers(connection: Connection, world: StoreWorld): Relayers {
       })
       // After the commit, so that a change that is rolled back is not reported.
       if (typeof updated !== 'string' && before && before.disabled_reason !== updated.disabled_reason) {
-        world.observer?.relayerChanged?.({ relayer_id: id, disabled_reason: updated.disabled_reason })
+        dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason: updated.disabled_reason })
       }
       return updated
     },

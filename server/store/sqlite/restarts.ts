@@ -1,14 +1,17 @@
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'
 import { createEvents } from './events.ts'
 import { createReservations } from './reservations.ts'
 
 /** Accounts on a restarted chain. */
-export function restarts(connection: Connection, world: StoreWorld): Pick<Store, 'forgetNonces' | 'restartAccount'> {
+export function restarts(
+  connection: Connection,
+  dependencies: StoreDependencies,
+): Pick<Store, 'forgetNonces' | 'restartAccount'> {
   const { db, write } = connection
-  const writeEvent = createEvents(connection, world).ofTransaction
+  const writeEvent = createEvents(connection, dependencies).ofTransaction
   const reservations = createReservations(db)
   const holders = db.prepare<
     [number, string, number],
@@ -43,7 +46,7 @@ export function restarts(connection: Connection, world: StoreWorld): Pick<Store,
                 end.get(
                   reason,
                   JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null }),
-                  new Date(world.now()).toISOString(),
+                  new Date(dependencies.now()).toISOString(),
                   row_id,
                 ) as Row,
               ),

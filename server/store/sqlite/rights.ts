@@ -4,7 +4,7 @@ import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../r
 import { deletionOf, distrusted, faultOf, type NamedRow as Row, withoutSeal } from '../rights-state.ts'
 import { type RightsTable, rightsTables, type SealedRow } from '../rights-tables.ts'
 import type { RightsFault, RightsGuard } from '../rows.ts'
-import { createLook } from './rights-look.ts'
+import { createMonitor } from './rights-monitor.ts'
 import { schemaCheck } from './rights-schema.ts'
 import { rightsTriggers, sealedColumns } from './rights-tables.ts'
 
@@ -41,17 +41,17 @@ export function createRights(
   /** The changes that the current database transaction seals; version 0: deleted. */
   let sealed: RightsChange[] = []
   const tell = createReports()
-  const look = createLook(db, file, version, tell)
+  const monitor = createMonitor(db, file, version, tell)
   const checkSchema = schemaCheck(db, migrations)
 
   function isTrusted(table: RightsTable, row: Row): boolean {
     if (!sealing) return true
-    look.again(sealing)
+    monitor.again(sealing)
     return judge(sealing, table, row)
   }
 
   function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
-    const fault = faultOf(seal, table, row, look.of(table))
+    const fault = faultOf(seal, table, row, monitor.of(table))
     if (fault) tell([fault])
     return fault === undefined
   }
@@ -64,7 +64,7 @@ export function createRights(
     if (kind === 'insert') changes.set(name, { ...known, version: 0 })
     else if (judge(seal, table, row)) changes.set(name, known)
     else if (kind === 'update') throw distrusted()
-    else changes.set(name, deletionOf(seal, table, row, look.of(table)))
+    else changes.set(name, deletionOf(seal, table, row, monitor.of(table)))
   }
 
   return {
@@ -88,7 +88,7 @@ export function createRights(
       }
       db.function('rights_change', call as (...values: unknown[]) => null)
       db.exec(rightsTriggers())
-      look.first(seal)
+      monitor.first(seal)
     },
     isTrusted,
     require(table, row, id = row.id) {
@@ -110,11 +110,11 @@ export function createRights(
     },
     ended(committed) {
       if (changes.size === 0) return
-      if (committed) look.follow(sealed)
+      if (committed) monitor.follow(sealed)
       changes.clear()
       sealed = []
     },
-    close: look.close,
+    close: monitor.close,
   }
 }
 

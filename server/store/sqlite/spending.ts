@@ -10,7 +10,7 @@ import {
   writeSpent,
 } from '../spending-rules.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Connection } from './connection.ts'
 import { groupCommit } from './group-commit.ts'
 
@@ -79,7 +79,7 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
 }
 
 /** The spending of transactions that are signed and not sent. */
-export function spendings(connection: Connection, { now }: StoreWorld): Pick<Store, 'spend' | 'wouldExceed'> {
+export function spendings(connection: Connection, { now }: StoreDependencies): Pick<Store, 'spend' | 'wouldExceed'> {
   const { take, wouldExceed } = createSpending(connection, now)
   const spentOf = connection.db
     .prepare<[number], string | null>('SELECT spent FROM transactions WHERE row_id = ?')

@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { crowdedBy } from '../room.ts'
 import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import type { StoreWorld } from '../store-world.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'
 import { bytesOf, columns, type Row, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { attempts } from './attempts.ts'
@@ -20,11 +20,11 @@ type Transactions = Pick<
 >
 
 /** Changes of transactions after their acceptance. */
-export function transactions(connection: Connection, world: StoreWorld): Transactions {
+export function transactions(connection: Connection, dependencies: StoreDependencies): Transactions {
   const { db, write } = connection
-  const events = createEvents(connection, world)
-  const spendings = transactionSpending(connection, world.now)
-  const move = createMove(connection, events, spendings, world.now)
+  const events = createEvents(connection, dependencies)
+  const spendings = transactionSpending(connection, dependencies.now)
+  const move = createMove(connection, events, spendings, dependencies.now)
   const unfinishedOf = createUnfinished(connection)
 
   const { nextNonce, setNonce } = nonceCounter(db)
@@ -90,7 +90,7 @@ export function transactions(connection: Connection, world: StoreWorld): Transac
           data,
         }
       }),
-    ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack, world.now),
+    ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack, dependencies.now),
   }
 }
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { connectClient } from '../../../server/store/postgres/pool.ts'
 import { openPostgresStore, type PostgresStore } from '../../../server/store/postgres.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
-import type { StoreWorld } from '../../../server/store/store-world.ts'
+import type { StoreDependencies } from '../../../server/store/store-dependencies.ts'
 import { newDatabase } from '../../support/postgres.ts'
 
 export interface OpenedStore {
@@ -30,7 +30,7 @@ const start = Date.parse('2026-01-01T00:00:00.000Z')
 function testWorld() {
   const clock = { ms: start }
   let ids = 0
-  const world: StoreWorld = {
+  const world: StoreDependencies = {
     now: () => clock.ms,
     makeId: () => {
       ids += 1

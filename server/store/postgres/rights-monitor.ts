@@ -11,7 +11,7 @@ const pause_factor = 50
 const least_pause_ms = 1_000
 const longest_pause_ms = 5_000
 
-export interface LookWorld {
+export interface MonitorDependencies {
   snapshot: Snapshot
   /** Changes with a new generation of another program. */
   foreign(): number
@@ -23,20 +23,20 @@ export interface LookWorld {
  * The state of all protected rows. It follows the changes of this server; scans of all rows find the changes of others: while rows are
  * used, and once after each new generation of another program.
  */
-export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: RightsReports) {
+export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies, tell: RightsReports) {
   let tables: RightsTables | undefined
   let moves = 0
   /** The changes of this server during a scan. */
-  let sinceLook: RightsChange[] | undefined
-  let looking: Promise<void> | undefined
-  let foreignAtLook = 0
+  let sinceScan: RightsChange[] | undefined
+  let scanning: Promise<void> | undefined
+  let foreignAtScan = 0
   let [next_ms, late_ms] = [0, 0]
   let timer: NodeJS.Timeout | undefined
 
-  async function look(seal: RightsSeal): Promise<void> {
+  async function scan(seal: RightsSeal): Promise<void> {
     const started_ms = performance.now()
-    foreignAtLook = foreign()
-    sinceLook = []
+    foreignAtScan = foreign()
+    sinceScan = []
     try {
       const state = await snapshot((session) => scanRights(session, seal, tables))
       tables = state.tables
@@ -44,8 +44,8 @@ export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: Rights
       tell(state.faults)
       if (state.faults.length > 0) doubt()
     } finally {
-      if (tables) follow(tables, sinceLook)
-      sinceLook = undefined
+      if (tables) follow(tables, sinceScan)
+      sinceScan = undefined
       const ended_ms = performance.now()
       next_ms = ended_ms + Math.max(least_pause_ms, pause_factor * (ended_ms - started_ms))
       late_ms = Math.max(next_ms, ended_ms + longest_pause_ms)
@@ -55,15 +55,15 @@ export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: Rights
   function start(seal: RightsSeal): void {
     clearTimeout(timer)
     timer = undefined
-    looking ??= look(seal)
+    scanning ??= scan(seal)
       .catch(reported)
       .finally(() => {
-        looking = undefined
+        scanning = undefined
         if (isForeign()) later(seal)
       })
   }
 
-  const isForeign = () => foreign() !== foreignAtLook
+  const isForeign = () => foreign() !== foreignAtScan
 
   /** What is read now may be cached until the next generation: no later use would scan. */
   function later(seal: RightsSeal): void {
@@ -77,13 +77,13 @@ export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: Rights
   }
 
   return {
-    first: look,
+    first: scan,
     /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
     async again(seal: RightsSeal): Promise<void> {
       const [its, now_ms] = [isForeign(), performance.now()]
       if (now_ms >= (its ? next_ms : late_ms)) start(seal)
-      else if (its && !looking) later(seal)
-      if (its) await looking
+      else if (its && !scanning) later(seal)
+      if (its) await scanning
     },
     of: (table: RightsTable) => tables?.[table],
     /** Grows when the state changes: the same number before and after a read proves that the state is not newer than the read. */
@@ -91,11 +91,11 @@ export function createLook({ snapshot, foreign, doubt }: LookWorld, tell: Rights
     /** Applies the committed changes of a database transaction of this server; version 0: deleted. */
     follow(changes: RightsChange[]): void {
       moves += 1
-      if (sinceLook) sinceLook.push(...changes)
+      if (sinceScan) sinceScan.push(...changes)
       else if (tables) follow(tables, changes)
     },
     async ended() {
-      await looking
+      await scanning
       clearTimeout(timer)
     },
   }

@@ -2,8 +2,8 @@ import type { Relayer } from '../../generated/openapi.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import type { RelayerRow } from './rows.ts'
 
-/** The store's view of the outside world: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
-export interface StoreWorld {
+/** The store's dependencies outside the database: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
+export interface StoreDependencies {
   now(): number
   makeId(): string
   /** Checks an event against the contract's schema; undefined when it is valid. */

@@ -1,5 +1,5 @@
-/** Gathers what is asked for while the previous call is under way, so that the next call does all of it. */
-export function gathered<T>(work: (items: T[]) => Promise<void>): (items: T[]) => Promise<void> {
+/** Coalesces calls: items that arrive while a call is in progress are passed together to the next call. */
+export function coalesce<T>(work: (items: T[]) => Promise<void>): (items: T[]) => Promise<void> {
   let previous: Promise<void> = Promise.resolve()
   let next: { items: T[]; done: Promise<void> } | undefined
 

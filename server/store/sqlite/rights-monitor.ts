@@ -14,49 +14,49 @@ const pause_factor = 50
  * The state of all protected rows. It follows the changes of this connection; a scan of all rows finds the changes of others.
  * `version`: changes when another connection commits.
  */
-export function createLook(db: Database.Database, file: string, version: () => number, tell: RightsReports) {
+export function createMonitor(db: Database.Database, file: string, version: () => number, tell: RightsReports) {
   let state: RightsState | undefined
   /** The changes of this connection during a scan; version 0: deleted. */
-  let sinceLook: RightsChange[] | undefined
-  let lookedAt: number | undefined
-  let nextLook_at = 0
+  let sinceScan: RightsChange[] | undefined
+  let scannedAt: number | undefined
+  let nextScan_at = 0
   let timer: NodeJS.Timeout | undefined
   let reader: Database.Database | undefined
 
   /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
-  function lookAgain(seal: RightsSeal): void {
-    if (sinceLook || timer || version() === lookedAt) return
-    const wait_ms = nextLook_at - performance.now()
+  function scanAgain(seal: RightsSeal): void {
+    if (sinceScan || timer || version() === scannedAt) return
+    const wait_ms = nextScan_at - performance.now()
     if (wait_ms > 0) {
       timer = setTimeout(() => {
         timer = undefined
-        lookAgain(seal)
+        scanAgain(seal)
       }, wait_ms).unref()
       return
     }
     const started_at = performance.now()
-    lookedAt = version()
-    sinceLook = []
+    scannedAt = version()
+    sinceScan = []
     reader ??= new Database(file, { readonly: true })
     reader.exec('BEGIN')
     const steps = scanRights(reader, seal, state)
     const end = () => {
       reader?.exec('COMMIT')
-      sinceLook = undefined
-      nextLook_at = performance.now() + Math.max(least_pause_ms, pause_factor * (performance.now() - started_at))
+      sinceScan = undefined
+      nextScan_at = performance.now() + Math.max(least_pause_ms, pause_factor * (performance.now() - started_at))
     }
     const advance = () => {
       if (!reader?.open) return
       try {
         const step = steps.next()
         if (!step.done) return void nextTurn().then(advance)
-        follow(step.value.tables, sinceLook ?? [])
+        follow(step.value.tables, sinceScan ?? [])
         state = step.value
         end()
         tell(step.value.faults)
       } catch (error) {
         end()
-        lookedAt = undefined
+        scannedAt = undefined
         tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
       }
     }
@@ -66,15 +66,15 @@ export function createLook(db: Database.Database, file: string, version: () => n
   return {
     /** The first scan, without steps. Must be called inside a database transaction. */
     first(seal: RightsSeal): void {
-      lookedAt = version()
+      scannedAt = version()
       state = scanNow(db, seal, undefined)
       tell(state.faults)
     },
-    again: lookAgain,
+    again: scanAgain,
     of: (table: RightsTable) => state?.tables[table],
     /** Applies the committed changes of a database transaction of this connection; version 0: deleted. */
     follow(changes: RightsChange[]): void {
-      if (sinceLook) sinceLook.push(...changes)
+      if (sinceScan) sinceScan.push(...changes)
       else if (state) follow(state.tables, changes)
     },
     close() {

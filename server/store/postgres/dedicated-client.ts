@@ -7,7 +7,7 @@ import { bind, type Statement, sql, type Values } from './statement.ts'
  * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat tells within a
  * second that the database, or the network to it, does not answer.
  */
-export interface SteadyClient {
+export interface DedicatedClient {
   /** Runs a statement that may be repeated. Throws ApiError (503) when it is not answered. */
   one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
   /** Throws ApiError (503) while the database is away. */
@@ -15,7 +15,7 @@ export interface SteadyClient {
   close(): Promise<void>
 }
 
-export interface SteadyClientEvents {
+export interface DedicatedClientEvents {
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
   /** The database is away: it does not answer, or is read-only. Called once until `back`. */
@@ -30,10 +30,10 @@ const max_attempts = 2
 
 const beat = sql<{ read_only: string }>("SELECT current_setting('transaction_read_only') AS read_only")
 
-export async function openSteadyClient(
+export async function openDedicatedClient(
   settings: Pick<PoolSettings, 'url' | 'timeout_ms'>,
-  { opened, away, back }: SteadyClientEvents,
-): Promise<SteadyClient> {
+  { opened, away, back }: DedicatedClientEvents,
+): Promise<DedicatedClient> {
   const closing = new AbortController()
   let client = await open(start_ms)
   /** Resolves when there is a connection again. */

@@ -15,7 +15,10 @@ export const isInFolder = ({ master_key, key_encryption_key }: KeyConfig): boole
  * The vault of a database by the configured master key; undefined when the key does not open it. Rejects with ConfigError when a key
  * service does not decrypt the master key, and with CommandError when the database has its master key in another place.
  */
-export async function openHeld(config: KeyConfig, { sealed, wrapped }: MasterKeyCheck): Promise<Unlocked | undefined> {
+export async function openDatabaseVault(
+  config: KeyConfig,
+  { sealed, wrapped }: MasterKeyCheck,
+): Promise<Unlocked | undefined> {
   const { master_key, key_encryption_key, vault, data_dir } = config
   if (key_encryption_key) {
     if (!wrapped) throw new CommandError('The master key of the database is not in a key service: set MASTER_KEY to it')

@@ -4,23 +4,23 @@ export interface Server {
   held: number
 }
 
-export interface Part {
+export interface FairShare {
   /** How many rows the server may have. */
   most: number
   /** How many it gives back. */
   surplus: number
   /** How many it has. */
   held: number
-  /** Of how many rows it is a part, and of how many servers. */
+  /** Of how many rows it is a share, and of how many servers. */
   rows: number
   servers: number
 }
 
 /**
- * The part of one server. Rows are spread evenly; where they do not divide, the servers that registered first have one more. A row
+ * The share of one server. Rows are spread evenly; where they do not divide, the servers that registered first have one more. A row
  * moves only where it makes the parts more even.
  */
-export function partOf(row_id: number, servers: readonly Server[], at_work: number): Part {
+export function fairShare(row_id: number, servers: readonly Server[], at_work: number): FairShare {
   const rank = servers.findIndex((server) => server.row_id === row_id)
   const own = servers[rank]
   // Its registration has just ended.
@@ -33,6 +33,6 @@ export function partOf(row_id: number, servers: readonly Server[], at_work: numb
   return { most, surplus, held: own.held, rows, servers: servers.length }
 }
 
-/** How many rows the server may have when `fresh` rows are new since its part was determined. */
-export const mostWith = ({ rows, servers }: Part, fresh: number): number =>
+/** How many rows the server may have when `fresh` rows are new since its share was determined. */
+export const mostWith = ({ rows, servers }: FairShare, fresh: number): number =>
   servers === 0 ? 0 : Math.ceil((rows + fresh) / servers)
