@@ -31,7 +31,7 @@ export const onSqliteOnly: Record<string, string> = {
   'test/store/database.test.ts': 'the settings of SQLite',
   'test/store/filtered-lists.test.ts': 'the steps of the SQLite store',
   'test/store/in-one-commit.test.ts': 'the group commit of SQLite',
-  'test/store/killed-between-lots.test.ts': 'the steps of the SQLite store',
+  'test/store/killed-between-batches.test.ts': 'the steps of the SQLite store',
   'test/store/pages-of-file.test.ts': 'counts the bytes that are read from the file',
   'test/store/row-ids-migration.test.ts': 'the migrations of SQLite',
   'test/store/signers-migration.test.ts': 'the migrations of SQLite',

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { Transaction } from 'ethers'
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../client/index.ts'
-import { beginning, seal } from '../server/store/audit-lots.ts'
+import { beginning, seal } from '../server/store/audit-batches.ts'
 import { checkAudit } from '../server/store/sqlite/audit-check.ts'
 import { operations } from './support/contract.ts'
 import { createRelayer, createSigner } from './support/resources.ts'
@@ -29,10 +29,10 @@ test('detects an audit trail with recomputed hashes by the log, and not without 
 
   let before = beginning.hash
   const update = db.prepare('UPDATE audit SET hash = ? WHERE up_to = ?')
-  const lots = db
+  const batches = db
     .prepare<[], { up_to: number; entries: string }>('SELECT up_to, entries FROM audit ORDER BY up_to')
     .all()
-  for (const { up_to, entries } of lots) {
+  for (const { up_to, entries } of batches) {
     before = seal(before, entries)
     update.run(before, up_to)
   }

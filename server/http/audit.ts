@@ -54,7 +54,7 @@ export async function createAudit(
   let isBroken = false
   let told = (await store.auditHead()).up_to
 
-  /** One lot at a time, so that the entries stay in their order. */
+  /** One batch at a time, so that the entries stay in their order. */
   let writing: Promise<void> | undefined
   const flush = (): Promise<void> => {
     writing ??= write().finally(() => {
@@ -66,11 +66,11 @@ export async function createAudit(
   async function write(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    const lot = waiting.slice()
-    if (lot.length === 0) return
+    const batch = waiting.slice()
+    if (batch.length === 0) return
     try {
-      await store.appendAudit(lot)
-      waiting.splice(0, lot.length)
+      await store.appendAudit(batch)
+      waiting.splice(0, batch.length)
       isBroken = false
       // Entries that came during the write.
       if (waiting.length > 0) timer ??= setTimeout(flush, flush_ms)

@@ -12,7 +12,7 @@ import {
 } from './rate-limit.ts'
 
 /** A server takes requests from the shared bucket for so much time at once. */
-const lot_s = 0.05
+const batch_s = 0.05
 /** An empty bucket is asked again after this time; until then requests are refused here. */
 const pause_ms = 50
 /** Requests that were taken and not used in this time go back. */
@@ -33,7 +33,7 @@ interface Purse {
 
 /**
  * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from it
- * in lots. All who wait in one turn of the event loop share a lot, and a refusal needs no database until the pause is over. `ask` rejects
+ * in batches. All who wait in one turn of the event loop share a batch, and a refusal needs no database until the pause is over. `ask` rejects
  * while the database is away; then nothing is admitted. `now`: milliseconds.
  */
 export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
@@ -89,7 +89,7 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
   ): Promise<void> {
     const kept = purse.tokens
     purse.tokens = 0
-    const wanted = Math.max(needed, Math.ceil((lot_s * 1_000) / interval_ms))
+    const wanted = Math.max(needed, Math.ceil((batch_s * 1_000) / interval_ms))
     try {
       const { granted, empty_in_ms } = await ask(id, { interval_ms, tolerance_ms, max_debt_ms }, -kept, wanted)
       purse.tokens += granted

@@ -1,6 +1,6 @@
 import type { AuditEntry as Shown } from '../../generated/openapi.ts'
 import { type Handlers, single } from '../operation.ts'
-import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../store/audit-lots.ts'
+import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../store/audit-batches.ts'
 import type { AuditFilter } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'

@@ -59,7 +59,7 @@ export interface TransactionDependencies {
 
 const max_canceled_at_once = 10_000
 /** Per database transaction, which takes about 10 ms. */
-const canceled_per_lot = 50
+const canceled_per_batch = 50
 
 type Transactions = Pick<
   Handlers,
@@ -160,15 +160,15 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const { row_id } = await findRelayer(path.relayer_id)
       const queued: string[] = []
       const failed: string[] = []
-      const lot = {
+      const batch = {
         relayer_row_id: row_id,
-        limit: canceled_per_lot,
+        limit: canceled_per_batch,
         intent: 'cancel',
         reason: 'Canceled by request',
       } as const
       let below_nonce: number | undefined = Number.MAX_SAFE_INTEGER
       while (below_nonce !== undefined && queued.length + failed.length < max_canceled_at_once) {
-        const { withdrawn, refused, next_below } = await store.withdrawLot(auditEntry, { ...lot, below_nonce })
+        const { withdrawn, refused, next_below } = await store.withdrawBatch(auditEntry, { ...batch, below_nonce })
         queued.push(...withdrawn)
         failed.push(...refused)
         below_nonce = next_below

@@ -8,7 +8,7 @@ import { genesisOf } from './survey.ts'
 /** The chain ids of hardhat and anvil, and of geth's and ganache's development modes. */
 const development_chain_ids: ReadonlySet<number> = new Set([1_337, 31_337])
 /** Rows per database transaction: about 10 ms. */
-const rows_per_lot = 100
+const rows_per_batch = 100
 const reason = 'The chain was restarted: this transaction is no longer on any chain'
 const disabled_reason =
   'The chain was restarted, and the nonces of the former chain are being deleted: repeat the request'
@@ -50,7 +50,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason }))
     const account = { chain_id, address }
     do {
-      while ((await store.forgetNonces(account, reason, rows_per_lot)) > 0) await nextTurn()
+      while ((await store.forgetNonces(account, reason, rows_per_batch)) > 0) await nextTurn()
     } while (!(await store.withAudit(auditEntry, () => store.restartAccount(account, genesis, latest))))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }

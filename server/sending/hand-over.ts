@@ -26,16 +26,16 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   /** Resolves to the number of transactions that were signed and stored. */
   async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
     let signed = 0
-    for (const lot of lotsOf(decided, ({ row }) => row.data_bytes)) {
-      const done = await signLot(lane, lot)
+    for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
+      const done = await signBatch(lane, batch)
       signed += done.signed
       if (done.isStopped) break
     }
     return signed
   }
 
-  /** A transaction that is not signed stops the lot, so that no later nonce is sent before an earlier one. */
-  async function signLot(lane: Lane, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
+  /** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
+  async function signBatch(lane: Lane, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
     let signed = 0
     let done = 0
     for await (const results of signatures(lane, decided)) {
@@ -120,9 +120,9 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   async function handOverAgain(lane: Lane, rows: TransactionRow[], everywhere: boolean): Promise<void> {
-    for (const lot of lotsOf(rows, ({ data_bytes }) => data_bytes)) {
+    for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
       const wanted: Broadcast[] = []
-      for (const row of lot) {
+      for (const row of batch) {
         const attempt = (await store.attempts(row.row_id)).at(-1)
         if (attempt) wanted.push({ row, attempt: { ...attempt, raw: await store.rawOf(row.row_id, attempt.number) } })
       }
@@ -177,16 +177,16 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
 }
 
 /** Splits rows into batches in their order, which bounds the memory of one batch. */
-function lotsOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
-  const lots: T[][] = []
+function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
+  const batches: T[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const item of items) {
     if (bytes >= max_lot_bytes) {
-      lots.push([])
+      batches.push([])
       bytes = 0
     }
-    lots.at(-1)?.push(item)
+    batches.at(-1)?.push(item)
     bytes += bytesOf(item)
   }
-  return lots
+  return batches
 }

@@ -20,8 +20,8 @@ interface Surveyed {
 export async function receiptsOfMost(each: OneNode[], rows: AttemptRow[][]): Promise<Surveyed> {
   const surveyed: Surveyed = { head: undefined, seen: [] }
   for (let at = 0; at < rows.length; at += max_rows_at_once) {
-    const lot = rows.slice(at, at + max_rows_at_once)
-    const attempts = lot.flat()
+    const batch = rows.slice(at, at + max_rows_at_once)
+    const attempts = batch.flat()
     const answers = given(
       await askEach(each, async (node) => {
         const [head, receipts] = await Promise.all([node.head(), node.receipts(attempts.map(({ hash }) => hash))])
@@ -32,7 +32,7 @@ export async function receiptsOfMost(each: OneNode[], rows: AttemptRow[][]): Pro
       }),
     )
     surveyed.head = reachedByMost(answers.map(({ head }) => head))
-    for (const own of lot) {
+    for (const own of batch) {
       const seen = answers.flatMap(({ receipts }): Seen[] => {
         const attempt = own.findLast(({ hash }) => receipts.has(hash))
         const receipt = attempt && receipts.get(attempt.hash)

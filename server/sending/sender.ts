@@ -132,7 +132,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
       const toSign = decided.filter(({ step }) => step.do === 'sign')
       for (const { row, step } of decided) if (step.do !== 'sign') await carryOut(lane, row, step)
       const signed = await handOver.signAll(lane, toSign)
-      // With a key service many lots take long: the chain is read between them.
+      // With a key service many batches take long: the chain is read between them.
       if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= laneState.poll_at)) return
     }
   }

@@ -1,5 +1,5 @@
 /** The most deliveries that one database transaction changes. */
-export const max_lot = 500
+export const max_batch = 500
 /** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
 export const max_removed = 100
 
@@ -16,8 +16,8 @@ export interface BulkChange {
   up_to: number
 }
 
-/** What a lot did: how many deliveries it changed, whether it was the last one, and up to which row id it went. */
-export interface Lot {
+/** What a batch did: how many deliveries it changed, whether it was the last one, and up to which row id it went. */
+export interface Batch {
   changed: number
   isDone: boolean
   done_to: number
@@ -33,6 +33,6 @@ export const isMeant = (kind: BulkChangeKind, its: { disabled_reason: string | n
 /** The status of the deliveries that it changes. */
 export const statusBefore = (kind: BulkChangeKind) => (kind === 'redeliver' ? 'failed' : 'pending')
 
-/** The row ids of a lot, without deliveries that were created before `since`. */
+/** The row ids of a batch, without deliveries that were created before `since`. */
 export const rowIdsSince = (rows: { row_id: number; created_at: string }[], since: string): number[] =>
   rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)

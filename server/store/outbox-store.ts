@@ -28,7 +28,7 @@ export interface OutboxStore {
   redeliverFailed(notification_row_id: number, since: string): Promise<number | 'disabled'>
   notificationHealth(notification_row_id: number): Promise<NotificationHealth>
   /**
-   * Bulk changes of deliveries (redeliver, give up, remove) do their first lot at once. This does the next lot of the oldest
+   * Bulk changes of deliveries (redeliver, give up, remove) do their first batch at once. This does the next batch of the oldest
    * unfinished bulk change; false when there is none.
    */
   continueBulkChange(): Promise<boolean>

@@ -210,7 +210,7 @@ export interface Move {
   refused?: { number: number; refusal: string }
 }
 
-export interface WithdrawalLot {
+export interface WithdrawalBatch {
   relayer_row_id: number
   below_nonce: number
   limit: number
@@ -219,7 +219,7 @@ export interface WithdrawalLot {
 }
 
 /** Transaction ids. `refused`: already withdrawn. */
-export interface WithdrawnLot {
+export interface WithdrawnBatch {
   withdrawn: string[]
   refused: string[]
   next_below: number | undefined

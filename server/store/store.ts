@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { AccountStore } from './account-store.ts'
-import type { ChainHead, ListedAuditEntry } from './audit-lots.ts'
+import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
 import type {

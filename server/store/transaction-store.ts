@@ -16,8 +16,8 @@ import type {
   TransactionFilter,
   TransactionRow,
   WholeTransactionRow,
-  WithdrawalLot,
-  WithdrawnLot,
+  WithdrawalBatch,
+  WithdrawnBatch,
 } from './sending-rows.ts'
 
 /** The transactions of relayers, with their attempts. */
@@ -101,10 +101,10 @@ export interface TransactionStore {
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
    * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
-   * transaction. Each gets its own audit entry, made from `auditEntry`. `next_below`: the lowest nonce of this lot, at which the next
-   * lot begins; undefined at the end.
+   * transaction. Each gets its own audit entry, made from `auditEntry`. `next_below`: the lowest nonce of this batch, at which the next
+   * batch begins; undefined at the end.
    */
-  withdrawLot(auditEntry: PendingAuditEntry, lot: WithdrawalLot): Promise<WithdrawnLot>
+  withdrawBatch(auditEntry: PendingAuditEntry, batch: WithdrawalBatch): Promise<WithdrawnBatch>
   /**
    * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
    * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. Undefined: the revision has changed.

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../client/index.ts'
-import { type AuditLot, beginning, faultOfLot } from '../../server/store/audit-lots.ts'
+import { type AuditBatch, beginning, faultOfBatch } from '../../server/store/audit-batches.ts'
 import type { StoreEvidence } from '../crash/evidence.ts'
 import type { Stage } from './stage.ts'
 
@@ -57,19 +57,19 @@ export async function readDatabase(rows: Rows): Promise<RelayerEvidence[]> {
 
 /** The audit chains of all servers: how many, and what is wrong with each. */
 export async function readAudit(rows: Rows): Promise<{ chains: number; faults: string[] }> {
-  const lots = await rows<AuditLot & { chain: string }>(
+  const batches = await rows<AuditBatch & { chain: string }>(
     `SELECT chain, up_to::float8 AS up_to, first::float8 AS first, entries, hash FROM audit ORDER BY audit.chain, audit.up_to`,
   )
   const heads = await rows<{ chain: string; up_to: number; hash: Buffer }>(
     'SELECT chain, up_to::float8 AS up_to, hash FROM audit_chains',
   )
-  const chains = Map.groupBy(lots, ({ chain }) => chain)
+  const chains = Map.groupBy(batches, ({ chain }) => chain)
   const faults = [...chains].flatMap(([chain, its]) => {
     let before = beginning
-    for (const lot of its) {
-      const fault = faultOfLot(lot, before)
+    for (const batch of its) {
+      const fault = faultOfBatch(batch, before)
       if (fault !== undefined) return [`chain ${chain}: ${fault}`]
-      before = lot
+      before = batch
     }
     const head = heads.find((one) => one.chain === chain)
     const isEnd = head?.up_to === before.up_to && head.hash.equals(before.hash)

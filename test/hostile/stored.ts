@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { max_lot } from '../../server/store/audit-lots.ts'
+import { max_batch } from '../../server/store/audit-batches.ts'
 import type { AuditEntry } from '../../server/store/rows.ts'
 import { createTrail } from '../../server/store/sqlite/audit.ts'
 import { master_key } from '../bench/processes.ts'
@@ -87,7 +87,7 @@ const fillNotifications = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
     INSERT INTO notifications (id, type, url) SELECT 'n-' || n, 'webhook', 'http://127.0.0.1:1/' || n FROM numbers`)
 
-/** In lots as full as they become. */
+/** In batches as full as they become. */
 export function fillAudit(db: Database.Database, entries: number): void {
   const { append } = createTrail(db)
   const entry = (n: number): AuditEntry => ({
@@ -100,7 +100,8 @@ export function fillAudit(db: Database.Database, entries: number): void {
     request_id: randomUUID(),
   })
   const fill = db.transaction(() => {
-    for (let n = 0; n < entries; n += max_lot) append(Array.from({ length: max_lot }, (_, index) => entry(n + index)))
+    for (let n = 0; n < entries; n += max_batch)
+      append(Array.from({ length: max_batch }, (_, index) => entry(n + index)))
   })
   fill.immediate()
 }

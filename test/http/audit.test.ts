@@ -26,7 +26,7 @@ const entries = async (service: TestService, query = {}) => {
 const sign = (service: TestService, message = 'a') =>
   service.client.post('/api/v1/relayers/{relayer_id}/sign', { ...demo, body: { message } })
 
-/** Until the last lot is written. */
+/** Until the last batch is written. */
 const settled = (service: TestService, count: number) =>
   expect.poll(async () => (await entries(service)).length).toBe(count)
 
@@ -264,11 +264,11 @@ test('lists audit entries newest first, by page and by filter', async () => {
 })
 
 describe('the chain', () => {
-  /** A trail of some lots, in a file of its own. */
+  /** A trail of some batches, in a file of its own. */
   async function trail() {
     const service = await startTestService()
-    for (let lot = 0; lot < 4; lot += 1) {
-      await Promise.all(Array.from({ length: 20 }, (_, index) => sign(service, `${lot} ${index}`)))
+    for (let batch = 0; batch < 4; batch += 1) {
+      await Promise.all(Array.from({ length: 20 }, (_, index) => sign(service, `${batch} ${index}`)))
       await service.client.post('/api/v1/notifications', { body: { url: 'http://127.0.0.1:1' } })
     }
     await service.close()
@@ -282,15 +282,15 @@ describe('the chain', () => {
     expect(head.up_to).toBe(84)
     expect(service.logged.join('')).toContain(`"hash":"${Buffer.from(head.hash).toString('hex')}","msg":"audit head"`)
 
-    const lots = db.prepare('SELECT up_to, entries FROM audit ORDER BY up_to').all() as {
+    const batches = db.prepare('SELECT up_to, entries FROM audit ORDER BY up_to').all() as {
       up_to: number
       entries: string
     }[]
-    const lot = fc.constantFrom(...lots)
+    const batch = fc.constantFrom(...batches)
     const setEntries = (up_to: number, entries: unknown[]) =>
       db.prepare('UPDATE audit SET entries = ? WHERE up_to = ?').run(JSON.stringify(entries), up_to)
     const changed = (name: string, change: (entries: unknown[][], at: number) => void) =>
-      fc.tuple(lot, fc.nat()).map(([{ up_to, entries }, seed]) => ({
+      fc.tuple(batch, fc.nat()).map(([{ up_to, entries }, seed]) => ({
         name: `${name} in ${up_to}`,
         run: () => {
           const parsed = JSON.parse(entries) as unknown[][]
@@ -308,15 +308,15 @@ describe('the chain', () => {
       changed('one is gone', (entries, at) => void entries.splice(at, 1)),
       changed('one is there twice', (entries, at) => void entries.splice(at, 0, ...entries.slice(at, at + 1))),
       changed('the order is another', (entries, at) => void entries.push(...entries.splice(0, at))),
-      lot.map(({ up_to }) => ({
+      batch.map(({ up_to }) => ({
         name: `${up_to} is gone`,
         run: () => db.exec(`DELETE FROM audit WHERE up_to = ${up_to}`),
       })),
-      lot.map(({ up_to }) => ({
+      batch.map(({ up_to }) => ({
         name: `all from ${up_to} on`,
         run: () => db.exec(`DELETE FROM audit WHERE up_to >= ${up_to}`),
       })),
-      fc.tuple(lot, lot).map(([one, other]) => ({
+      fc.tuple(batch, batch).map(([one, other]) => ({
         name: `${one.up_to} and ${other.up_to} change places`,
         run: () => {
           setEntries(one.up_to, JSON.parse(other.entries))

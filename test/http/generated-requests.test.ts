@@ -17,8 +17,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 const count = Number(process.env.FUZZ_REQUESTS ?? 8_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const in_flight = 16
-/** Requests are made in lots, so that they name what earlier ones created. */
-const lot = 64
+/** Requests are made in batches, so that they name what earlier ones created. */
+const batch = 64
 const max_problems = 10
 const balance = 10n ** 24n
 
@@ -54,7 +54,7 @@ test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, a
 
   const next = () => {
     if (queue.length === 0 && made < count && problems.length < max_problems) {
-      const requests = fc.sample(any, { seed: seed + made, numRuns: Math.min(lot, count - made) })
+      const requests = fc.sample(any, { seed: seed + made, numRuns: Math.min(batch, count - made) })
       made += requests.length
       // What has a key is sent twice, at nearly the same time.
       queue = requests.flatMap((request) => (keyOf(request) === undefined ? [request] : [request, request]))

@@ -120,7 +120,7 @@ test('requests that a server took and did not use go back', async () => {
   expect(await passes(stingy, 'back')).toBe(true)
   clock.ms = 4_000
   expect(await passes(stingy, 'back')).toBe(true)
-  // Three were used, and one lot of 50 is on the other server: without giving back, two lots more.
+  // Three were used, and one batch of 50 is on the other server: without giving back, two batches more.
   expect(await passes(other, 'back', 47)).toBe(true)
 })
 

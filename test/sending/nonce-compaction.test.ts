@@ -5,7 +5,7 @@ import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-/** More than two lots. */
+/** More than two batches. */
 const count = 520
 const far = 100_000
 const unsigned = "status = 'pending' AND hash IS NULL"

@@ -6,7 +6,7 @@ import { startTestService, temporaryFolder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const count = 3_000
-const lot = 500
+const batch = 500
 const secondsOf = (n: number) => new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 1_000).toISOString()
 
 /** A notification with failed deliveries, one a second, each with an attempt; and one of somebody else. */
@@ -55,16 +55,16 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
   expect(await first.store.redeliverFailed(row_id, secondsOf(since))).toBe(count - since)
   expect(await first.total('mine', ['pending']), 'the first 500 are too old').toBe(0)
   expect(await first.store.continueBulkChange()).toBe(true)
-  expect(await first.total('mine', ['pending'])).toBe(2 * lot - since)
+  expect(await first.total('mine', ['pending'])).toBe(2 * batch - since)
   first.store.close()
 
   const second = open(file)
-  let lots = 0
+  let batches = 0
   while (await second.store.continueBulkChange()) {
-    lots += 1
-    expect(await second.total('mine', ['pending'])).toBeLessThanOrEqual((lots + 2) * lot - since)
+    batches += 1
+    expect(await second.total('mine', ['pending'])).toBeLessThanOrEqual((batches + 2) * batch - since)
   }
-  expect(lots).toBe(count / lot - 1)
+  expect(batches).toBe(count / batch - 1)
   expect([await second.total('mine', ['pending']), await second.total('mine', ['failed'])]).toEqual([
     count - since,
     since,
@@ -89,12 +89,12 @@ test('gives up the deliveries of a disabled notification in batches, and keeps t
     attempt,
     ...verdict,
   })
-  expect(await total('mine', ['failed'])).toBe(lot + 1)
+  expect(await total('mine', ['failed'])).toBe(batch + 1)
   await store.continueBulkChange()
-  expect(await total('mine', ['failed'])).toBe(2 * lot + 1)
+  expect(await total('mine', ['failed'])).toBe(2 * batch + 1)
   await store.updateNotification('mine', { url: 'http://127.0.0.1:2/', former_until: 0 })
   while (await store.continueBulkChange());
-  expect(await total('mine', ['pending'])).toBe(count - 2 * lot - 1)
+  expect(await total('mine', ['pending'])).toBe(count - 2 * batch - 1)
   store.close()
 })
 

@@ -229,7 +229,9 @@ describe('a database transaction', () => {
       ),
     )
     expect((await auditHead()).up_to).toBe(20)
-    const lots = await read.all(sql<{ first: number; up_to: number }>('SELECT first, up_to FROM audit ORDER BY up_to'))
-    expect(lots).toEqual(Array.from({ length: 20 }, (_, index) => ({ first: index + 1, up_to: index + 1 })))
+    const batches = await read.all(
+      sql<{ first: number; up_to: number }>('SELECT first, up_to FROM audit ORDER BY up_to'),
+    )
+    expect(batches).toEqual(Array.from({ length: 20 }, (_, index) => ({ first: index + 1, up_to: index + 1 })))
   })
 })

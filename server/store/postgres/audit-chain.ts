@@ -1,4 +1,4 @@
-import { beginning } from '../audit-lots.ts'
+import { beginning } from '../audit-batches.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 

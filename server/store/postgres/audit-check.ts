@@ -1,4 +1,4 @@
-import { type AuditHead, type AuditLot, beginning, type ChainHead, faultOfLot } from '../audit-lots.ts'
+import { type AuditBatch, type AuditHead, beginning, type ChainHead, faultOfBatch } from '../audit-batches.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
@@ -10,12 +10,12 @@ export interface TrailVerdict {
 }
 
 const selectHeads = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains ORDER BY chain')
-const lotsAfter = sql<AuditLot>(`
+const batchesAfter = sql<AuditBatch>(`
   SELECT up_to, first, entries, hash FROM audit WHERE chain = $chain AND up_to > $after ORDER BY up_to LIMIT 20`)
-const foreignLot = sql<{ chain: number }>(
+const foreignBatch = sql<{ chain: number }>(
   'SELECT chain FROM audit WHERE chain NOT IN (SELECT chain FROM audit_chains) LIMIT 1',
 )
-const lot = sql('SELECT 1 FROM audit WHERE up_to = $up_to AND hash = $hash')
+const batch = sql('SELECT 1 FROM audit WHERE up_to = $up_to AND hash = $hash')
 
 /**
  * Recomputes all chains from their first entries. `session`: all statements must see one state. `told`: heads that were recorded elsewhere
@@ -28,10 +28,10 @@ export async function checkTrail(session: Session, told: AuditHead[] = []): Prom
     if (head.up_to > 0) heads.push(head)
     if (fault !== undefined) return { heads, fault: `Chain ${known.chain}: ${fault}` }
   }
-  const foreign = await session.one(foreignLot)
+  const foreign = await session.one(foreignBatch)
   if (foreign) return { heads, fault: `Chain ${foreign.chain}: its head is missing` }
   for (const { up_to, hash } of told) {
-    if (await session.one(lot, { up_to, hash })) continue
+    if (await session.one(batch, { up_to, hash })) continue
     const fault = `The recorded head of entry ${up_to} is not in the trail: entries were removed or changed`
     return { heads, fault }
   }
@@ -45,13 +45,13 @@ async function checkChain(
   let head = beginning
   const sofar = (fault: string | undefined) => ({ head: { chain, ...head }, fault })
   for (;;) {
-    const lots = await session.all(lotsAfter, { chain, after: head.up_to })
-    for (const its of lots) {
-      const fault = faultOfLot(its, head)
+    const batches = await session.all(batchesAfter, { chain, after: head.up_to })
+    for (const its of batches) {
+      const fault = faultOfBatch(its, head)
       if (fault !== undefined) return sofar(fault)
       head = { up_to: its.up_to, hash: its.hash }
     }
-    if (lots.length > 0) continue
+    if (batches.length > 0) continue
     const isWhole = head.up_to === last.up_to && Buffer.compare(head.hash, last.hash) === 0
     return sofar(isWhole ? undefined : `Entries are missing between ${head.up_to} and ${last.up_to}`)
   }

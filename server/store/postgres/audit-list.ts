@@ -1,23 +1,23 @@
 import { nextTurn } from '../../next-turn.ts'
-import { type ChainHead, type ListedAuditEntry, matcher, readLot } from '../audit-lots.ts'
+import { type ChainHead, type ListedAuditEntry, matcher, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
 import { type Connection, sql } from './connection.ts'
 
-/** The most lots that are read at once; a lot has up to 5,000 entries. */
-const max_lots = 20
+/** The most batches that are read at once; a batch has up to 5,000 entries. */
+const max_batches = 20
 const max_time = Number.MAX_SAFE_INTEGER
 
-interface Lot {
+interface Batch {
   chain: number
   up_to: number
   at: number
   entries: string
 }
 
-// The order of the trail: by the time of the lots, then by chain, then by number. The numbers of a chain have no gaps.
-const lotsBefore = sql<Lot>(`
+// The order of the trail: by the time of the batches, then by chain, then by number. The numbers of a chain have no gaps.
+const batchesBefore = sql<Batch>(`
   SELECT chain, up_to, at, entries FROM audit WHERE (at, chain, up_to) < ($at, $chain, $up_to)
-  ORDER BY at DESC, chain DESC, up_to DESC LIMIT ${max_lots}`)
+  ORDER BY at DESC, chain DESC, up_to DESC LIMIT ${max_batches}`)
 const heads = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains WHERE up_to > 0 ORDER BY chain')
 const total = sql<{ entries: number }>('SELECT coalesce(sum(up_to), 0) AS entries FROM audit_chains')
 /** How many entries are newer than a time. The cost depends on the number of chains only. */
@@ -31,10 +31,10 @@ export function auditList({ read }: Pick<Connection, 'read'>): Pick<Store, 'audi
   /** All entries from a time (inclusive) back, newest first. */
   async function* entriesFrom(at: number): AsyncGenerator<ListedAuditEntry[]> {
     for (let last = { at, chain: max_time, up_to: max_time }; ; ) {
-      const lots = await read.all(lotsBefore, last)
-      yield lots.flatMap(({ chain, entries }) => readLot(chain, entries))
-      if (lots.length < max_lots) return
-      last = lots.at(-1) as Lot
+      const batches = await read.all(batchesBefore, last)
+      yield batches.flatMap(({ chain, entries }) => readBatch(chain, entries))
+      if (batches.length < max_batches) return
+      last = batches.at(-1) as Batch
     }
   }
 

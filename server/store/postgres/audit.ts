@@ -1,16 +1,16 @@
-import { type AuditHead, type ChainHead, lotsAfter } from '../audit-lots.ts'
+import { type AuditHead, batchesAfter, type ChainHead } from '../audit-batches.ts'
 import type { AuditEntry } from '../rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
 interface Head extends AuditHead {
-  /** The time of the last lot, in milliseconds since the Unix epoch. */
+  /** The time of the last batch, in milliseconds since the Unix epoch. */
   at: number
 }
 
 const selectHead = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains WHERE chain = $chain')
 const lockHead = sql<Head>('SELECT up_to, hash, at FROM audit_chains WHERE chain = $chain FOR UPDATE')
-const insertLot = sql(`
+const insertBatch = sql(`
   INSERT INTO audit (chain, up_to, first, at, entries, hash) VALUES ($chain, $up_to, $first, $at, $entries, $hash)`)
 const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = $at WHERE chain = $chain')
 
@@ -23,17 +23,17 @@ export function createTrail(chain: number) {
       const head = (await transaction.one(lockHead, { chain })) as Head
       // The times of a chain never go back, so that the trail can be searched by time.
       const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
-      const lots = lotsAfter(head, entries)
-      const { up_to, hash } = lots.at(-1) as AuditHead
+      const batches = batchesAfter(head, entries)
+      const { up_to, hash } = batches.at(-1) as AuditHead
       await Promise.all([
-        ...lots.map((lot) =>
-          transaction.run(insertLot, {
+        ...batches.map((batch) =>
+          transaction.run(insertBatch, {
             chain,
-            up_to: lot.up_to,
-            first: lot.first,
+            up_to: batch.up_to,
+            first: batch.first,
             at,
-            entries: lot.entries,
-            hash: lot.hash,
+            entries: batch.entries,
+            hash: batch.hash,
           }),
         ),
         transaction.run(setHead, { chain, up_to, hash, at }),

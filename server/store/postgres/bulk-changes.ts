@@ -1,9 +1,9 @@
 import {
+  type Batch,
   type BulkChange,
   type BulkChangeKind,
   isMeant,
-  type Lot,
-  max_lot,
+  max_batch,
   max_removed,
   rowIdsSince,
   statusBefore,
@@ -15,7 +15,7 @@ import type { Transaction } from './session.ts'
 
 export interface BulkChanges {
   /**
-   * Changes the first lot of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock of the
+   * Changes the first batch of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock of the
    * notification's row. An unfinished change of the same kind starts over.
    */
   begin(
@@ -23,8 +23,8 @@ export interface BulkChanges {
     kind: BulkChangeKind,
     notification_row_id: number,
     since?: string,
-  ): Promise<Pick<Lot, 'changed' | 'isDone'>>
-  /** The next lot of the oldest change; false when there is none. */
+  ): Promise<Pick<Batch, 'changed' | 'isDone'>>
+  /** The next batch of the oldest change; false when there is none. */
   proceed(transaction: Transaction): Promise<boolean>
 }
 
@@ -44,7 +44,7 @@ const state = sql<{ disabled_reason: string | null }>(
 const inState = sql<{ row_id: number; created_at: string }>(`
   SELECT row_id, created_at FROM deliveries
   WHERE notification_row_id = $notification_row_id AND status = $status AND row_id > $done_to AND row_id <= $up_to
-  ORDER BY row_id LIMIT ${max_lot}`)
+  ORDER BY row_id LIMIT ${max_batch}`)
 // Locked, so that no attempt is added meanwhile: the notification, which has the lock of its deliveries, may be gone.
 const any = sql<{ row_id: number }>(`
   SELECT row_id FROM deliveries WHERE notification_row_id = $notification_row_id
@@ -57,9 +57,9 @@ const removals = [
   sql('DELETE FROM deliveries WHERE row_id = ANY ($row_ids)'),
 ]
 
-/** Changes any number of deliveries in lots. After a restart it continues with the first lot that was not committed. */
+/** Changes any number of deliveries in batches. After a restart it continues with the first batch that was not committed. */
 export function createBulkChanges(now: () => number): BulkChanges {
-  async function lotOf(transaction: Transaction, change: BulkChange): Promise<Lot> {
+  async function batchOf(transaction: Transaction, change: BulkChange): Promise<Batch> {
     const { kind, notification_row_id, since, done_to, up_to } = change
     if (kind === 'remove') {
       const row_ids = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
@@ -73,11 +73,11 @@ export function createBulkChanges(now: () => number): BulkChanges {
     const row_ids = rowIdsSince(rows, since)
     if (kind === 'redeliver') await transaction.run(again, { now: now(), row_ids })
     else await transaction.run(fail, { row_ids })
-    return { changed: row_ids.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.row_id ?? up_to }
+    return { changed: row_ids.length, isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
   }
 
   async function step(transaction: Transaction, change: BulkChange) {
-    const { changed, isDone, done_to } = await lotOf(transaction, change)
+    const { changed, isDone, done_to } = await batchOf(transaction, change)
     const { row_id } = change
     if (isDone) await transaction.run(end, { row_id })
     else await transaction.run(advance, { row_id, done_to })

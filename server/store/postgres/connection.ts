@@ -1,5 +1,5 @@
 import type { Observer } from '../../telemetry/observer.ts'
-import type { ChainHead } from '../audit-lots.ts'
+import type { ChainHead } from '../audit-batches.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'

@@ -70,12 +70,12 @@ export function createMove(events: Events, spending: Spending, now: () => number
 
 /** Moves in group commits, which are split where they are large. */
 export function moves(connection: Connection, move: MoveOne): Pick<Store, 'move'> {
-  const moveLot = groupCommit(
+  const moveBatch = groupCommit(
     connection,
-    (lot: Move[]) => ({ transactions: lot.map(({ row_id }) => row_id) }),
-    async (transaction, lot) => {
+    (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+    async (transaction, batch) => {
       const moved: (TransactionRow | undefined)[] = []
-      for (const one of lot) moved.push(await move(transaction, one))
+      for (const one of batch) moved.push(await move(transaction, one))
       return moved
     },
   )
@@ -84,14 +84,14 @@ export function moves(connection: Connection, move: MoveOne): Pick<Store, 'move'
     async move(moves) {
       const moved: (TransactionRow | undefined)[] = []
       while (moved.length < moves.length) {
-        const lot: Move[] = []
+        const batch: Move[] = []
         let bytes = 0
-        while (moved.length + lot.length < moves.length && bytes < max_move_bytes) {
-          const next = moves[moved.length + lot.length] as Move
-          lot.push(next)
+        while (moved.length + batch.length < moves.length && bytes < max_move_bytes) {
+          const next = moves[moved.length + batch.length] as Move
+          batch.push(next)
           bytes += bytesOfMove(next)
         }
-        moved.push(...(await moveLot(lot)))
+        moved.push(...(await moveBatch(batch)))
       }
       return moved
     },

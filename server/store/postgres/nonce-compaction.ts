@@ -7,7 +7,7 @@ import { setNonce } from './nonce-counter.ts'
 /** The most gaps and abandoned nonces that are reported. */
 const max_found = 100
 /** The most nonces that one database transaction changes. */
-const lot_rows = 250
+const batch_rows = 250
 
 type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
 
@@ -24,7 +24,7 @@ interface Held {
 interface Place {
   /** Lower nonces are in use. */
   free: number
-  /** The nonce from which the next lot reads. */
+  /** The nonce from which the next batch reads. */
   next: number
 }
 
@@ -45,13 +45,13 @@ const isHeld = sql<{ held: number }>(
 const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revision + 1 WHERE row_id = $row_id')
 
 /**
- * Closes gaps of nonces in lots, between which other work runs. After each lot no two transactions have the same nonce and the
+ * Closes gaps of nonces in batches, between which other work runs. After each batch no two transactions have the same nonce and the
  * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
  */
 export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'write'>): Compaction {
   const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
-    session.all(heldFrom, { chain_id, address, nonce, limit: lot_rows })
-  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = lot_rows) =>
+    session.all(heldFrom, { chain_id, address, nonce, limit: batch_rows })
+  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batch_rows) =>
     session.all(heldBelow, { chain_id, address, nonce, limit })
   const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
     (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
@@ -68,8 +68,8 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
     }
   }
 
-  /** Gives lower nonces to one lot. */
-  async function moveLot(
+  /** Gives lower nonces to one batch. */
+  async function moveBatch(
     transaction: Transaction,
     account: Account,
     place: Place,
@@ -83,11 +83,11 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
     for (const { row_id, nonce, is_signed, is_in_block } of rows) {
       if (is_in_block) free = Math.max(free, nonce + 1)
       if (is_signed || nonce < free) continue
-      // Others may have taken nonces between two lots.
+      // Others may have taken nonces between two batches.
       while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
         free += 1
         passed += 1
-        if (passed >= lot_rows) return { free, next: nonce, moved, isEnd: false }
+        if (passed >= batch_rows) return { free, next: nonce, moved, isEnd: false }
       }
       if (free !== nonce) {
         await transaction.run(renumber, { nonce: free, row_id })
@@ -96,7 +96,7 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
       free += 1
     }
     const last = rows.at(-1)
-    if (last !== undefined && rows.length === lot_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
+    if (last !== undefined && rows.length === batch_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
     const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
     await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
     return { free, next: free, moved, isEnd: true }
@@ -113,7 +113,7 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
         if (is_signed) below_signed = free.length
         next = nonce + 1
       }
-      if (rows.length < lot_rows || below_signed >= max_found) return free.slice(0, below_signed)
+      if (rows.length < batch_rows || below_signed >= max_found) return free.slice(0, below_signed)
     }
   }
 
@@ -123,10 +123,10 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
       const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
       let moved = 0
       for (let place: Place = { free: first, next: first }; ; ) {
-        const lot = await write((transaction) => moveLot(transaction, account, place))
-        moved += lot.moved
-        if (lot.isEnd) return { moved, gaps: await gapsFrom(account, lot.free) }
-        place = lot
+        const batch = await write((transaction) => moveBatch(transaction, account, place))
+        moved += batch.moved
+        if (batch.isEnd) return { moved, gaps: await gapsFrom(account, batch.free) }
+        place = batch
       }
     },
     async abandoned(chain_id, address, latest) {
@@ -138,7 +138,8 @@ export function nonceCompaction({ read, write }: Pick<Connection, 'read' | 'writ
           if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
         }
         const last = rows.at(-1)
-        if (last === undefined || rows.length < lot_rows || found.length >= max_found) return found.slice(0, max_found)
+        if (last === undefined || rows.length < batch_rows || found.length >= max_found)
+          return found.slice(0, max_found)
         next = last.nonce + 1
       }
     },

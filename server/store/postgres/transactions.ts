@@ -6,10 +6,10 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'
 import { bytesOf, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { attempts } from './attempts.ts'
+import { batchWithdrawal } from './batch-withdrawal.ts'
 import { type Connection, sql } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lockRelayers } from './locks.ts'
-import { lotWithdrawal } from './lot-withdrawal.ts'
 import { createMove, moves, rowById } from './moves.ts'
 import { nextNonce, setNonce } from './nonce-counter.ts'
 import { unfinishedOf } from './room.ts'
@@ -17,7 +17,7 @@ import { createSpending } from './spending.ts'
 
 type Transactions = Pick<
   Store,
-  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawLot'
+  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch'
 >
 
 const byId = sql<WholeRow>(
@@ -85,7 +85,7 @@ export function transactions(connection: Connection, dependencies: StoreDependen
           : { intent, resign: true, status_reason, error }
         return { ...done(await move(transaction, { row_id, revision, set })), data }
       }),
-    ...lotWithdrawal(connection, events, spendings, dependencies.now),
+    ...batchWithdrawal(connection, events, spendings, dependencies.now),
   }
 }
 

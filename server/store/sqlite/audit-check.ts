@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditLot, beginning, faultOfLot } from '../audit-lots.ts'
+import { type AuditBatch, type AuditHead, beginning, faultOfBatch } from '../audit-batches.ts'
 
 export interface AuditVerdict {
   /** The number of the last entry that is intact. */
@@ -14,19 +14,19 @@ export interface AuditVerdict {
  */
 export function checkAudit(db: Database.Database, told: AuditHead[] = []): AuditVerdict {
   return db.transaction(() => {
-    const lots = db.prepare<[], AuditLot>('SELECT up_to, first, entries, hash FROM audit ORDER BY up_to')
+    const batches = db.prepare<[], AuditBatch>('SELECT up_to, first, entries, hash FROM audit ORDER BY up_to')
     let head = beginning
-    for (const lot of lots.iterate()) {
-      const fault = faultOfLot(lot, head)
+    for (const batch of batches.iterate()) {
+      const fault = faultOfBatch(batch, head)
       if (fault !== undefined) return { head, fault }
-      head = { up_to: lot.up_to, hash: lot.hash }
+      head = { up_to: batch.up_to, hash: batch.hash }
     }
     return { head, fault: missing(db, told) }
   })()
 }
 
 function missing(db: Database.Database, told: AuditHead[]): string | undefined {
-  const lot = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit WHERE up_to = ? AND hash = ?')
-  const lost = told.find(({ up_to, hash }) => !lot.get(up_to, hash))
+  const batch = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit WHERE up_to = ? AND hash = ?')
+  const lost = told.find(({ up_to, hash }) => !batch.get(up_to, hash))
   return lost && `The recorded head of entry ${lost.up_to} is not in the trail: entries were removed or changed`
 }

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../next-turn.ts'
-import { type ListedAuditEntry, matcher, max_lot, readLot } from '../audit-lots.ts'
+import { type ListedAuditEntry, matcher, max_batch, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 
@@ -8,16 +8,16 @@ const chain = 1
 
 export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit'> {
   const { db, write, record, auditHead } = connection
-  const lots = db
+  const batches = db
     .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
     .pluck()
 
   /** The entries with these numbers, newest first. */
   function entriesOf(from: number, to: number): ListedAuditEntry[] {
     // The batch that contains the last number may end at most one batch after it.
-    return lots
-      .all(from, to + max_lot)
-      .flatMap((entries) => readLot(chain, entries))
+    return batches
+      .all(from, to + max_batch)
+      .flatMap((entries) => readBatch(chain, entries))
       .filter(({ sequence }) => sequence >= from && sequence <= to)
   }
 
@@ -40,8 +40,8 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
       const matches = matcher(filter)
       const items: ListedAuditEntry[] = []
       let total_items = 0
-      for (let to = newest; to > 0; to -= max_lot) {
-        const found = entriesOf(Math.max(1, to - max_lot + 1), to).filter(matches)
+      for (let to = newest; to > 0; to -= max_batch) {
+        const found = entriesOf(Math.max(1, to - max_batch + 1), to).filter(matches)
         const skip = Math.max(0, offset - total_items)
         items.push(...found.slice(skip, skip + limit - items.length))
         total_items += found.length

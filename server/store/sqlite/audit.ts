@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditLot, beginning, lotsAfter } from '../audit-lots.ts'
+import { type AuditBatch, type AuditHead, batchesAfter, beginning } from '../audit-batches.ts'
 import type { AuditEntry } from '../rows.ts'
 
 export interface Trail {
@@ -10,7 +10,7 @@ export interface Trail {
 
 export function createTrail(db: Database.Database): Trail {
   const last = db.prepare<[], AuditHead>('SELECT up_to, hash FROM audit ORDER BY up_to DESC LIMIT 1')
-  const insert = db.prepare<[AuditLot]>(
+  const insert = db.prepare<[AuditBatch]>(
     'INSERT INTO audit (up_to, first, entries, hash) VALUES ($up_to, $first, $entries, $hash)',
   )
   const head = () => last.get() ?? beginning
@@ -18,7 +18,7 @@ export function createTrail(db: Database.Database): Trail {
   return {
     head,
     append(entries) {
-      if (entries.length > 0) for (const lot of lotsAfter(head(), entries)) insert.run(lot)
+      if (entries.length > 0) for (const batch of batchesAfter(head(), entries)) insert.run(batch)
     },
   }
 }

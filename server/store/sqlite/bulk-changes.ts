@@ -2,7 +2,7 @@ import {
   type BulkChange as Change,
   isMeant,
   type BulkChangeKind as Kind,
-  max_lot,
+  max_batch,
   max_removed,
   rowIdsSince,
   statusBefore,
@@ -12,14 +12,14 @@ import type { Connection } from './connection.ts'
 
 export interface BulkChanges {
   /**
-   * Changes the first lot of a notification's deliveries, and leaves the others to `continueBulkChange`. Must be called inside a
-   * database transaction. An unfinished change of the same kind starts over. Returns how many deliveries the first lot changed, and
+   * Changes the first batch of a notification's deliveries, and leaves the others to `continueBulkChange`. Must be called inside a
+   * database transaction. An unfinished change of the same kind starts over. Returns how many deliveries the first batch changed, and
    * whether that was all.
    */
   begin(kind: Kind, notification_row_id: number, since?: string): { changed: number; isDone: boolean }
 }
 
-/** Changes any number of deliveries in lots. After a restart it continues with the first lot that was not committed. */
+/** Changes any number of deliveries in batches. After a restart it continues with the first batch that was not committed. */
 export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => number) {
   const insert = db.prepare<[object], Change>(`
     INSERT INTO bulk_changes (kind, notification_row_id, since, done_to, up_to)
@@ -35,7 +35,7 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
   const inState = db.prepare<[object], { row_id: number; created_at: string }>(`
     SELECT row_id, created_at FROM deliveries INDEXED BY deliveries_of
     WHERE notification_row_id = +$notification_row_id AND status = +$status AND row_id > +$done_to AND row_id <= +$up_to
-    ORDER BY row_id LIMIT ${max_lot}`)
+    ORDER BY row_id LIMIT ${max_batch}`)
   const any = db
     .prepare<[number], number>(`SELECT row_id FROM deliveries WHERE notification_row_id = +? LIMIT ${max_removed}`)
     .pluck()
@@ -49,7 +49,7 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
     db.prepare<[string]>(`DELETE FROM deliveries WHERE row_id ${listed}`),
   ]
 
-  function lotOf({ kind, notification_row_id, since, done_to, up_to }: Change) {
+  function batchOf({ kind, notification_row_id, since, done_to, up_to }: Change) {
     const its = state.get(notification_row_id)
     if (kind === 'remove') {
       const row_ids = any.all(notification_row_id)
@@ -61,11 +61,11 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
     const row_ids = rowIdsSince(rows, since)
     if (kind === 'redeliver') again.run(now(), JSON.stringify(row_ids))
     else fail.run(JSON.stringify(row_ids))
-    return { changed: row_ids.length, isDone: rows.length < max_lot, done_to: rows.at(-1)?.row_id ?? up_to }
+    return { changed: row_ids.length, isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
   }
 
   function step(change: Change): { changed: number; isDone: boolean } {
-    const { changed, isDone, done_to } = lotOf(change)
+    const { changed, isDone, done_to } = batchOf(change)
     if (isDone) end.run(change.row_id)
     else advance.run(done_to, change.row_id)
     return { changed, isDone }
@@ -73,7 +73,7 @@ export function createBulkChanges({ db }: Pick<Connection, 'db'>, now: () => num
 
   return {
     begin: (kind, notification_row_id, since = '') => step(insert.get({ kind, notification_row_id, since }) as Change),
-    /** The next lot of the oldest change; false when there is none. */
+    /** The next batch of the oldest change; false when there is none. */
     proceed(): boolean {
       const change = oldest.get()
       if (change) step(change)

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
-import type { AuditHead } from '../audit-lots.ts'
+import type { AuditHead } from '../audit-batches.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'

@@ -83,22 +83,22 @@ export function createMove(
 
 /** Moves in group commits, which are split where they are large. */
 export function moves(connection: Connection, move: (move: Move) => TransactionRow | undefined): Pick<Store, 'move'> {
-  const moveLot = groupCommit(connection, (lot: Move[]) => lot.map(move))
+  const moveBatch = groupCommit(connection, (batch: Move[]) => batch.map(move))
 
-  const moveInLots = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
+  const moveInBatches = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
     const moved: (TransactionRow | undefined)[] = []
     while (moved.length < moves.length) {
-      const lot: Move[] = []
+      const batch: Move[] = []
       let bytes = 0
-      while (moved.length + lot.length < moves.length && bytes < max_move_bytes) {
-        const next = moves[moved.length + lot.length] as Move
-        lot.push(next)
+      while (moved.length + batch.length < moves.length && bytes < max_move_bytes) {
+        const next = moves[moved.length + batch.length] as Move
+        batch.push(next)
         bytes += bytesOfMove(next)
       }
-      moved.push(...(await moveLot(lot)))
+      moved.push(...(await moveBatch(batch)))
     }
     return moved
   }
 
-  return { move: moveInLots }
+  return { move: moveInBatches }
 }

@@ -6,7 +6,7 @@ import { nonceCounter } from './nonce-counter.ts'
 /** The most gaps and abandoned nonces that are reported. */
 const max_found = 100
 /** The most nonces that one turn of the event loop reads, or that one database transaction changes: some milliseconds. */
-const lot_rows = 250
+const batch_rows = 250
 
 type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
 
@@ -21,7 +21,7 @@ interface Held {
 }
 
 /**
- * Closes gaps of nonces in lots, between which other work runs. After each lot no two transactions have the same nonce and the
+ * Closes gaps of nonces in batches, between which other work runs. After each batch no two transactions have the same nonce and the
  * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
  */
 export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>): Compaction {
@@ -46,7 +46,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
   /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
   async function aboveBlocks(chain_id: number, address: string, latest: number): Promise<number> {
     for (let below = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
-      const rows = heldBelow.all(chain_id, address, below, lot_rows)
+      const rows = heldBelow.all(chain_id, address, below, batch_rows)
       const highest = rows.find(({ is_in_block }) => is_in_block === 1)
       if (highest) return Math.max(latest, highest.nonce + 1)
       const last = rows.at(-1)
@@ -55,20 +55,20 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     }
   }
 
-  /** Gives lower nonces to one lot, in one database transaction. */
-  function moveLot(chain_id: number, address: string, place: Place): Place & { moved: number; isEnd: boolean } {
-    const rows = heldFrom.all(chain_id, address, place.next, lot_rows)
+  /** Gives lower nonces to one batch, in one database transaction. */
+  function moveBatch(chain_id: number, address: string, place: Place): Place & { moved: number; isEnd: boolean } {
+    const rows = heldFrom.all(chain_id, address, place.next, batch_rows)
     let free = Math.max(place.free, usedBelow.get(chain_id, address) ?? 0)
     let moved = 0
     let passed = 0
     for (const { row_id, nonce, is_signed, is_in_block } of rows) {
       if (is_in_block === 1) free = Math.max(free, nonce + 1)
       if (is_signed === 1 || nonce < free) continue
-      // Others may have taken nonces between two lots.
+      // Others may have taken nonces between two batches.
       while (free < nonce && isHeld.get(chain_id, address, free) === 1) {
         free += 1
         passed += 1
-        if (passed >= lot_rows) return { free, next: nonce, moved, isEnd: false }
+        if (passed >= batch_rows) return { free, next: nonce, moved, isEnd: false }
       }
       if (free !== nonce) {
         renumber.run(free, row_id)
@@ -77,7 +77,7 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
       free += 1
     }
     const last = rows.at(-1)
-    if (last !== undefined && rows.length === lot_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
+    if (last !== undefined && rows.length === batch_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
     const [highest] = heldBelow.all(chain_id, address, Number.MAX_SAFE_INTEGER, 1)
     setNonce.run(chain_id, address, Math.max(free, (highest?.nonce ?? -1) + 1))
     return { free, next: free, moved, isEnd: true }
@@ -88,13 +88,13 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
     const free: number[] = []
     let below_signed = 0
     for (let next = from; ; await nextTurn()) {
-      const rows = heldFrom.all(chain_id, address, next, lot_rows)
+      const rows = heldFrom.all(chain_id, address, next, batch_rows)
       for (const { nonce, is_signed } of rows) {
         for (; next < nonce && free.length < max_found; next += 1) free.push(next)
         if (is_signed === 1) below_signed = free.length
         next = nonce + 1
       }
-      if (rows.length < lot_rows || below_signed >= max_found) return free.slice(0, below_signed)
+      if (rows.length < batch_rows || below_signed >= max_found) return free.slice(0, below_signed)
     }
   }
 
@@ -103,21 +103,22 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
       const from = Math.max(await aboveBlocks(chain_id, address, latest), usedBelow.get(chain_id, address) ?? 0)
       let moved = 0
       for (let place: Place = { free: from, next: from }; ; await nextTurn()) {
-        const lot = write(() => moveLot(chain_id, address, place))
-        moved += lot.moved
-        if (lot.isEnd) return { moved, gaps: await gapsFrom(chain_id, address, lot.free) }
-        place = lot
+        const batch = write(() => moveBatch(chain_id, address, place))
+        moved += batch.moved
+        if (batch.isEnd) return { moved, gaps: await gapsFrom(chain_id, address, batch.free) }
+        place = batch
       }
     },
     async abandoned(chain_id, address, latest) {
       const found: Awaited<ReturnType<Store['abandoned']>> = []
       for (let next = await aboveBlocks(chain_id, address, latest); ; await nextTurn()) {
-        const rows = heldFrom.all(chain_id, address, next, lot_rows)
+        const rows = heldFrom.all(chain_id, address, next, batch_rows)
         for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
           if (is_ended === 1 && is_in_block === 0) found.push({ row_id, revision, reason })
         }
         const last = rows.at(-1)
-        if (last === undefined || rows.length < lot_rows || found.length >= max_found) return found.slice(0, max_found)
+        if (last === undefined || rows.length < batch_rows || found.length >= max_found)
+          return found.slice(0, max_found)
         next = last.nonce + 1
       }
     },
@@ -127,6 +128,6 @@ export function nonceCompaction({ db, write }: Pick<Connection, 'db' | 'write'>)
 interface Place {
   /** Lower nonces are in use. */
   free: number
-  /** The nonce from which the next lot reads. */
+  /** The nonce from which the next batch reads. */
   next: number
 }

@@ -6,9 +6,9 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'
 import { bytesOf, columns, type Row, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { attempts } from './attempts.ts'
+import { batchWithdrawal } from './batch-withdrawal.ts'
 import type { Connection } from './connection.ts'
 import { createEvents } from './events.ts'
-import { lotWithdrawal } from './lot-withdrawal.ts'
 import { createMove, moves } from './moves.ts'
 import { nonceCounter } from './nonce-counter.ts'
 import { createUnfinished } from './room.ts'
@@ -16,7 +16,7 @@ import { transactionSpending } from './transaction-spending.ts'
 
 type Transactions = Pick<
   Store,
-  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawLot'
+  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch'
 >
 
 /** Changes of transactions after their acceptance. */
@@ -90,7 +90,7 @@ export function transactions(connection: Connection, dependencies: StoreDependen
           data,
         }
       }),
-    ...lotWithdrawal(connection, events.ofTransaction, spendings.giveBack, dependencies.now),
+    ...batchWithdrawal(connection, events.ofTransaction, spendings.giveBack, dependencies.now),
   }
 }
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { type AuditHead, type AuditLot, beginning, faultOfLot } from '../audit-lots.ts'
+import { type AuditBatch, type AuditHead, beginning, faultOfBatch } from '../audit-batches.ts'
 import { scanRights } from '../postgres/rights-scan.ts'
 import type { Session } from '../postgres/session.ts'
 import { sql } from '../postgres/statement.ts'
@@ -19,7 +19,7 @@ interface Counter {
 
 const counters = 'SELECT chain_id, address, next_nonce, used_below FROM accounts'
 const selectCounters = sql<Counter>(counters)
-const selectLots = sql<AuditLot>(`
+const selectBatches = sql<AuditBatch>(`
   SELECT up_to, first, entries, hash FROM audit WHERE chain = $chain AND up_to > $after ORDER BY up_to LIMIT 100`)
 const selectHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain')
 
@@ -60,13 +60,13 @@ async function checkNonces(source: Database.Database, target: Session): Promise<
 async function checkAuditChain(target: Session): Promise<number> {
   let head = beginning
   for (;;) {
-    const lots = await target.all(selectLots, { chain, after: head.up_to })
-    for (const lot of lots) {
-      const fault = faultOfLot(lot, head)
+    const batches = await target.all(selectBatches, { chain, after: head.up_to })
+    for (const batch of batches) {
+      const fault = faultOfBatch(batch, head)
       if (fault !== undefined) throw failed(`audit trail: ${fault}`)
-      head = { up_to: lot.up_to, hash: lot.hash }
+      head = { up_to: batch.up_to, hash: batch.hash }
     }
-    if (lots.length === 0) break
+    if (batches.length === 0) break
   }
   const recorded = await target.one(selectHead, { chain })
   if (recorded?.up_to !== head.up_to || !Buffer.from(head.hash).equals(recorded.hash)) {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { ClientBase } from 'pg'
-import { type AuditHead, type AuditRow, beginning } from '../audit-lots.ts'
+import { type AuditHead, type AuditRow, beginning } from '../audit-batches.ts'
 import { StoreError } from '../store-error.ts'
 import { type MovedTable, seeded } from './tables.ts'
 

@@ -96,7 +96,7 @@ async function tablesWithRows(session: Session, tables: MovedTable[]): Promise<s
 }
 
 const sameProof = sql('SELECT 1 FROM vault_check WHERE sealed = $sealed')
-const sameLot = sql('SELECT 1 FROM audit WHERE up_to = $up_to AND hash = $hash')
+const sameBatch = sql('SELECT 1 FROM audit WHERE up_to = $up_to AND hash = $hash')
 
 /** Whether an earlier run has moved these rows: both databases have one proof of the master key, and no later audit entry is here. */
 async function hasMoved(source: Database.Database, session: Session): Promise<boolean> {
@@ -105,7 +105,7 @@ async function hasMoved(source: Database.Database, session: Session): Promise<bo
     .prepare<[], { up_to: number; hash: Uint8Array }>('SELECT up_to, hash FROM audit ORDER BY up_to DESC LIMIT 1')
     .get()
   if (sealed === undefined || !(await session.one(sameProof, { sealed }))) return false
-  return last === undefined || (await session.one(sameLot, { up_to: last.up_to, hash: last.hash })) !== undefined
+  return last === undefined || (await session.one(sameBatch, { up_to: last.up_to, hash: last.hash })) !== undefined
 }
 
 async function commit(target: ClientBase): Promise<void> {

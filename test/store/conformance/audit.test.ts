@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { beginning, lotsAfter } from '../../../server/store/audit-lots.ts'
+import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
 import type { AuditEntry } from '../../../server/store/rows.ts'
 import { onEveryStore } from './stores.ts'
 
@@ -15,15 +15,15 @@ const entries = (count: number): AuditEntry[] =>
   }))
 
 onEveryStore((opened) => {
-  test('the head of the audit trail covers all entries in their order, also of large lots', async () => {
+  test('the head of the audit trail covers all entries in their order, also of large batches', async () => {
     const { store } = opened()
     expect(await store.auditHead()).toEqual({ chain: 1, up_to: 0, hash: expect.anything() })
     expect(await store.auditHeads()).toEqual([])
-    const lots = [entries(3), entries(12_000)]
+    const batches = [entries(3), entries(12_000)]
     let head = beginning
-    for (const lot of lots) {
-      await store.appendAudit(lot)
-      head = lotsAfter(head, lot).at(-1) ?? head
+    for (const batch of batches) {
+      await store.appendAudit(batch)
+      head = batchesAfter(head, batch).at(-1) ?? head
     }
     const { up_to, hash } = await store.auditHead()
     expect(await store.auditHeads()).toEqual([{ chain: 1, up_to, hash }])

@@ -149,12 +149,12 @@ export function history(seed: number): () => Call {
       return row && opened.store.renumber(row.row_id, row.revision, 'used outside', spends)
     }
   }
-  const withdrawLot = (): Call => {
+  const withdrawBatch = (): Call => {
     const [relayer, below_nonce, limit] = [below(3), below(20), below(4) + 1]
     return ({ store }, relayers) => {
       const { row_id } = relayers[relayer] as PlantedRelayer
-      const lot = { relayer_row_id: row_id, below_nonce, limit, intent: 'cancel' as const, reason: 'all' }
-      return store.withdrawLot(entry('withdrawAll'), lot)
+      const batch = { relayer_row_id: row_id, below_nonce, limit, intent: 'cancel' as const, reason: 'all' }
+      return store.withdrawBatch(entry('withdrawAll'), batch)
     }
   }
   const account = (): Call => {
@@ -239,7 +239,7 @@ export function history(seed: number): () => Call {
     move,
     move,
     withdraw,
-    withdrawLot,
+    withdrawBatch,
     replace,
     renumber,
     account,

@@ -116,7 +116,7 @@ onEveryStore((opened) => {
     expect(await store.notificationHealth(target)).toMatchObject({ status: 'enabled', pending: 5, failed: 0 })
   })
 
-  test('bulk changes of many deliveries go on in lots until all are changed or removed', async () => {
+  test('bulk changes of many deliveries go on in batches until all are changed or removed', async () => {
     const { store, rows } = opened()
     const { hook, id, target } = await scene(opened(), 1)
     const values = Array.from({ length: 1_200 }, (_, index) => `(${index})`).join(', ')
@@ -124,9 +124,9 @@ onEveryStore((opened) => {
       SELECT '${hook} ' || column1, notification_row_id, event_row_id, 's', 'failed', 0, created_at
       FROM (SELECT * FROM deliveries WHERE notification_row_id = ${target}) AS one, (VALUES ${values}) AS numbers`)
     const finish = async () => {
-      let lots = 0
-      while (await store.continueBulkChange()) lots += 1
-      return lots
+      let batches = 0
+      while (await store.continueBulkChange()) batches += 1
+      return batches
     }
     expect(await store.redeliverFailed(target, '')).toBe(1_200)
     expect([await store.hasBulkChange(), await finish(), await store.hasBulkChange()]).toEqual([true, 2, false])

@@ -14,12 +14,12 @@ type Candidate = Pick<Row, 'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'i
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 
 /** Withdraws many transactions in short database transactions, by the rules of `withdraw`. `giveBack`: returns what a row has spent. */
-export function lotWithdrawal(
+export function batchWithdrawal(
   { db, write, attributed }: Connection,
   writeEvent: Events['ofTransaction'],
   giveBack: (row: Pick<Row, 'row_id' | 'chain_id' | 'from'>) => void,
   now: () => number,
-): Pick<Store, 'withdrawLot'> {
+): Pick<Store, 'withdrawBatch'> {
   const { nextNonce, setNonce } = nonceCounter(db)
   const reservations = createReservations(db)
   const candidates = [`status = 'pending'`, `status IN ('sent', 'submitted')`].map((unfinished) =>
@@ -37,7 +37,7 @@ export function lotWithdrawal(
       revision = revision + 1
     WHERE row_id = $row_id`)
 
-  function nextLot(relayer_row_id: number, below_nonce: number, limit: number): Candidate[] {
+  function nextBatch(relayer_row_id: number, below_nonce: number, limit: number): Candidate[] {
     return candidates
       .flatMap((select) => select.all(relayer_row_id, below_nonce, limit))
       .sort((a, b) => b.nonce - a.nonce)
@@ -45,12 +45,12 @@ export function lotWithdrawal(
   }
 
   return {
-    withdrawLot: async (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
+    withdrawBatch: async (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
       write(() => {
-        const lot = nextLot(relayer_row_id, below_nonce, limit)
+        const batch = nextBatch(relayer_row_id, below_nonce, limit)
         const withdrawn: string[] = []
         const refused: string[] = []
-        for (const row of lot) {
+        for (const row of batch) {
           const { row_id, id, chain_id, from, nonce, attempts } = row
           if (row.intent !== 'send') {
             refused.push(id)
@@ -68,7 +68,7 @@ export function lotWithdrawal(
           })
           withdrawn.push(id)
         }
-        return { withdrawn, refused, next_below: lot.at(-1)?.nonce }
+        return { withdrawn, refused, next_below: batch.at(-1)?.nonce }
       }),
   }
 }

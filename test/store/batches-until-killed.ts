@@ -1,8 +1,8 @@
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 
-// A process of killed-between-lots.test.ts: does the work on a database in lots, and kills itself after so many commits.
+// A process of killed-between-batches.test.ts: does the work on a database in batches, and kills itself after so many commits.
 
-export interface LotsOrder {
+export interface BatchesOrder {
   file: string
   work: { compact: { chain_id: number; address: string; latest: number } } | { change: 'go on' }
   /** The commit after which it dies. */
@@ -10,7 +10,7 @@ export interface LotsOrder {
 }
 
 if (import.meta.main) {
-  const { file, work, last_commit }: LotsOrder = JSON.parse(process.argv[2] ?? '')
+  const { file, work, last_commit }: BatchesOrder = JSON.parse(process.argv[2] ?? '')
   let commits = 0
   const store = openSqliteStore(file, {
     now: () => 0,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AuditEntry, AuditFilter } from './rows.ts'
 
-/** An entry in a lot. */
+/** An entry in a batch. */
 export type AuditRow = [
   sequence: number,
   at: number,
@@ -18,7 +18,7 @@ export type AuditRow = [
 export type ListedAuditEntry = AuditEntry & { chain: number; sequence: number }
 
 /** Entries that are committed together, and the hash that covers them and all earlier ones. */
-export interface AuditLot extends AuditHead {
+export interface AuditBatch extends AuditHead {
   first: number
   entries: string
 }
@@ -43,34 +43,34 @@ export function headOfAll(heads: readonly ChainHead[]): AuditHead {
   return { up_to, hash: hash('sha256', lines.join(''), 'buffer') }
 }
 
-/** Reading one lot takes some milliseconds. */
-export const max_lot = 5_000
+/** Reading one batch takes some milliseconds. */
+export const max_batch = 5_000
 
 export const beginning: AuditHead = { up_to: 0, hash: new Uint8Array(32) }
 
-/** The lots of entries that follow a head. */
-export function lotsAfter(head: AuditHead, entries: AuditEntry[]): AuditLot[] {
-  const lots: AuditLot[] = []
-  for (let at = 0; at < entries.length; at += max_lot) {
-    const before = lots.at(-1) ?? head
-    const lot = entries.slice(at, at + max_lot)
-    const text = JSON.stringify(lot.map((entry, index) => rowOf(entry, before.up_to + index + 1)))
-    lots.push({
-      up_to: before.up_to + lot.length,
+/** The batches of entries that follow a head. */
+export function batchesAfter(head: AuditHead, entries: AuditEntry[]): AuditBatch[] {
+  const batches: AuditBatch[] = []
+  for (let at = 0; at < entries.length; at += max_batch) {
+    const before = batches.at(-1) ?? head
+    const batch = entries.slice(at, at + max_batch)
+    const text = JSON.stringify(batch.map((entry, index) => rowOf(entry, before.up_to + index + 1)))
+    batches.push({
+      up_to: before.up_to + batch.length,
       first: before.up_to + 1,
       entries: text,
       hash: seal(before.hash, text),
     })
   }
-  return lots
+  return batches
 }
 
-/** The hash of a lot. */
+/** The hash of a batch. */
 export const seal = (before: Uint8Array, entries: string): Buffer =>
   hash('sha256', `${Buffer.from(before).toString('hex')}${entries}`, 'buffer')
 
-/** The first fault of the lot that follows a head; undefined when it is intact. */
-export function faultOfLot({ up_to, first, entries, hash }: AuditLot, before: AuditHead): string | undefined {
+/** The first fault of the batch that follows a head; undefined when it is intact. */
+export function faultOfBatch({ up_to, first, entries, hash }: AuditBatch, before: AuditHead): string | undefined {
   if (first !== before.up_to + 1) return `Entries are missing between ${before.up_to} and ${first}`
   if (!seal(before.hash, entries).equals(hash)) return `Entries ${first} to ${up_to} are not what was written`
   // Sealed as they are, so these hold unless this service made a mistake.
@@ -91,8 +91,8 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   ...(entry.key_request_id === undefined ? ([] as const) : ([entry.key_request_id] as const)),
 ]
 
-/** The entries of a lot, newest first. */
-export const readLot = (chain: number, entries: string): ListedAuditEntry[] =>
+/** The entries of a batch, newest first. */
+export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
   (JSON.parse(entries) as AuditRow[]).reverse().map((row) => readEntry(chain, row))
 
 const readEntry = (

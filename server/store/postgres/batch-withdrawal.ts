@@ -34,20 +34,20 @@ const mark = sql(`
 const endOf: Record<Exclude<Intent, 'send'>, string> = { cancel: 'canceled', expire: 'expired', fail: 'failed' }
 
 /** Withdraws many transactions in short database transactions, by the rules of `withdraw`. */
-export function lotWithdrawal(
+export function batchWithdrawal(
   { write }: Connection,
   events: Pick<Events, 'ofTransactions'>,
   { giveBack }: Pick<Spending, 'giveBack'>,
   now: () => number,
-): Pick<Store, 'withdrawLot'> {
+): Pick<Store, 'withdrawBatch'> {
   return {
-    withdrawLot: (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
+    withdrawBatch: (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
       write(async (transaction) => {
         await lockRelayers(transaction, [{ relayers: [relayer_row_id] }])
-        const lot = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
+        const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
         const withdrawn: string[] = []
         const refused: string[] = []
-        for (const row of lot) {
+        for (const row of batch) {
           const { row_id, id, chain_id, from, nonce, attempts } = row
           const account = { chain_id, address: from }
           if (row.intent !== 'send') {
@@ -67,7 +67,7 @@ export function lotWithdrawal(
           })
           withdrawn.push(id)
         }
-        return { withdrawn, refused, next_below: lot.at(-1)?.nonce }
+        return { withdrawn, refused, next_below: batch.at(-1)?.nonce }
       }),
   }
 }

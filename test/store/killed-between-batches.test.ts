@@ -5,9 +5,9 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { temporaryFolder } from '../support/service.ts'
-import type { LotsOrder } from './lots-until-killed.ts'
+import type { BatchesOrder } from './batches-until-killed.ts'
 
-// A process that is killed after a lot, and not within one: what it has committed stays, and the next process does the rest.
+// A process that is killed after a batch, and not within one: what it has committed stays, and the next process does the rest.
 
 const first_kill = 1
 
@@ -25,8 +25,8 @@ async function emptyDatabase(): Promise<string> {
 }
 
 /** Resolves to whether it was killed; false: it has done all of its work. */
-async function doLots(order: LotsOrder): Promise<boolean> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'lots-until-killed.ts'), JSON.stringify(order)], {
+async function doBatches(order: BatchesOrder): Promise<boolean> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'batches-until-killed.ts'), JSON.stringify(order)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [code, signal] = await once(child, 'exit')
@@ -37,8 +37,8 @@ async function doLots(order: LotsOrder): Promise<boolean> {
 const numbers = (count: number) =>
   `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
 
-test('gives every transaction its lower nonce, in their order, although each process dies after one lot more', async () => {
-  // Two lots.
+test('gives every transaction its lower nonce, in their order, although each process dies after one batch more', async () => {
+  // Two batches.
   const count = 400
   const address = `0x${'ab'.repeat(20)}`
   const file = await emptyDatabase()
@@ -54,7 +54,7 @@ test('gives every transaction its lower nonce, in their order, although each pro
   const counter = () => db.prepare<[], number>('SELECT next_nonce FROM accounts').pluck().get() as number
 
   const isKilled = (last_commit: number) =>
-    doLots({ file, work: { compact: { chain_id: 7, address, latest: 0 } }, last_commit })
+    doBatches({ file, work: { compact: { chain_id: 7, address, latest: 0 } }, last_commit })
   let kills = 0
   for (let before = nonces(); await isKilled(kills + first_kill); before = nonces()) {
     kills += 1
@@ -63,7 +63,7 @@ test('gives every transaction its lower nonce, in their order, although each pro
       [...new Set(after)].sort((a, b) => a - b),
     )
     expect(after).toHaveLength(count)
-    expect(after, 'a lot was done').not.toEqual(before)
+    expect(after, 'a batch was done').not.toEqual(before)
     expect(counter()).toBeGreaterThan(after.at(-1) as number)
   }
   expect(kills).toBe(2)
@@ -72,8 +72,8 @@ test('gives every transaction its lower nonce, in their order, although each pro
   db.close()
 })
 
-test('redelivers each failed delivery once, although each process dies after a lot', async () => {
-  // Two lots.
+test('redelivers each failed delivery once, although each process dies after a batch', async () => {
+  // Two batches.
   const count = 1_000
   const file = await emptyDatabase()
   const db = new Database(file)
@@ -94,10 +94,10 @@ test('redelivers each failed delivery once, although each process dies after a l
 
   const seen: string[] = []
   let kills = 0
-  while (await doLots({ file, work: { change: 'go on' }, last_commit: first_kill })) {
+  while (await doBatches({ file, work: { change: 'go on' }, last_commit: first_kill })) {
     kills += 1
     seen.push(...redelivered())
-    expect(seen.length, 'whole lots').toBe(Math.min(kills * 500, count))
+    expect(seen.length, 'whole batches').toBe(Math.min(kills * 500, count))
     if (kills > 6) break
   }
   expect(new Set(seen).size).toBe(count)
