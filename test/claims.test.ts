@@ -14,7 +14,7 @@ describe.each([
 ])('%s', (file, claims) => {
   const document = plain(readFileSync(join(root, file), 'utf8'))
 
-  test('has the words of each claim, and each names tests that exist', () => {
+  test('contains the text of each claim, and each claim names existing tests', () => {
     for (const [words, tests] of Object.entries(claims)) {
       expect.soft(document, words).toContain(words)
       for (const name of tests) {

@@ -227,7 +227,7 @@ export const readmeClaims: Claims = {
     ['sending/idempotency.test: 100 requests at once with one key are one transaction, in two processes too'],
   'It moves everything or nothing, and checks the copy before the commit': [
     'commands/move-database.test: moves every row of every table, and the service continues where it was',
-    'commands/move-database.test: a run that is killed at any point is completed by another run, and moves every row once',
+    'commands/move-database.test: completes a move after a kill at any point, and moves every row once',
   ],
   '`compose.yaml` runs PostgreSQL and two servers behind port 8080': ['compose.test'],
   'When a setting is invalid, startup fails and names it': ['config.test'],
@@ -257,12 +257,12 @@ export const readmeClaims: Claims = {
   ],
   '`kill -9` loses no accepted transaction': ['crash.test: kills lose nothing', 'crash/run'],
   'One of them sends; when it ends, another takes over': [
-    'background/lease.test: two services with one database',
-    'background/processes.test: a process that dies is replaced',
+    'background/lease.test: signs and mines each transaction once when two services share a database, also when one of them ends',
+    'background/processes.test: replaces a process that dies, and ends all processes with the first one',
   ],
   'verifies the copy, and never overwrites a file': [
-    'commands/backup.test: an existing file is kept',
-    'commands/backup.test: a damaged database gives no backup',
+    'commands/backup.test: keeps an existing file, and reports an impossible path in one line',
+    'commands/backup.test: does not back up a damaged database',
   ],
   'An older copy sends nothing twice': ['sending/nonces.test: an older backup is put back: nothing is sent twice'],
   'Paths, queries, headers and bodies are never logged': [

@@ -6,7 +6,7 @@ import { checkFault } from './crash/seeded-faults.ts'
 
 // The short form of `npm run test:cluster`.
 
-test('servers that are killed, stalled and cut off, and a database that fails, lose nothing and do nothing twice', {
+test('loses and repeats nothing while servers are killed, stalled and cut off and the database fails', {
   timeout: 600_000,
 }, async () => {
   const result = await runCluster({
@@ -16,6 +16,6 @@ test('servers that are killed, stalled and cut off, and a database that fails, l
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
 })
 
-test.each(Object.entries({ ...revocationFaults, ...clusterFaults }))('%s can still be seeded', (_, faults) => {
+test.each(Object.entries({ ...revocationFaults, ...clusterFaults }))('can still seed: %s', (_, faults) => {
   for (const fault of faults) checkFault(fault)
 })

@@ -41,7 +41,7 @@ const examples: Record<string, string> = {
   'database-url': `postgres://relayer:${'c3'.repeat(32)}@postgres/relayer`,
 }
 
-test('two servers have every setting that the service needs, and the service accepts them', () => {
+test('gives both servers every setting that they need, with values that the service accepts', () => {
   expect(servers).toHaveLength(2)
   const dockerfile = text('Dockerfile')
   const [, built = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? []
@@ -68,7 +68,7 @@ test('two servers have every setting that the service needs, and the service acc
   }
 })
 
-test('every secret is a file that the commands of README.md make, and no value is a secret', () => {
+test('keeps every secret in a file that README.md creates, and none in a value', () => {
   for (const [name, { file }] of Object.entries(secrets)) {
     expect(file).toBe(`secrets/${name}`)
     expect(commands, file).toContain(name)
@@ -83,7 +83,7 @@ test('every secret is a file that the commands of README.md make, and no value i
   expect(commands).toContain('postgres://relayer:')
 })
 
-test('one port leads to both servers, which trust its address only', () => {
+test('balances one port over both servers, which trust only the address of the balancer', () => {
   const { ports, configs: used, depends_on } = services.port as Service
   expect(ports).toEqual(['127.0.0.1:8080:8080'])
   const content = configs[used?.[0]?.source ?? '']?.content ?? ''

@@ -46,7 +46,7 @@ const defaults = {
   webhook_time_scale: 1,
 }
 
-test('every setting has a default, which the empty text and foreign variables leave', () => {
+test('uses a default for every absent or empty setting, and ignores foreign variables', () => {
   expect(readConfig({})).toEqual(defaults)
   expect(readConfig({ PORT: '', API_KEY: '', MASTER_KEY: '', LOG_LEVEL: '', HOME: '/root' })).toEqual(defaults)
 })
@@ -122,7 +122,7 @@ const taken: [Environment, Partial<typeof defaults> | object][] = [
   ],
 ]
 
-test('a setting within its limits is taken, and no other changes with it', () => {
+test('accepts a setting within its limits, and changes no other', () => {
   for (const [environment, expected] of taken) {
     const own = environment === production || environment.NODE_ENV === 'production' ? productionKeys : {}
     expect.soft(readConfig(environment), JSON.stringify(environment)).toMatchObject({ ...own, ...expected })
@@ -169,7 +169,7 @@ const wrong: Record<string, string[]> = {
   ALLOW_PRIVATE_TARGETS: ['yes', '1', 'TRUE', 'false '],
 }
 
-test('a wrong setting is named, with its limits and never with its value', () => {
+test('names an invalid setting with its limits and without its value', () => {
   for (const [name, values] of Object.entries(wrong)) {
     for (const value of values) {
       const message = complaint({ [name]: value })
@@ -181,12 +181,12 @@ test('a wrong setting is named, with its limits and never with its value', () =>
   }
 })
 
-test('every invalid setting is reported at once, one per line', () => {
+test('reports all invalid settings at once, one per line', () => {
   const lines = complaint({ PORT: 'x', LOG_LEVEL: 'x', MASTER_KEY: 'x' }).split('\n')
   expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(['LOG_LEVEL', 'MASTER_KEY', 'PORT'])
 })
 
-test('production does not start without both keys, and says which is missing', () => {
+test('does not start in production without both keys, and names the missing ones', () => {
   const { API_KEY, MASTER_KEY } = production
   const missing = (environment: Environment) => complaint({ NODE_ENV: 'production', ...environment })
   expect(missing({ API_KEY })).toBe('MASTER_KEY must be set when NODE_ENV is production')
@@ -194,7 +194,7 @@ test('production does not start without both keys, and says which is missing', (
   expect(missing({ API_KEY: '' }).split('\n')).toHaveLength(2)
 })
 
-test('an API key in base64 is as long as it looks: its padding counts', () => {
+test('counts the padding of a base64 API key in its length', () => {
   const key = `${'A'.repeat(30)}==`
   expect.soft(complaint({ API_KEY: `${'A'.repeat(512)}=` })).toContain('API_KEY')
   expect.soft(readConfig({ API_KEY: key }).api_key).toBe(key)
@@ -216,7 +216,7 @@ function fileWith(content: string): string {
 }
 
 test.each(secretValues)(
-  '%s is read from the file that %s_FILE names, without its last newline',
+  'reads %s from the file that %s_FILE names, without its last newline',
   (name, value, config) => {
     for (const end of ['', '\n', '\r\n']) {
       expect.soft(readConfig({ [`${name}_FILE`]: fileWith(`${value}${end}`) })).toEqual({ ...defaults, ...config })
@@ -225,7 +225,7 @@ test.each(secretValues)(
   },
 )
 
-test.each(secretValues)('%s and %s_FILE together are refused, and so is a file that cannot serve', (name, value) => {
+test.each(secretValues)('rejects %s together with %s_FILE, and an unsuitable file', (name, value) => {
   const file = `${name}_FILE`
   const both = complaint({ [name]: value, [file]: fileWith(value) })
   expect(both).toBe(`${name} and ${file} are both set: set one of them`)
@@ -243,13 +243,13 @@ test.each(secretValues)('%s and %s_FILE together are refused, and so is a file t
   expect(complaint({ [file]: fileWith(wrongValue as string) })).toMatch(new RegExp(`^(?:${file}|DATABASE_URL) must be`))
 })
 
-test('production takes both keys from files', () => {
+test('reads both keys from files in production', () => {
   const { API_KEY, MASTER_KEY, ...rest } = production
   const files = { API_KEY_FILE: fileWith(`${API_KEY}\n`), MASTER_KEY_FILE: fileWith(`${MASTER_KEY}\n`) }
   expect(readConfig({ ...rest, ...files })).toMatchObject(productionKeys)
 })
 
-test('a master key is exactly 32 bytes, in hex or base64', () => {
+test('accepts a master key of exactly 32 bytes, in hex or base64', () => {
   const hex = bytes.toString('hex')
   expect(keyBytes(hex)).toEqual(bytes)
   for (const text of ['', '0x', `${hex}0`, `0x0x${hex.slice(4)}`, ` ${hex}`, `${bytes.toString('base64')}=`]) {

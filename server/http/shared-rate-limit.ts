@@ -32,9 +32,9 @@ interface Purse {
 }
 
 /**
- * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from it
- * in batches. All who wait in one turn of the event loop share a batch, and a refusal needs no database until the pause is over. `ask` rejects
- * while the database is away; then nothing is admitted. `now`: milliseconds.
+ * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from
+ * it in batches. Callers that wait in one turn of the event loop share a batch. After a refusal the database is not asked until the pause
+ * is over. `ask` rejects while the database is away; then nothing is admitted. `now`: milliseconds.
  */
 export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
   const bucketFor = bucketReader(usual, 1)

@@ -44,8 +44,8 @@ async function startProcess() {
   return child
 }
 
-describe('a lease', () => {
-  test('is one owner’s, also within a process, until it is released', async () => {
+describe('leases', () => {
+  test('gives a lease to one owner, also within a process, until it is released', async () => {
     const { lease } = leased()
     const [first, second] = [lease(), lease()]
     expect([await first.claim(), await second.claim(), await first.claim()]).toEqual([true, false, true])
@@ -55,13 +55,13 @@ describe('a lease', () => {
     expect(await second.claim()).toBe(true)
   })
 
-  test('is of one work: another has a lease of its own', async () => {
+  test('gives each kind of work its own lease', async () => {
     const { lease } = leased()
     expect(await lease().claim()).toBe(true)
     expect(await lease('deliverer').claim()).toBe(true)
   })
 
-  test('is everything or nothing: its owner may work on every row, and the others on none', async () => {
+  test('gives an owner the lease of every row, and the other processes none', async () => {
     const { lease } = leased()
     const [first, second] = [lease().share, lease().share]
     expect(await first.divide([])).toEqual({ own: [], surplus: [] })
@@ -72,7 +72,7 @@ describe('a lease', () => {
     expect(first.holds(3)).toBe(false)
   })
 
-  test('the lease of a running process is respected, and taken over as soon as it has ended', async () => {
+  test('respects the lease of a running process, and takes it over as soon as the process has ended', async () => {
     const { hold, lease } = leased()
     const child = await startProcess()
     await hold(`${hostname()} ${child.pid} its-own`)
@@ -83,13 +83,13 @@ describe('a lease', () => {
     expect(await mine.claim()).toBe(true)
   })
 
-  test('of a process with our number, from before we were started, is taken over', async () => {
+  test('takes over the lease of an earlier process with the same process id', async () => {
     const { hold, lease } = leased()
     await hold(`${hostname()} ${process.pid} of-the-one-before`)
     expect(await lease().claim()).toBe(true)
   })
 
-  test('the lease of another host ends when it expires, whatever its process id is here', async () => {
+  test('expires the lease of another host, whatever its process id is here', async () => {
     const { clock, hold, lease } = leased()
     const gone = await startProcess()
     gone.kill('SIGKILL')
@@ -103,7 +103,7 @@ describe('a lease', () => {
     expect(await mine.claim()).toBe(true)
   })
 
-  test('that is renewed lasts from then on', async () => {
+  test('extends the lease when it is renewed', async () => {
     const { clock, hold, lease } = leased()
     await hold('elsewhere 1 its-own')
     clock.ms += duration_ms - 1
@@ -112,7 +112,7 @@ describe('a lease', () => {
     expect(await lease().claim()).toBe(false)
   })
 
-  test('from before the clock was set back by a day says nothing', async () => {
+  test('ignores a lease from before the clock was set back by a day', async () => {
     const { clock, hold, lease } = leased()
     await hold('elsewhere 1 its-own')
     clock.ms -= day_ms
@@ -133,7 +133,7 @@ async function send({ client }: TestService, index: number, to: string) {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-test('two services with one database: what both accept is signed once and mined once, also when one of them ends', async () => {
+test('signs and mines each transaction once when two services share a database, also when one of them ends', async () => {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
   const DATA_DIR = temporaryFolder()

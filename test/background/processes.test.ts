@@ -30,7 +30,7 @@ const childrenOf = (pid: number) =>
     .filter(Boolean)
     .map(Number)
 
-test('a pause that one process answers holds in the other one at once', async () => {
+test('applies a pause in the other process at once', async () => {
   const { client, all, sign } = await start()
   for (const paused of [true, false]) {
     await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
@@ -44,7 +44,7 @@ test('a pause that one process answers holds in the other one at once', async ()
   }
 })
 
-test('transactions that both accept are sent once, with nonces without gaps', async () => {
+test('sends transactions of both processes once, with nonces without gaps', async () => {
   const chain = await testChain()
   const { client, all } = await start()
   const path = { network_id: 'evm:local' }
@@ -70,7 +70,7 @@ test('transactions that both accept are sent once, with nonces without gaps', as
   expect(new Set(confirmed.map(({ hash }) => hash)).size).toBe(at_once)
 })
 
-test('a process that dies is replaced, and all end with the first one', async () => {
+test('replaces a process that dies, and ends all processes with the first one', async () => {
   const { service, all, sign } = await start()
   const [one = 0, other] = childrenOf(service.pid)
   process.kill(one, 'SIGKILL')
@@ -83,7 +83,7 @@ test('a process that dies is replaced, and all end with the first one', async ()
   for (const pid of left) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
 })
 
-test('a stop ends a replacement that is still starting', async () => {
+test('stops a replacement that is still starting', async () => {
   const { service } = await start()
   const [one = 0] = childrenOf(service.pid)
   process.kill(one, 'SIGKILL')

@@ -62,7 +62,7 @@ async function withTransactions(young: number) {
   return service
 }
 
-test('deletes transactions from the oldest on with all their rows, and keeps pages and totals right at every depth', async () => {
+test('deletes the oldest transactions with all their rows; pages and totals stay correct at every depth', async () => {
   const before = await withTransactions(701)
   const service = await after(31, before, old)
   await swept(service)
@@ -87,7 +87,7 @@ test('deletes transactions from the oldest on with all their rows, and keeps pag
   expect(await count(service, 'accounts', 'next_nonce = 1000')).toBe(1)
 })
 
-test('returns pages whose items and total are of one moment while it deletes', async () => {
+test('returns each page with its items and its total of the same moment during a deletion', async () => {
   const before = await withTransactions(701)
   const service = await after(31, before)
   const store = await openStore(before)

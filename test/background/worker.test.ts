@@ -54,7 +54,7 @@ const turnEnds = () => new Promise<void>((resolve) => process.nextTick(resolve))
 /** All that can happen without a timer has happened. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a wake begins the work in the same turn, and once', async () => {
+test('starts the work in the same turn, once, when it is woken', async () => {
   const worker = testWorker({})
   worker.wake(1)
   await turnEnds()
@@ -64,7 +64,7 @@ test('a wake begins the work in the same turn, and once', async () => {
   expect(worker.begun).toEqual([1, 2])
 })
 
-test('a wake during the work is not lost, however many there are, and is one more round', async () => {
+test('runs one more round after any number of wakes during the work', async () => {
   const { enter, letOneOut, inside } = gate()
   const worker = testWorker({ work: enter })
   worker.wake(1)
@@ -80,7 +80,7 @@ test('a wake during the work is not lost, however many there are, and is one mor
   expect(worker.begun).toEqual([1, 1])
 })
 
-test('work that wants to come back does, a wake brings it forward, and a rest of none ends the lane', async () => {
+test('repeats work after the delay that it returns, earlier after a wake, and never without a delay', async () => {
   const answers = [1, 3_600_000, undefined]
   const worker = testWorker({ work: async () => answers.shift() })
   worker.wake(1)
@@ -90,7 +90,7 @@ test('work that wants to come back does, a wake brings it forward, and a rest of
   expect(worker.begun).toEqual([1, 1, 1])
 })
 
-test('an error is logged with its row id and does not end the lane', async () => {
+test('logs an error with its row id, and continues the lane', async () => {
   let failures = 2
   const worker = testWorker({
     async work() {
@@ -105,7 +105,7 @@ test('an error is logged with its row id and does not end the lane', async () =>
   expect(told.map(({ row_id, err }) => [row_id, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
 })
 
-test('a store that cannot be asked for a moment is logged, and the work goes on', async () => {
+test('logs a failed read of the store, and continues the work', async () => {
   let locked = false
   const claim = async () => {
     if (locked) throw new Error('database is locked')
@@ -121,7 +121,7 @@ test('a store that cannot be asked for a moment is logged, and the work goes on'
   await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patience_ms)
 })
 
-test('a slow row_id delays no other, and is under way once', async () => {
+test('does not delay other rows by a slow one, and works on a row once at a time', async () => {
   const { enter, letAllOut } = gate()
   const worker = testWorker({ work: (row_id) => (row_id === 1 ? enter() : Promise.resolve(undefined)) })
   worker.wake(1)
@@ -132,7 +132,7 @@ test('a slow row_id delays no other, and is under way once', async () => {
   letAllOut()
 })
 
-test('run waits for a round that began after it was called', async () => {
+test('waits in run() for a round that started after the call', async () => {
   const { enter, letOneOut, inside } = gate()
   const worker = testWorker({ work: enter })
   worker.wake(1)
@@ -148,7 +148,7 @@ test('run waits for a round that began after it was called', async () => {
   await run
 })
 
-test('work in the store is found at the start, and after a change by another process', async () => {
+test('finds work in the store at the start, and after a change by another process', async () => {
   let [version, row_ids] = [1, [5]]
   const worker = testWorker({ find: async () => row_ids, version: () => version })
   await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
@@ -157,7 +157,7 @@ test('work in the store is found at the start, and after a change by another pro
   await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
 })
 
-test('a process without the lease does not work, and finds the work when it gets the lease', async () => {
+test('does not work without the lease, and finds the work when it gets the lease', async () => {
   let mine = false
   let polls = 0
   const find = async () => {
@@ -173,7 +173,7 @@ test('a process without the lease does not work, and finds the work when it gets
   await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
 })
 
-test('a lane stops when the lease is lost', async () => {
+test('stops a lane when the lease is lost', async () => {
   let [mine, polls] = [true, 0]
   const find = async () => {
     polls += 1
@@ -190,7 +190,7 @@ test('a lane stops when the lease is lost', async () => {
   expect(worker.begun).toHaveLength(length)
 })
 
-test('stop tells the work, waits for its end, and nothing begins afterwards', async () => {
+test('signals the work to stop, waits for its end, and starts nothing afterwards', async () => {
   const { enter, letAllOut } = gate()
   let signal: AbortSignal | undefined
   const worker = testWorker({
@@ -215,13 +215,13 @@ test('stop tells the work, waits for its end, and nothing begins afterwards', as
   expect(worker.begun).toEqual([1])
 })
 
-test('stop does not wait for those that sleep', async () => {
+test('does not wait for sleeping lanes at a stop', async () => {
   const worker = testWorker({ work: async () => 3_600_000 })
   await worker.run(1)
   await worker.stop()
 })
 
-test('a clock that is set back does not stop the search for work', async () => {
+test('continues to search for work when the clock is set back', async () => {
   let polls = 0
   const find = async () => {
     polls += 1
@@ -235,7 +235,7 @@ test('a clock that is set back does not stop the search for work', async () => {
   await vi.waitFor(() => expect(polls).toBeGreaterThan(before), patience_ms)
 })
 
-test('what is remembered of a row is forgotten when its lease was lost and taken again between two rounds', async () => {
+test('discards the state of a row when its lease was lost and taken again between two rounds', async () => {
   let lease = 1
   const done: string[] = []
   const worker = testWorker({

@@ -37,7 +37,7 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true, force: true })
 })
 
-test('publint and attw find nothing wrong with the tarball', async () => {
+test('passes publint and attw', async () => {
   await run(bin('publint'), [tarball, '--strict'], folder)
   await run(bin('attw'), [tarball, '--profile', 'esm-only'], folder)
 })
@@ -52,7 +52,7 @@ test('contains the licence, the README and the build, and depends on the version
   expect(files.filter((file) => !/^package\/(?:dist\/(?:client|generated)\/|[^/]+$)/.test(file))).toEqual([])
 })
 
-test('installed in an empty project, it does what its README shows', async () => {
+test('runs the examples of its README in an empty project', async () => {
   const { url, api_key, client } = await startTestService()
   const program = example.replace('http://127.0.0.1:8080', url).replace('the API key', api_key)
   writeFileSync(join(project, 'example.mjs'), program)
@@ -77,7 +77,7 @@ test('installs the command, which names the package that --call needs', async ()
   await expect(call).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('npm install ethers') })
 })
 
-test('CommonJS code can require it', async () => {
+test('loads with require() in CommonJS', async () => {
   const program = "console.log(typeof require('evm-relayer-client').createRelayerClient)"
   writeFileSync(join(project, 'required.cjs'), program)
   expect(await run(process.execPath, ['required.cjs'], project)).toBe('function\n')
@@ -86,7 +86,7 @@ test('CommonJS code can require it', async () => {
 test.each([
   { moduleResolution: 'nodenext', module: 'nodenext', lib: ['es2022'], types: ['node'] },
   { moduleResolution: 'bundler', module: 'esnext', lib: ['es2022', 'dom', 'dom.asynciterable'], types: [] },
-])('its types are right under $moduleResolution', async (world) => {
+])('has correct types under $moduleResolution', async (world) => {
   const name = world.moduleResolution
   const mistakes = `
 // @ts-expect-error there is no such path

@@ -39,7 +39,7 @@ function limited(times: number, retryAfter: string | undefined) {
   return { requests, client: createRelayerClient({ baseUrl, token, fetch }) }
 }
 
-test('a 429 is asked again after its Retry-After and not a moment earlier, whatever form it has', async () => {
+test('repeats a request after the Retry-After of a 429, in any of its forms, and never earlier', async () => {
   for (const form of ['seconds', 'date']) {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) })
     const retryAfter = form === 'date' ? new Date(Date.now() + 7_000).toUTCString() : '7'
@@ -53,7 +53,7 @@ test('a 429 is asked again after its Retry-After and not a moment earlier, whate
   }
 })
 
-test('a body goes out whole every time', async () => {
+test('sends the whole body at every attempt', async () => {
   const { requests, client } = limited(3, '0')
   await client.post(signPath, hello)
   expect(await Promise.all(requests.map((request) => request.text()))).toEqual(Array(4).fill('{"message":"Hello"}'))
@@ -70,7 +70,7 @@ test('gives up after three retries, and at once when the wait is unknown or too 
   }
 })
 
-test('a Retry-After that is neither whole seconds nor a date is ignored', async () => {
+test('ignores a Retry-After that is neither whole seconds nor a date', async () => {
   // Date.parse takes both of these for days of the year 2001, which are over.
   for (const retryAfter of ['-1', '1.5']) {
     const { requests, client } = limited(1, retryAfter)
@@ -80,7 +80,7 @@ test('a Retry-After that is neither whole seconds nor a date is ignored', async 
   }
 })
 
-test('another failure is not asked again, Retry-After or not: it may have been done', async () => {
+test('does not repeat a request after another failure, even with a Retry-After, because the service may have carried it out', async () => {
   let count = 0
   const fetch: Fetch = async () => {
     count += 1
@@ -91,7 +91,7 @@ test('another failure is not asked again, Retry-After or not: it may have been d
   expect(count).toBe(1)
 })
 
-test('a signal ends the wait, and leaves no timer behind', async () => {
+test('ends the wait when the signal aborts, and clears its timer', async () => {
   vi.useFakeTimers()
   const { requests, client } = limited(1, '60')
   const abort = new AbortController()
@@ -103,7 +103,7 @@ test('a signal ends the wait, and leaves no timer behind', async () => {
   expect(requests).toHaveLength(1)
 })
 
-test('a client that waits for Retry-After is admitted', async () => {
+test('is admitted after the Retry-After', async () => {
   let now_ms = 0
   const service = await startTestService(
     { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },

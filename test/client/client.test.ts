@@ -32,7 +32,7 @@ async function rejection(call: Promise<unknown>): Promise<RelayerError> {
   return error as RelayerError
 }
 
-test('a failure says what is wrong, and carries all that the service says', async () => {
+test('throws a RelayerError with the message, code and details of a failure', async () => {
   const { client } = await startTestService()
   const error = await rejection(client.post(signPath, { ...demo, body: { message: 1 as never } }))
   expect(error).toMatchObject({
@@ -60,13 +60,13 @@ test('a failure says what is wrong, and carries all that the service says', asyn
   expect([missing.status, missing.message, missing.details]).toEqual([404, 'Not found', []])
 })
 
-test('a wrong token is a failure like any other', async () => {
+test('throws a RelayerError for a wrong token', async () => {
   const { url } = await startTestService()
   const error = await rejection(createRelayerClient({ baseUrl: url, token }).get('/api/v1/relayers'))
   expect([error.status, error.message]).toEqual([401, 'Unauthorized'])
 })
 
-test('a failure that is not the service’s own still has a status and a message', async () => {
+test('throws a RelayerError with status and message for a response of a proxy', async () => {
   const answers: [Response, string][] = [
     [new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' }), 'Bad Gateway'],
     [new Response(null, { status: 503, statusText: 'Service Unavailable' }), 'Service Unavailable'],
@@ -83,13 +83,13 @@ test('a failure that is not the service’s own still has a status and a message
   }
 })
 
-test('an error of fetch is thrown unchanged', async () => {
+test('throws an error of fetch unchanged', async () => {
   const refused = new TypeError('fetch failed')
   const client = createRelayerClient({ baseUrl, token, fetch: () => Promise.reject(refused) })
   await expect(client.get('/api/v1/health')).rejects.toBe(refused)
 })
 
-test('the fetch that is passed in is the one that is used, with the token, and for no redirect', async () => {
+test('calls the given fetch with the token, and follows no redirect', async () => {
   const requests: Request[] = []
   const fetch: Fetch = async (request) => {
     requests.push(request)
@@ -107,7 +107,7 @@ test('the fetch that is passed in is the one that is used, with the token, and f
   expect(await requests[1]?.json()).toEqual({ message: 'Hello' })
 })
 
-test('an amount may be a bigint; a number that has lost digits is refused before it is sent', async () => {
+test('accepts an amount as a bigint, and rejects a number that has lost digits before sending it', async () => {
   const bodies: string[] = []
   const fetch: Fetch = async (request) => {
     bodies.push(await request.text())
@@ -122,14 +122,14 @@ test('an amount may be a bigint; a number that has lost digits is refused before
   expect(bodies).toHaveLength(3)
 })
 
-test('a transaction without a value sends nothing but its call', async () => {
+test('sends no value for a transaction without one', async () => {
   const { client } = await startTestService()
   const dryRun = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
   const { data } = await client.post(dryRun, { ...demo, body: { to } })
   expect(data.refusals.map(({ status }) => status)).toEqual([503])
 })
 
-test('iteration gives every item of a list once, in order, and asks for no page too many', async () => {
+test('iterates over every item of a list once, in order, with no request for an extra page', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 250)
   const urls: string[] = []
@@ -160,7 +160,7 @@ test('iteration gives every item of a list once, in order, and asks for no page 
   expect(urls).toHaveLength(1)
 })
 
-test('rows that arrive while a list is walked neither repeat an item nor hide one', async () => {
+test('repeats no item and skips none when rows arrive during an iteration', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 25)
   let newest = 25
@@ -179,7 +179,7 @@ test('rows that arrive while a list is walked neither repeat an item nor hide on
   expect(newest).toBeGreaterThan(25)
 })
 
-test('a walk that is left early asks for no further page', async () => {
+test('requests no further page after the loop ends early', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 25)
   let requests = 0

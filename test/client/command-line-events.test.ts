@@ -17,7 +17,7 @@ interface Finding {
   remedy: string | null
 }
 
-test('listen prints the events of a relayer, and forwards them as signed webhooks', async () => {
+test('prints the events of a relayer with `listen`, and forwards them as signed webhooks', async () => {
   const service = await startTestService()
   const { client } = service
   const pause = (paused: boolean) => client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
@@ -47,7 +47,7 @@ test('listen prints the events of a relayer, and forwards them as signed webhook
   expect(listen.out() + listen.err()).not.toContain(signing_key)
 })
 
-test('deliveries are listed, and sent again', async () => {
+test('lists deliveries, and redelivers them', async () => {
   const service = await startTestService({ WEBHOOK_TIME_SCALE: '0.000001' })
   const { client } = service
   let status = 500
@@ -69,7 +69,7 @@ test('deliveries are listed, and sent again', async () => {
   expect(await json(['deliveries', 'redeliver', 'hook', '--since', '2026-01-01T00:00:00Z'])).toEqual({ redelivered: 0 })
 })
 
-test('doctor says what is wrong and what to do, and is content when nothing is', async () => {
+test('reports each problem and its remedy with `doctor`, and none for a healthy service', async () => {
   const chain = await testChain()
   const service = await startTestService()
   const { client } = service

@@ -76,7 +76,7 @@ test('encodes a call, sends it, waits for it and shows it', async () => {
   expect((await json<{ accepted: boolean }>(['send', '--to', to, '--dry-run'])).accepted).toBe(true)
 })
 
-test('speeds up, explains and cancels a transaction, and reports its end by the exit code', async () => {
+test('speeds up, explains and cancels a transaction, and returns the outcome as the exit code', async () => {
   const { chain, json, run } = await startOnChain({ noMining: true })
   const sent = await json<Transaction>(['send', '--to', to, '--value', '0.1ether', '--max-fee', '3gwei'])
   await expect.poll(async () => (await json<Transaction>(['tx', 'show', sent.id])).status).toBe('submitted')
@@ -100,7 +100,7 @@ test('speeds up, explains and cancels a transaction, and reports its end by the 
   clearInterval(mine)
 })
 
-test('creates and changes resources, and takes secrets from a file or standard input only', async () => {
+test('creates and changes resources, and reads secrets only from a file or standard input', async () => {
   const { service, run, json } = await start()
   const signer = await json<Signer>(['signers', 'create', '--set', 'id=own', '--key-file', '-'], `${key}\n`)
   expect(signer).toMatchObject({ id: 'own', address: '0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f' })
@@ -164,7 +164,7 @@ test('ends quietly when the reader of its output does', async () => {
   expect(await command.ended).toEqual({ code: 0, out: '', err: '' })
 })
 
-test('the exit code says what kind of failure it was', async () => {
+test('returns an exit code for each kind of failure', async () => {
   const { service, run } = await start()
   const { data: made } = await service.client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })
   const reader = relayerCommand({ url: service.url, api_key: made.token })

@@ -8,11 +8,11 @@ test.each([
   ['1500000000000000000', 18, '1.5'],
   ['100000000000000000000', 18, '100'],
   ['3000000001', 9, '3.000000001'],
-])('%s wei with %i digits is shown as %s', (wei, digits, shown) => {
+])('shows %s wei with %i digits as %s', (wei, digits, shown) => {
   expect(exactly(wei, digits)).toBe(shown)
 })
 
-test('an amount in a form that nobody changes stays exactly what it was', () => {
+test('keeps an unchanged amount of a form exact', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.constantFrom(9, 18), (wei, digits) => {
       expect(weiOf(exactly(wei.toString(), digits), digits)).toBe(wei.toString())

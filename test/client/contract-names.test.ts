@@ -6,7 +6,7 @@ const { components } = JSON.parse(readFileSync(join(import.meta.dirname, '../../
   components: Record<string, Record<string, unknown>>
 }
 
-test('no two components have names that a generator of another language makes equal', () => {
+test('has no two component names that become equal in a generator of another language', () => {
   // oapi-codegen (Go) gives schemas, parameters, responses and bodies one namespace, in camel case.
   const kinds = ['schemas', 'parameters', 'responses', 'requestBodies']
   const names = kinds.flatMap((kind) => Object.keys(components[kind] ?? {}))

@@ -32,7 +32,7 @@ async function start() {
 
 const confirmed = /^confirmed 0x[0-9a-f]{64}\n$/
 
-test('the typed client sends a transaction, and shows a refusal', async () => {
+test('typed client: sends a transaction, and prints a refusal', async () => {
   const { client, env } = await start()
   expect(await runExample(folder, node, ['client.mjs'], env)).toMatch(confirmed)
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: 1 } } })
@@ -40,7 +40,7 @@ test('the typed client sends a transaction, and shows a refusal', async () => {
   expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 is above the limit of 1\n')
 })
 
-test('ethers and viem deploy a contract, call it and sign', async () => {
+test('ethers and viem: deploy a contract, call it and sign', async () => {
   const { client, chain, env } = await start()
   const examples = ['ethers', 'ethers-signer', 'viem', 'viem-transport']
   const run = async (name: string) => {
@@ -55,7 +55,7 @@ test('ethers and viem deploy a contract, call it and sign', async () => {
   await Promise.all(examples.map(run))
 })
 
-test('curl signs and sends, and under the same key not twice', async () => {
+test('curl: signs and sends, and sends once under one idempotency key', async () => {
   const { client, env } = await start()
   for (const round of [1, 2]) {
     const [signed, sent] = (await runExample(folder, 'sh', ['curl.sh'], env))
@@ -69,7 +69,7 @@ test('curl signs and sends, and under the same key not twice', async () => {
   expect(pagination.total_items).toBe(1)
 })
 
-test('the receiver of webhooks processes each event once, and refuses what is not signed', async () => {
+test('webhook receiver: processes each event once, and rejects an unsigned one', async () => {
   const { client } = await start()
   const receiver = startExample(folder, 'webhook-receiver.mjs', { SIGNING_KEY: signing_key, PORT: '0' })
   await expect.poll(() => /listening on (\d+)/.exec(receiver.printed())).not.toBeNull()
@@ -87,7 +87,7 @@ test('the receiver of webhooks processes each event once, and refuses what is no
   expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(400)
 })
 
-test('each JavaScript and Python snippet of the READMEs is part of an example', () => {
+test('quotes each JavaScript and Python snippet of the READMEs from an example', () => {
   const folder = join(root, 'client', 'examples')
   const examples = readdirSync(folder)
     .filter((name) => /\.(?:mjs|py|sh)$/.test(name))

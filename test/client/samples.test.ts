@@ -33,12 +33,12 @@ const last = [
 const place = ({ id }: { id: string }) => (first.includes(id) ? first.indexOf(id) - first.length : last.indexOf(id) + 1)
 const inOrder = published.toSorted((a, b) => place(a) - place(b))
 
-test('every operation has a sample for curl and one for TypeScript', () => {
+test('has a curl sample and a TypeScript sample for every operation', () => {
   const labels = published.map(({ id, samples }) => [id, ...samples.map(({ label }) => label)])
   expect(labels).toEqual(published.map(({ id }) => [id, 'curl', 'TypeScript']))
 })
 
-test('the TypeScript samples pass the compiler under strict', async () => {
+test('compiles the TypeScript samples under strict', async () => {
   const folder = project()
   const files = published.map(({ id, samples }) => {
     writeFileSync(join(folder, `${id}.ts`), sampleOf(samples, 'TypeScript'))
@@ -56,7 +56,7 @@ test('the TypeScript samples pass the compiler under strict', async () => {
 })
 
 test.each(['curl', 'TypeScript'])(
-  'every sample for %s succeeds',
+  'runs every sample for %s',
   async (label) => {
     const { service, prepare, valuesOf } = await world()
     const folder = project()

@@ -82,7 +82,7 @@ function breakOnce(rig: Awaited<ReturnType<typeof testRig>>) {
   return { client, keys }
 }
 
-test('ethers: the signer deploys, calls and signs', async () => {
+test('ethers: deploys, calls and signs with the signer', async () => {
   const { signer, account } = await start()
   const counter = await new ContractFactory(abi, bytecode, signer).deploy()
   await counter.waitForDeployment()
@@ -98,7 +98,7 @@ test('ethers: the signer deploys, calls and signs', async () => {
   expect(newest?.speed).toEqual({ tier: 'fast', percentile: 85 })
 })
 
-test('ethers: a receipt, a revert, a cancellation and a timeout are told apart by the codes of ethers', async () => {
+test('ethers: distinguishes a receipt, a revert, a cancellation and a timeout by ethers’ error codes', async () => {
   const { signer, account, client, rig } = await start({ noMining: true })
   const mined = await signer.sendTransaction({ to, value: 7n })
   await expect(mined.wait(1, 1)).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -133,7 +133,7 @@ test('ethers: a receipt, a revert, a cancellation and a timeout are told apart b
   await expect(signer.sendTransaction({ to, from: to })).rejects.toThrow('is not the address of the relayer')
 })
 
-test('ethers: wait ends with the receipt of the version that was mined, after the price rose', async () => {
+test('ethers: returns the receipt of the mined version from wait() after a higher price', async () => {
   const { signer, mineAt, spikeUntil, attempts } = await start({ noMining: true })
   await mineAt(gwei)
   const sent = await signer.sendTransaction({ to, value: 1n })
@@ -150,7 +150,7 @@ test('ethers: wait ends with the receipt of the version that was mined, after th
   expect(await spikeUntil(call.wait())).toMatchObject({ status: 1 })
 })
 
-test('ethers: a request without a response is repeated under its key, and each call has a key of its own', async () => {
+test('ethers: repeats a request without a response under its idempotency key, and uses a new key for each call', async () => {
   const { rig, account } = await start()
   const { client, keys } = breakOnce(rig)
   const signer = new RelayerSigner(client, account.relayer_id)
@@ -163,7 +163,7 @@ test('ethers: a request without a response is repeated under its key, and each c
   expect(await account.transactions()).toHaveLength(3)
 })
 
-test('viem: account and transport deploy, call and sign, also when the price rises', async () => {
+test('viem: deploys, calls and signs with account and transport, also after a higher price', async () => {
   const { rig, account, client, mineAt, spikeUntil, attempts } = await start({ noMining: true })
   const relayer = createWalletClient({
     account: await relayerAccount(client, account.relayer_id),
@@ -196,7 +196,7 @@ test('viem: account and transport deploy, call and sign, also when the price ris
   expect(verifyTypedData(domain, types, order, signature)).toBe(getAddress(account.address))
 })
 
-test('viem and EIP-1193: a transaction whose response is lost is sent once', async () => {
+test('viem and EIP-1193: sends a transaction once when its response is lost', async () => {
   const { rig, account } = await start()
   const { client, keys } = breakOnce(rig)
   const transport = relayerTransport(client, account.relayer_id)
@@ -210,7 +210,7 @@ test('viem and EIP-1193: a transaction whose response is lost is sent once', asy
   expect(await account.transactions()).toHaveLength(1)
 })
 
-test('EIP-1193: the provider serves other libraries, and its errors have code and data', async () => {
+test('EIP-1193: serves other libraries, with code and data in errors', async () => {
   const { client, account } = await start()
   const provider = createRelayerProvider(client, account.relayer_id)
   expect(await provider.request({ method: 'eth_requestAccounts' })).toEqual([account.address])

@@ -6,7 +6,7 @@ import { runCommand } from '../support/command.ts'
 import { createSigner } from '../support/resources.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
-test('a backup under load holds everything that was acknowledged before it, and a service starts on it', async () => {
+test('contains every acknowledged row in a backup under load, and a service starts on the backup', async () => {
   const service = await startTestService()
   const { client, data_dir } = service
   const acknowledged: string[] = []
@@ -38,7 +38,7 @@ test('a backup under load holds everything that was acknowledged before it, and 
   expect(signed).toEqual(await client.post('/api/v1/relayers/{relayer_id}/sign', sign))
 })
 
-test('a backup of a service that is down, or by another name, is taken too', async () => {
+test('backs up a service that is stopped, and a database of another name', async () => {
   const DATA_DIR = temporaryFolder()
   const DATABASE_URL = join(DATA_DIR, 'other.sqlite')
   await (await startTestService({ DATA_DIR, DATABASE_URL })).close()
@@ -47,7 +47,7 @@ test('a backup of a service that is down, or by another name, is taken too', asy
   expect(existsSync(file)).toBe(true)
 })
 
-test('an existing file is kept, and an impossible path gives an error of one line', async () => {
+test('keeps an existing file, and reports an impossible path in one line', async () => {
   const { data_dir } = await startTestService()
   const file = join(temporaryFolder(), 'precious')
   writeFileSync(file, 'precious')
@@ -63,7 +63,7 @@ test('an existing file is kept, and an impossible path gives an error of one lin
   expect(await refused([], data_dir)).toContain('npm run backup -- FILE')
 })
 
-test('a database that misses rows gives no backup', async () => {
+test('does not back up a database with missing rows', async () => {
   const service = await startTestService()
   await service.close()
   const db = new Database(join(service.data_dir, 'relayer.sqlite'))
@@ -76,7 +76,7 @@ test('a database that misses rows gives no backup', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a damaged database gives no backup', async () => {
+test('does not back up a damaged database', async () => {
   const service = await startTestService()
   for (let index = 0; index < 50; index += 1) await createSigner(service.client)
   await service.close()

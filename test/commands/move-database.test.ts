@@ -130,7 +130,7 @@ test('moves every row of every table, and the service continues where it was', a
   await expect(moveHere()).rejects.toThrow(`${aside} is the file of a database that was moved`)
 })
 
-test('a run that is killed at any point is completed by another run, and moves every row once', async () => {
+test('completes a move after a kill at any point, and moves every row once', async () => {
   expect(steps).toBeGreaterThan(60)
 
   const { file, aside, target, move, moveHere } = await start()
@@ -178,7 +178,7 @@ test('refuses while a service uses one of the databases, and changes nothing', a
   expect(await moveHere()).toContain('are in PostgreSQL')
 })
 
-test('refuses a wrong master key, and rows that another program changed', async () => {
+test('rejects a wrong master key, and rows that another program changed', async () => {
   const { file, target, moveHere } = await start()
   await expect(moveHere({ master_key: Buffer.alloc(32, 1) })).rejects.toThrow('another master key')
   await expect(moveHere({ database: { type: 'sqlite', file: join(file, '..', 'other.sqlite') } })).rejects.toThrow(
@@ -193,7 +193,7 @@ test('refuses a wrong master key, and rows that another program changed', async 
   expect(existsSync(file)).toBe(true)
 })
 
-test('no message shows the password of the URL', async () => {
+test('shows the password of the URL in no message', async () => {
   const { file, move, moveHere } = await start()
   const unreachable = 'postgres://user:hidden@127.0.0.1:1/database'
   expect(await move({}, unreachable)).toMatchObject({
@@ -209,7 +209,7 @@ test('no message shows the password of the URL', async () => {
   expect(existsSync(file)).toBe(true)
 })
 
-test('a table or a column that only one database has is named, and nothing is moved', async () => {
+test('names a table or column that only one database has, and moves nothing', async () => {
   const { file, target, moveHere } = await start()
   await prepareDatabase({ url: target.url, allow_weak: [] })
   const client = await connected(target)

@@ -7,7 +7,7 @@ import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const path = { relayer_id: 'demo' }
 
-test('the commands work on PostgreSQL: keys while the service runs, the master key when it is stopped', async () => {
+test('PostgreSQL: manages API keys while the service runs, and rotates the master key while it is stopped', async () => {
   const { url: DATABASE_URL, query, drop } = await newDatabase()
   onTestFinished(drop)
   const settings = { DATABASE_URL, DATA_DIR: temporaryFolder() }
