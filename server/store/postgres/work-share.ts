@@ -1,8 +1,8 @@
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
+import { coalesce } from './coalesce.ts'
 import { type Connection, sql } from './connection.ts'
-import { gathered } from './coalesce.ts'
-import { mostWith, type FairShare, fairShare, type Server } from './fair-share.ts'
+import { type FairShare, fairShare, mostWith, type Server } from './fair-share.ts'
 
 /** How often the parts of all servers are compared. A refusal is remembered as long. */
 const balance_ms = 1_000
