@@ -20,7 +20,7 @@ const rooms = [
   'outbound',
 ]
 const ground =
-  '^server/(store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-lots)|operation|errors|hex|next-turn|shown-transaction)\\.ts$'
+  '^server/(store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-batches)|operation|errors|hex|next-turn|shown-transaction)\\.ts$'
 // They take part in the start, as service.ts does.
 const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|key-encryption|master-key|open-vault))\\.ts$'
 const shared = [
