@@ -109,7 +109,7 @@ export const securityClaims: Claims = {
   ],
   'Limits: headers 16 KB and 10 s, bodies 1 MiB and 30 s, 30 s to read a response, 60 s idle': [
     'http/slow-sockets.test: disconnects slow sockets of every kind, and serves others meanwhile',
-    'http/bad-input.test: bodies of the wrong size, type or encoding',
+    'http/bad-input.test: rejects bodies of the wrong size, type or encoding',
     'hostile/sockets',
   ],
   'one keystore at a time with at most 256 MiB and a few seconds': [
@@ -117,27 +117,27 @@ export const securityClaims: Claims = {
     'keys/keystores.test: ends a key derivation at its time limit, and opens the next keystore',
   ],
   '16 MiB of data in a page of transactions': [
-    'http/large-pages.test: a page with more than 16 MiB of data is refused before it is read',
+    'http/large-pages.test: rejects a page of more than 16 MiB before it is read, and serves a smaller one',
   ],
   'One API key holds at most a quarter of the connections, streams, RPC calls and of the memory for bodies and pages': [
     'http/held-bodies.test: limits the connections of one key to a quarter',
     'http/held-bodies.test: limits the bodies of one key to a quarter',
     'http/caller-shares.test: allows one key a quarter of the event streams, and serves others',
     'http/caller-shares.test: does not delay the sender by slow RPC calls of a read key',
-    'http/large-pages.test: pages that a client does not read take the share of its API key',
+    'http/large-pages.test: charges unread pages to the share of their API key only',
   ],
   'rate limit counts large bodies and responses once for each 64 KiB, and its event streams share one read rate': [
-    'http/rate-limit.test: a large request or response counts once for each 64 KiB',
-    'http/large-pages.test: all streams of one API key share a pace',
+    'http/rate-limit.test: counts a large request or response once for each 64 KiB',
+    'http/large-pages.test: limits the pace of all streams of an API key together',
   ],
   'Every request is validated against the contract': [
     'http/generated-requests.test',
-    'http/bad-input.test: bodies that are not JSON, or violate the contract',
+    'http/bad-input.test: rejects bodies that are not JSON or violate the contract',
   ],
   'With the heads that the log reports every minute, an edit, a removal or a reordering before the last head is detected':
     [
-      'http/audit.test: 1,000 random edits, deletions and reorderings are all found',
-      'http/audit.test: the command verifies it, and with the log that nothing is missing at its end',
+      'http/audit.test: detects 1,000 random edits, deletions and reorderings',
+      'http/audit.test: verifies the trail by the command, and its end by the log',
     ],
   'Without them it is detected only if the hashes were not recomputed': [
     'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
@@ -169,8 +169,8 @@ export const securityClaims: Claims = {
     'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
   ],
   'loses the signature entries of the last 50 ms': [
-    'http/audit.test: an answer that was given 50 ms before a kill -9 is there',
-    'http/audit.test: kill -9 while requests keep the process busy',
+    'http/audit.test: keeps the entry of a response that was sent 50 ms before a kill -9',
+    'http/audit.test: keeps the entries of earlier responses after a kill -9 under load',
   ],
   "A node's answers are trusted for display": ['sending/lying-nodes.test', 'chaos/run'],
   'It cannot cause a transaction to be sent again under another nonce': [
@@ -204,7 +204,7 @@ export const securityClaims: Claims = {
     'policies/policy-limits.test: a day is any 24 hours',
   ],
   'Requests without a valid token get a 401 at any rate': [
-    'http/rate-limit.test: nothing else is limited, and a request without its token takes nothing',
+    'http/rate-limit.test: limits no other operation, and does not count a request without a token',
   ],
   '`METRICS_PORT` requires no token': ['telemetry/metrics.test: serves no metrics without the setting'],
   'private addresses may be called, both keys are generated into files of mode 0600': [
@@ -235,13 +235,13 @@ export const readmeClaims: Claims = {
     'operations/api-keys.test: a revocation by another process on the same store applies at once',
   ],
   'A change and its entry are one commit': [
-    'http/audit.test: a transaction, and each signature that the service makes for it, in the same commits',
+    'http/audit.test: records a transaction, and each signature for it, in the same commits as their changes',
   ],
   'at most 50 ms after its response, or before the next request is handled if that is later': [
-    'http/audit.test: kill -9 while requests keep the process busy: a signature that was answered some requests ago',
+    'http/audit.test: keeps the entries of earlier responses after a kill -9 under load',
   ],
   'The service signs nothing while it cannot write the trail': [
-    'http/audit.test: while the trail cannot be written nothing is signed',
+    'http/audit.test: signs nothing while the trail cannot be written',
   ],
   'A signature takes about 180 bytes of the database': [
     'security-claims.test: takes about 180 bytes of the audit trail for a signature',
@@ -266,7 +266,7 @@ export const readmeClaims: Claims = {
   ],
   'An older copy sends nothing twice': ['sending/nonces.test: an older backup is put back: nothing is sent twice'],
   'Paths, queries, headers and bodies are never logged': [
-    'http/request-log.test: a line says what was asked, by whom, and how long it took: nothing of what the caller wrote',
+    'http/request-log.test: logs operation, caller and duration, and no input of the caller',
   ],
   'If the command is interrupted, run it again': [
     'secrets/rotate-master-key.test: a rotation that is killed before any of its steps',

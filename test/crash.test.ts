@@ -11,13 +11,13 @@ import { checkFault, type SeededFault, seededFaults } from './crash/seeded-fault
 /** Everything here waits for something to happen; this ends a test in which nothing does. */
 const deadline_ms = 600_000
 
-test('8 kills lose nothing, send nothing twice, and leave no gap', { timeout: deadline_ms }, async () => {
+test('loses nothing, sends nothing twice and leaves no gap after 8 kills', { timeout: deadline_ms }, async () => {
   const result = await runCrash({ kills: 8, submissions: 80, seed: 20, patience_ms: 60_000 })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
   expect(result.kills.start + result.kills.work).toBe(8)
 })
 
-test('3 kills with a key service that never repeats a signature: one set of bytes per nonce and price', {
+test('signs one set of bytes per nonce and price after 3 kills with a key service that never repeats a signature', {
   timeout: deadline_ms,
 }, async () => {
   const options = { kills: 3, submissions: 30, seed: 21, patience_ms: 60_000, signer: 'aws_kms' } as const
@@ -25,13 +25,13 @@ test('3 kills with a key service that never repeats a signature: one set of byte
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
 })
 
-test('the harness sees it when an event is written after its change', { timeout: deadline_ms }, async () => {
+test('detects an event that is written after its change', { timeout: deadline_ms }, async () => {
   const fault = 'event-outside'
   const result = await runCrash({ kills: 3, submissions: 30, seed: 3, patience_ms: 60_000, fault })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual(['events'])
 })
 
-test.each(Object.entries<SeededFault>(seededFaults))('%s can still be seeded', (_, fault) => {
+test.each(Object.entries<SeededFault>(seededFaults))('can still seed: %s', (_, fault) => {
   checkFault(fault)
 })
 
@@ -66,7 +66,7 @@ function cleanEvidence() {
 }
 type Known = ReturnType<typeof cleanEvidence>
 
-test('all is well with clean evidence, also where a kill came before `submitted` was written', () => {
+test('accepts clean evidence, also after a kill before `submitted` was written', () => {
   expect(wrongIn(judge(cleanEvidence()))).toEqual([])
   const shorter = cleanEvidence()
   shorter.store.events.splice(2, 1)
@@ -167,7 +167,7 @@ test.each<[string, string[], (evidence: Known) => unknown]>([
     },
   ],
   ['a damaged file', ['database'], ({ store }) => store.damage.push('row 1 missing from index')],
-])('the judge sees %s', (_, columns, spoil) => {
+])('detects %s', (_, columns, spoil) => {
   const evidence = cleanEvidence()
   spoil(evidence)
   expect(wrongIn(judge(evidence))).toEqual(columns)

@@ -35,7 +35,7 @@ const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
   rig.client().patch(base, { path: { relayer_id }, body: { policies } })
 const finished = (account: Account) => account.finished(() => rig.chain.mine())
 
-test('an API key: created with rights and an end, rotated, revoked', async () => {
+test('creates an API key with rights and an expiry, rotates it, and revokes it', async () => {
   const { page, expectComplaint } = await at('/keys')
   expectComplaint(/status of 401/)
   const listed = async () => (await rig.client().get('/api/v1/api-keys', {})).data
@@ -73,7 +73,7 @@ test('an API key: created with rights and an end, rotated, revoked', async () =>
   await page.getByText('There is none yet').waitFor()
 })
 
-test('a relayer: paused and resumed', async () => {
+test('pauses and resumes a relayer', async () => {
   const account = await rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}`)
   await act(page, named(page, 'Pause'))
@@ -83,7 +83,7 @@ test('a relayer: paused and resumed', async () => {
   await named(page, 'Pause').waitFor()
 })
 
-test('a policy: exact to the wei, unchanged when nothing is typed, also when it was changed elsewhere', async () => {
+test('keeps a policy exact to the wei, and unchanged when nothing is typed, also after a change elsewhere', async () => {
   const account = await rig.addAccount()
   const exact = '1234567890123456789'
   await patch(account, { max_value: exact })
@@ -130,7 +130,7 @@ async function waiting() {
   return { account, page, read, attempts, first: await read() }
 }
 
-test('a transaction: sped up', async () => {
+test('speeds up a transaction', async () => {
   const { account, page, read, attempts, first } = await waiting()
   await act(page, named(page, 'Speed up'))
   await expect.poll(async () => (await attempts()).length).toBe(2)
@@ -141,7 +141,7 @@ test('a transaction: sped up', async () => {
   expect((await read()).status).toBe('confirmed')
 })
 
-test('a transaction: replaced by another one', async () => {
+test('replaces a transaction by another one', async () => {
   const { account, page, read, first } = await waiting()
   await act(page, named(page, 'Replace'), async (dialog) => {
     await dialog.getByLabel('To').fill(other)
@@ -151,7 +151,7 @@ test('a transaction: replaced by another one', async () => {
   expect(await read()).toMatchObject({ status: 'confirmed', nonce: first.nonce, to: other, value: '77' })
 })
 
-test('a transaction: canceled', async () => {
+test('cancels a transaction', async () => {
   const { account, page, read } = await waiting()
   await act(page, named(page, 'Cancel'))
   await finished(account)
@@ -159,7 +159,7 @@ test('a transaction: canceled', async () => {
   await page.getByText('Ended as canceled').waitFor()
 })
 
-test('all transactions of a relayer: canceled', async () => {
+test('cancels all transactions of a relayer', async () => {
   const account = await rig.addAccount()
   await account.send(3, { gas_limit: 50_000 })
   const { page } = await at(`/relayers/${account.relayer_id}`)
@@ -168,7 +168,7 @@ test('all transactions of a relayer: canceled', async () => {
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
 })
 
-test('the sandbox: signs, tests, and sends once although the answer was lost', async () => {
+test('signs, tests and sends in the sandbox, and sends once although the response was lost', async () => {
   const account = await rig.addAccount()
   const { page, expectComplaint } = await at(`/sandbox/${account.relayer_id}`)
   expectComplaint(/ERR_FAILED/)

@@ -40,7 +40,7 @@ async function tabTo(page: Page, text: RegExp): Promise<void> {
   throw new Error(`No Tab leads to ${text}, only to ${passed.join(' | ')}`)
 }
 
-test('with the keyboard alone: sign in, find what waits, read its remedy, leave it, do it', async () => {
+test('works with the keyboard alone: sign in, find a problem, read its remedy, leave it, apply it', async () => {
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }
   const [transaction] = await account.send(1, { gas_limit: 50_000 })

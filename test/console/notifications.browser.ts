@@ -34,7 +34,7 @@ const statuses = async () => (await deliveries()).map(({ status }) => status)
 /** The newest first. */
 const attempts = async () => (await deliveries()).map((delivery) => delivery.attempts.length)
 
-test('a notification: created, tested, its deliveries sent again, its URL changed', async () => {
+test('creates and tests a notification, redelivers its deliveries, and changes its URL', async () => {
   const opened = await openConsole(browser, rig.url())
   page = opened.page
   await opened.signIn(rig.api_key)

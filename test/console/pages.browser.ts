@@ -51,7 +51,7 @@ test.each([
   ['light', 1280, false],
   ['dark', 1280, true],
   ['narrow', 375, false],
-] as const)('every page is whole and accessible: %s', async (name, width, dark) => {
+] as const)('shows a complete and accessible page: %s', async (name, width, dark) => {
   const { page, signIn, open, picture, accessibilityFaults } = await openConsole(browser, rig.url(), { width, dark })
   await picture(`${name}-sign-in`)
   expect(await accessibilityFaults()).toEqual([])

@@ -30,7 +30,7 @@ async function makeKey(scopes: Scope[], expires_at: string | null = null): Promi
   return data.token
 }
 
-test('a wrong key is told, and the right one is kept for the tab only', async () => {
+test('rejects a wrong API key, and keeps the right one for the tab only', async () => {
   const { page, signIn, context, expectComplaint } = await openConsole(browser, rig.url())
   expectComplaint(/status of 401/)
   await page.getByLabel('API key').fill('wrong')
@@ -48,7 +48,7 @@ test('a wrong key is told, and the right one is kept for the tab only', async ()
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
-test('the policy allows scripts and requests of the service only', async () => {
+test('allows scripts and requests of the service only by its content security policy', async () => {
   const { page } = await openConsole(browser, rig.url())
   const policy = (await page.request.get(`${rig.url()}/console`)).headers()['content-security-policy'] ?? ''
   expect(policy).toContain("default-src 'none'")
@@ -58,7 +58,7 @@ test('the policy allows scripts and requests of the service only', async () => {
   expect(source('connect-src')).toBe("connect-src 'self'")
 })
 
-test('a key that only reads sees every page of its own and no action', async () => {
+test('shows a read-only key every page that it may read, and no action', async () => {
   const [transaction] = await account.send(1)
   await account.finished(() => rig.chain.mine())
   const { page, signIn, open } = await openConsole(browser, rig.url())
@@ -85,7 +85,7 @@ test('a key that only reads sees every page of its own and no action', async () 
   await page.getByText('No such page').waitFor()
 })
 
-test('an expired key: the page asks for another one, and keeps what was typed', async () => {
+test('asks for another API key after an expiry, and keeps the form’s input', async () => {
   const soon = new Date(Date.now() + rig.clock.passed_ms + 60_000).toISOString()
   const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
   expectComplaint(/status of 401/)
@@ -101,7 +101,7 @@ test('an expired key: the page asks for another one, and keeps what was typed', 
   await page.getByText('"sig": "0x').waitFor()
 })
 
-test('the service is away while a page is open: it says so, and goes on', async () => {
+test('reports a lost connection to the service, and recovers', async () => {
   const { page, signIn, expectComplaint } = await openConsole(browser, rig.url())
   expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
   await signIn(rig.api_key)
@@ -113,7 +113,7 @@ test('the service is away while a page is open: it says so, and goes on', async 
   await page.getByText('The service is back.').waitFor()
 })
 
-test('the service is stopped and started again while a page is open: it says so, and follows the new one', async () => {
+test('reports that the service has stopped, and follows it after a restart', async () => {
   const its = await rig.addAccount()
   const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
   expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
@@ -135,7 +135,7 @@ test('the service is stopped and started again while a page is open: it says so,
   await page.locator('.list li').getByText('confirmed').waitFor()
 })
 
-test('10,000 transactions are listed, scrolled and filtered without a task over 100 ms', async () => {
+test('lists, scrolls and filters 10,000 transactions without a task over 100 ms', async () => {
   const its = await rig.addAccount()
   fill(rig.database_file, its.relayer_id)
   const { page, signIn, open, longTasks } = await openConsole(browser, rig.url())
@@ -156,7 +156,7 @@ test('10,000 transactions are listed, scrolled and filtered without a task over 
   expect(await longTasks()).toEqual([])
 })
 
-test('hostile strings are shown as text', async () => {
+test('shows hostile strings as text', async () => {
   const client = rig.client()
   const path = { relayer_id: account.relayer_id }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { name: '<script>alert(3)</script>' } })
@@ -177,7 +177,7 @@ test('hostile strings are shown as text', async () => {
   expect(await page.evaluate('document.querySelectorAll("#root script, #root img").length')).toBe(0)
 })
 
-test('the longest data that the API takes is shown without a freeze, and the longest message is signed', async () => {
+test('shows the longest data that the API accepts without a freeze, and signs the longest message', async () => {
   const its = await rig.addAccount()
   const data = `0x${'5b'.repeat(max_data_bytes)}`
   const [transaction] = await its.send(1, { data, gas_limit: 8_000_000 })

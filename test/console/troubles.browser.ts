@@ -77,7 +77,7 @@ async function capped(count: number): Promise<Account> {
   return account
 }
 
-test('a cap that is too low: the reason, and a higher cap', async () => {
+test('a price cap that is too low: shows the reason, and raises the cap', async () => {
   const account = await capped(1)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*price cap`)).click()
@@ -86,7 +86,7 @@ test('a cap that is too low: the reason, and a higher cap', async () => {
   await finished(account)
 })
 
-test('an earlier transaction blocks: from the one behind it to the reason and the remedy', async () => {
+test('a blocked transaction: leads to the blocking one with its reason and remedy', async () => {
   const account = await capped(2)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*1 more behind it`)).click()
@@ -95,7 +95,7 @@ test('an earlier transaction blocks: from the one behind it to the reason and th
   expect(transaction_ids).toHaveLength(2)
 })
 
-test('a spike of the base fee: the reason, and a replacement at a higher price', async () => {
+test('a spike of the base fee: shows the reason, and replaces at a higher price', async () => {
   const account = await rig.addAccount()
   await send(account)
   await submitted(account)
@@ -108,7 +108,7 @@ test('a spike of the base fee: the reason, and a replacement at a higher price',
   await finished(account)
 })
 
-test('no funds: the reason, and the address to fund', async () => {
+test('no funds: shows the reason and the address to fund', async () => {
   const account = await rig.addAccount()
   await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await send(account)
@@ -121,7 +121,7 @@ test('no funds: the reason, and the address to fund', async () => {
   await finished(account)
 })
 
-test('a paused relayer: resume', async () => {
+test('a paused relayer: resumes it', async () => {
   const account = await rig.addAccount()
   await patch(account, { paused: true })
   const page = await overview()
@@ -132,7 +132,7 @@ test('a paused relayer: resume', async () => {
   await finished(account)
 })
 
-test('a nonce used elsewhere: the reason, and the repair', async () => {
+test('a nonce that was used elsewhere: shows the reason, and repairs it', async () => {
   const account = await rig.addAccount({ key })
   const request = { type: 2, chainId: 31_337, nonce: 0, to: account.address, gasLimit: 21_000n }
   const raw = await new Wallet(key).signTransaction({
@@ -152,7 +152,7 @@ test('a nonce used elsewhere: the reason, and the repair', async () => {
   await finished(account)
 })
 
-test('a reverted transaction: the decoded reason, and another attempt when its cause is gone', async () => {
+test('a reverted transaction: shows the decoded reason, and sends again when the cause is gone', async () => {
   const account = await rig.addAccount()
   const to = `0x${'fd'.repeat(20)}`
   await rig.chain.rpc('anvil_setCode', [to, revertsWith('paused by the owner')])
@@ -169,7 +169,7 @@ test('a reverted transaction: the decoded reason, and another attempt when its c
   expect((await account.transactions())[0]).toMatchObject({ to, status: 'confirmed' })
 })
 
-test('a webhook target that is down: its answer, and another delivery', async () => {
+test('a webhook target that is down: shows its response, and redelivers', async () => {
   const receiver = await startReceiver()
   const account = await rig.addAccount()
   await rig.client().post('/api/v1/notifications', { body: { id: 'shop-events', url: receiver.url } })
@@ -188,7 +188,7 @@ test('a webhook target that is down: its answer, and another delivery', async ()
   await receiver.stop()
 })
 
-test('a node away, and on the wrong chain: which one, its error, and other nodes', async () => {
+test('a node that is down or on the wrong chain: names it, shows its error, and changes the nodes', async () => {
   const account = await rig.addAccount()
   const page = await overview()
   const change = async (url: string) => {

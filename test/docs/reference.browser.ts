@@ -18,7 +18,7 @@ beforeAll(() => {
   }
 })
 
-test('the reference shows every operation, and its search finds one, with the network blocked', async () => {
+test('shows every operation in the reference, and finds one by its search, without a network', async () => {
   const { url } = await startTestService()
   const docs = `${url}/docs`
   const { page, requests, complaints } = await openPage(docs)

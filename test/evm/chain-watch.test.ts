@@ -45,7 +45,7 @@ function watched() {
   }
 }
 
-test('one question for the head serves all; counts are asked twice at a new head, and then no more', async () => {
+test('reads the head once for all accounts; reads counts twice after a new head, and then no more', async () => {
   const { chain, tick } = watched()
   expect(await tick()).toEqual(['head', ...addresses])
   expect(await tick()).toEqual(['head', ...addresses])
@@ -57,7 +57,7 @@ test('one question for the head serves all; counts are asked twice at a new head
   expect(await tick()).toEqual(['head'])
 })
 
-test('a relayer that comes a little later, and one that is new, have the same poll', async () => {
+test('shares a poll with an account that asks a little later or for the first time', async () => {
   const { poll, tick, taken } = watched()
   await tick()
   await tick()
@@ -68,7 +68,7 @@ test('a relayer that comes a little later, and one that is new, have the same po
   expect(taken()).toEqual(['0xd'])
 })
 
-test('a second poll at once reads the chain again, for that account only', async () => {
+test('reads the chain again for an account that polls twice in a row, and for that account only', async () => {
   const { poll, tick, taken } = watched()
   await tick()
   await tick()
@@ -80,7 +80,7 @@ test('a second poll at once reads the chain again, for that account only', async
   expect(taken()).toEqual([])
 })
 
-test('a failed poll fails for all who share it, and the next one asks again', async () => {
+test('fails all callers of a failed poll, and reads the chain again at the next one', async () => {
   const { chain, poll, tick, taken } = watched()
   chain.fails = true
   await expect(Promise.allSettled(addresses.map(poll))).resolves.toMatchObject(
@@ -93,7 +93,7 @@ test('a failed poll fails for all who share it, and the next one asks again', as
   expect(await tick(['0xa'])).toEqual(['head', '0xa'])
 })
 
-test('a count that went back is asked for at each poll, until it may be taken for the truth', async () => {
+test('reads a decreased count again at each poll, until callers may believe it', async () => {
   const { chain, tick } = watched()
   chain.latest = 5
   for (const _ of [1, 2, 3]) await tick(['0xa'])
@@ -103,7 +103,7 @@ test('a count that went back is asked for at each poll, until it may be taken fo
   expect(await tick(['0xa'])).toEqual(['head'])
 })
 
-test('ten relayers that wait for a block cost one call per poll', async () => {
+test('reads the head once per poll for ten relayers', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const accounts = await Promise.all(Array.from({ length: 10 }, () => rig.addAccount()))
   await Promise.all(accounts.map((account) => account.send(1)))

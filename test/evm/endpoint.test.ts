@@ -5,7 +5,7 @@ import type { PostAnswer } from '../../server/evm/post.ts'
 const chainId = { jsonrpc: '2.0', id: 0, result: '0x1' }
 const call = { method: 'eth_chainId', params: [] }
 
-test('an endpoint that answers while it rests after failures is used again at once', async () => {
+test('ends the backoff of an endpoint as soon as it answers', async () => {
   let isDown = true
   const post = async (body: string): Promise<PostAnswer> => {
     if (isDown) throw new Error('No answer in time')
@@ -20,7 +20,7 @@ test('an endpoint that answers while it rests after failures is used again at on
   expect(endpoint.rest_until).toBe(0)
 })
 
-test('an endpoint that limits the rate rests as long as it said, whatever an earlier request is answered', async () => {
+test('waits for the Retry-After of an endpoint, whatever the response to an earlier request is', async () => {
   const answers: ((answer: PostAnswer) => void)[] = []
   const endpoint = createEndpoint(
     () => new Promise((resolve) => answers.push(resolve)),

@@ -84,7 +84,7 @@ function byEthers(transaction: TransactionLike, { r, s, yParity }: Signature) {
 
 const text = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
 
-test('transactions are serialized to the byte as ethers does it, and parsed back', () => {
+test('serializes transactions byte for byte as ethers does, and parses them back', () => {
   fc.assert(
     fc.property(envelope, signature, (drawn, signature) => {
       const isLegacy = drawn.prices.kind === 'legacy'
@@ -219,11 +219,11 @@ const wrong: [title: string, hex: string][] = [
   ['lists without end', `0x02${'c1'.repeat(200_000)}`],
 ]
 
-test.each(wrong)('%s is not an unsigned transaction', (_, hex) => {
+test.each(wrong)('rejects %s as an unsigned transaction', (_, hex) => {
   expect(() => parseUnsigned(hex)).toThrow()
 })
 
-test('the parts of the refused ones are valid', () => {
+test('parses a valid unsigned transaction of each type', () => {
   for (const type of [0, 1, 2]) expect(parseUnsigned(written(type, {})).chain_id).toBe(1n)
 })
 
@@ -254,7 +254,7 @@ test('accepts no tampered bytes that ethers reads differently', () => {
   expect(taken).toBeGreaterThan(100)
 })
 
-test('the recovered sender is the signer', () => {
+test('recovers the signer as the sender', () => {
   const key = new SigningKey(`0x${'11'.repeat(32)}`)
   const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
   const { digest, finish } = seal({ ...wanted, prices: { kind: 'legacy', gas_price: 1n } })
@@ -263,7 +263,7 @@ test('the recovered sender is the signer', () => {
   expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)
 })
 
-test('the items of an unsigned transaction are counted before it is decoded', () => {
+test('counts the items of an unsigned transaction before it decodes them', () => {
   const flat = `0xfa0493e0${'01'.repeat(300_000)}`
   expect(() => parseUnsigned(flat)).toThrow('more than 10000 items')
   const keys = (count: number) => Array.from({ length: count }, () => Buffer.alloc(32))
@@ -278,7 +278,7 @@ test('the items of an unsigned transaction are counted before it is decoded', ()
   expect(() => parseUnsigned(`0x${Buffer.from(RLP.encode(nested)).toString('hex')}`)).toThrow('nested')
 })
 
-test('an authorization names the account that signed it', () => {
+test('recovers the account that signed an authorization', () => {
   const key = new SigningKey(`0x${'01'.repeat(32)}`)
   fc.assert(
     fc.property(authorization, (signed) => {

@@ -25,7 +25,7 @@ const paying = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint): Pric
 })
 const legacy = (gas_price: bigint): Prices => ({ kind: 'legacy', gas_price })
 
-test('the tiers are the percentiles 30, 50, 85 and 99', () => {
+test('uses the percentiles 30, 50, 85 and 99 for the tiers', () => {
   expect(percentileOf).toEqual({ safe_low: 30, average: 50, fast: 85, fastest: 99 })
 })
 
@@ -133,7 +133,7 @@ function isBumped(last: Prices, next: Prices): boolean {
 }
 
 describe('for any prices', () => {
-  test('a bump is at least 10 % of each fee and within the cap, or none', () => {
+  test('raises each fee by at least 10 % within the cap, or does not bump', () => {
     fc.assert(
       fc.property(anyPrices, anyPrices, anyCap, (last, wanted, cap) => {
         const bumped = bump(last, wanted, cap)
@@ -150,7 +150,7 @@ describe('for any prices', () => {
     )
   })
 
-  test('bumps upon bumps end at the cap and never above it', () => {
+  test('stops repeated bumps at the cap', () => {
     fc.assert(
       fc.property(anyPrices, anyMarket, amount, (first, market, cap) => {
         let prices: Prices | undefined = limit(first, cap)
@@ -163,7 +163,7 @@ describe('for any prices', () => {
     )
   })
 
-  test('a quote can be paid, its tip is within its fee, and a limit keeps that', () => {
+  test('quotes payable prices with a tip within the fee, also within a limit', () => {
     fc.assert(
       fc.property(
         anyMarket,
@@ -215,7 +215,7 @@ describe('two prices', () => {
     [legacy(100n), legacy(110n), true],
     [legacy(100n), legacy(112n), false],
     [legacy(100n), paying(100n, 100n), false],
-  ])('%o and %o are near: %s', (a, b, near) => {
+  ])('compares %o and %o, near: %s', (a, b, near) => {
     expect([isNear(a, b), isNear(b, a)]).toEqual([near, near])
   })
 
@@ -225,7 +225,7 @@ describe('two prices', () => {
     [paying(99n, 10n), paying(100n, 10n), false],
     [legacy(100n), paying(100n, 100n), true],
     [paying(200n, 99n), legacy(100n), false],
-  ])('%o is enough for %o: %s', (prices, least, enough) => {
+  ])('compares %o with the required price %o, enough: %s', (prices, least, enough) => {
     expect(isEnough(prices, least)).toBe(enough)
   })
 })

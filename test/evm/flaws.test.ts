@@ -25,7 +25,7 @@ test.each([
   ['more gas than EIP-7825 allows', { gasLimit: 2n ** 24n + 1n }, /above the limit of a transaction \(16777216\)/],
   ['too much initcode', { to: null, data: bytes(49_153, '00'), gasLimit: 10_000_000n }, /49153 bytes/],
   ['more bytes than nodes accept', { data: bytes(131_072), gasLimit: 10_000_000n }, /at most 131072/],
-])('%s can never be accepted', async (_, fields, text) => {
+])('detects a transaction that no node can accept: %s', async (_, fields, text) => {
   expect(flawOf(await signed(fields))).toMatch(text)
 })
 
@@ -39,11 +39,11 @@ test.each([
     'more initcode, on a chain with rules of its own',
     { chainId: 143, to: null, data: bytes(60_000), gasLimit: 2n ** 25n },
   ],
-])('nothing is wrong with %s', async (_, fields) => {
+])('accepts %s', async (_, fields) => {
   expect(flawOf(await signed(fields))).toBeUndefined()
 })
 
-test('a refusal of the signature or the chain id is answered by what the bytes say', async () => {
+test('answers a rejected signature or chain id with the signer or chain that the bytes show', async () => {
   const raw = await signed({})
   expect(contradictionOf('invalid sender', raw)).toBe(`the signature recovers to ${wallet.address.toLowerCase()}`)
   expect(contradictionOf('invalid chain id for signer', raw)).toBe('it is signed for chain 1')

@@ -65,7 +65,7 @@ describe("the market by one node's answer", () => {
     expect(await readMarket(node(answers))).toEqual(market)
   })
 
-  test('an answer without any price counts as no answer', async () => {
+  test('treats an answer without a price as no answer', async () => {
     const answers = { eth_feeHistory: null, ...noBlock, eth_gasPrice: null }
     await expect(readMarket(node(answers))).rejects.toThrow(RpcUnavailable)
   })
@@ -119,11 +119,11 @@ test.each<[estimate: number, block_gas: number | undefined, gas_limit: number]>(
   // What is above a limit already is for the node to refuse.
   [16_777_217, 60_000_000, 18_454_939],
   [31_000_000, 30_000_000, 34_100_000],
-])('an estimate of %d with a block of %s has a gas limit of %d', (estimate, block_gas, gas_limit) => {
+])('turns an estimate of %d with a block of %s into a gas limit of %d', (estimate, block_gas, gas_limit) => {
   expect(withMargin(estimate, block_gas)).toBe(gas_limit)
 })
 
-test('a node without a fee history: POST is answered, what was sent is confirmed, and data that no node takes is refused', async () => {
+test('accepts and confirms with a node without a fee history, and rejects data that no node accepts', async () => {
   const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await proxy.setFault({ kind: 'null_result', methods: ['eth_feeHistory'] })
@@ -142,7 +142,7 @@ test('a node without a fee history: POST is answered, what was sent is confirmed
   ).rejects.toMatchObject({ status: 400, details: expect.arrayContaining([tooLong]) })
 })
 
-test('a chain without a base fee whose node answers no gas price: receipts are asked for all the same', async () => {
+test('polls for receipts on a chain without a base fee whose node returns no gas price', async () => {
   const { chain, proxy, addAccount, restart } = await testRig({
     chain: { noMining: true, args: ['--hardfork', 'berlin'] },
   })

@@ -63,7 +63,7 @@ async function signed(kind: string): Promise<ListedTransaction> {
   return listed(await wallet.signTransaction(kinds[kind] ?? eip7702))
 }
 
-test.each([...Object.keys(kinds), 'EIP-7702'])('%s is proven by its signed bytes, and by no others', async (kind) => {
+test.each([...Object.keys(kinds), 'EIP-7702'])('proves %s by its signed bytes, and by no others', async (kind) => {
   const one = await signed(kind)
   expect(isSignedBy(one, owner)).toBe(true)
   expect(isSignedBy(one, { ...owner, chain_id: 1 })).toBe(false)
@@ -115,13 +115,13 @@ test.each([
   ['in the oldest block whose state the node has', 20_000_000, 19_999_873, 128],
   ['half the height ago, with all states', 20_000_000, 10_000_000, 30_000_000],
   ['in the first block', 1_000, 0, 2_000],
-])('the rival is found %s', async (_, head, at, states) => {
+])('finds the rival transaction %s', async (_, head, at, states) => {
   const { found, calls } = await search(head, at, states)
   expect(found).toBe(at)
   expect(calls).toBeLessThan(60)
 })
 
-test('finds nothing beyond the states of the node, in a bounded number of calls', async () => {
+test('finds nothing outside the node’s state, in a bounded number of calls', async () => {
   const { found, calls } = await search(20_000_000, 19_000_000, 128)
   expect(found).toBeUndefined()
   expect(calls).toBeLessThan(60)

@@ -12,7 +12,7 @@ test('loses and doubles nothing under each kind of fault of a node', async () =>
 })
 
 test.each(['connection_reset', 'http_429', 'http_500', 'internal_error'] as const)(
-  'of two nodes one fails (%s): the other one does it all, and no caller hears of it',
+  'uses the second node while the first one fails (%s), and callers receive no error',
   async (kind) => {
     const { chain, proxy, client, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
     const sound = await testFaultProxy(chain)

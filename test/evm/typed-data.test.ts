@@ -46,7 +46,7 @@ const mail_separator = '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a6
 const mail_sig =
   '0x4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b915621c'
 
-test('the Mail example has the published hashes and, where its domain is allowed, the published signature', async () => {
+test('hashes and signs the Mail example to the published values', async () => {
   const { domain_separator, struct_hash, chain_id } = hashTypedData(mail)
   expect(`0x${domain_separator.toString('hex')}`).toBe(mail_separator)
   expect(struct_hash.toString('hex')).toBe('c52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e')
@@ -65,7 +65,7 @@ test('the Mail example has the published hashes and, where its domain is allowed
   expect((await sign(mail)).data.sig).toBe(mail_sig)
 })
 
-test('typed data in full and by its hashes has the same signature, which recovers to the relayer', async () => {
+test('gives typed data in full and by its hashes the same signature, which recovers to the relayer', async () => {
   const { client } = await startTestService()
   const { id: relayer_id, address } = await createRelayer(client)
   const types = {
@@ -131,7 +131,7 @@ const first = structOver(withLists(atom))
 const second = structOver(withLists(fc.oneof(atom, first)))
 const document = structOver(withLists(fc.oneof(atom, first, second)))
 
-test('500 documents of all kinds of types have the hashes that ethers gives them', () => {
+test('hashes 500 random documents as ethers does', () => {
   const documents = document.chain(({ type, structs, value }) =>
     value.map((message) => ({
       primaryType: type,
@@ -149,7 +149,7 @@ test('500 documents of all kinds of types have the hashes that ethers gives them
   )
 })
 
-test('a domain has the members that are given, in the standard’s order, or as it is declared', () => {
+test('accepts a domain with any of its members, in the standard’s order or as declared', () => {
   const whole = {
     salt: `0x${'01'.repeat(32)}`,
     verifyingContract: `0x${'12'.repeat(20)}`,
@@ -283,7 +283,7 @@ const wrong: [change: object, path: string][] = [
   [{ types: { ...types, EIP712Domain: [{ name: 'extra', type: 'string' }] } }, '/body/types/EIP712Domain/0'],
 ]
 
-test('a faulty document is a bad request that names the place', async () => {
+test('rejects an invalid document with 400, and names the place', async () => {
   const { raw } = await startTestService()
   const post = async (body: object | string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -310,7 +310,7 @@ test('a faulty document is a bad request that names the place', async () => {
   expect((await number('1', '__proto__')).status).toBe(200)
 })
 
-test('a document that would be hashed for ever is not', () => {
+test('rejects a document that would take too long to hash', () => {
   const chain = Array.from({ length: 50 }, (_, index) => {
     const next = { type: `T${index + 1}[]` }
     const members =

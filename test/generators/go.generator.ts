@@ -34,7 +34,7 @@ func main() {
 }
 `
 
-test('oapi-codegen makes every operation and schema, and its client signs', async () => {
+test('oapi-codegen: generates every operation and schema, and its client signs', async () => {
   const tools = temporaryFolder()
   await run('go', ['install', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'], tools, {
     GOBIN: tools,

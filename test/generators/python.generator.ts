@@ -22,7 +22,7 @@ answer = sign_message.sync(relayer_id="demo", client=client, body=SignMessageReq
 print(answer.data.sig)
 `
 
-test('openapi-python-client makes every operation and schema, and its client signs', async () => {
+test('openapi-python-client: generates every operation and schema, and its client signs', async () => {
   const tools = join(temporaryFolder(), 'bin')
   await run('python3', ['-m', 'venv', join(tools, '..')], '.')
   await run(join(tools, 'pip'), ['install', '--quiet', 'openapi-python-client==0.29.1'], '.')
@@ -47,7 +47,7 @@ test('openapi-python-client makes every operation and schema, and its client sig
   await expectSignature(client, signature)
 })
 
-test('the function in the webhook guide accepts the delivery in it', async () => {
+test('verifies the delivery of the webhook guide with the guide’s Python function', async () => {
   const [, key] = /`(whsec_[^`]+)`/.exec(block()) ?? []
   const [, signature] = /X-Signature: (\S+)/.exec(block('http')) ?? []
   const body = JSON.stringify(JSON.parse(block('json')))

@@ -30,7 +30,7 @@ const sign = (service: TestService, message = 'a') =>
 const settled = (service: TestService, count: number) =>
   expect.poll(async () => (await entries(service)).length).toBe(count)
 
-test('the head of the trail is the one that the verification finds', async () => {
+test('returns the head of the trail that the verification computes', async () => {
   const service = await startTestService()
   for (const message of ['a', 'b']) await sign(service, message)
   await settled(service, 2)
@@ -43,7 +43,7 @@ test('the head of the trail is the one that the verification finds', async () =>
 })
 
 describe('recorded entries', () => {
-  test('a signature: caller, operation, digest and request id, and never the text', async () => {
+  test('records a signature with caller, operation, digest and request id, and without the text', async () => {
     const service = await startTestService()
     const message = 'the text that nobody may read here'
     const answer = await service.raw('/api/v1/relayers/demo/sign', {
@@ -76,7 +76,7 @@ describe('recorded entries', () => {
     expect(JSON.stringify([first, second])).not.toContain('nobody')
   })
 
-  test('every operation that changes something is there by its name, once, done or refused', async () => {
+  test('records every operation that changes something, once, whether it succeeds or is refused', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
     const writing = operations.filter(
       ({ method, guarded, roles }) => guarded && method !== 'GET' && !roles.includes('read'),
@@ -109,7 +109,7 @@ describe('recorded entries', () => {
     for (const { id } of read) expect.soft(await entries(service, { operation: id }), id).toEqual([])
   })
 
-  test('a refusal by a policy or a pause is there with its status', async () => {
+  test('records a refusal by a policy or a pause with its status', async () => {
     const service = await startTestService()
     await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
     await expect(sign(service)).rejects.toMatchObject({ status: 403 })
@@ -120,7 +120,7 @@ describe('recorded entries', () => {
     ])
   })
 
-  test('a transaction, and each signature that the service makes for it, in the same commits', async () => {
+  test('records a transaction, and each signature for it, in the same commits as their changes', async () => {
     const chain = await testChain()
     const service = await startTestService()
     const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [chain.url] } }
@@ -157,7 +157,7 @@ describe('recorded entries', () => {
     })
   })
 
-  test('an answer that was given 50 ms before a kill -9 is there', async () => {
+  test('keeps the entry of a response that was sent 50 ms before a kill -9', async () => {
     const DATA_DIR = join(temporaryFolder(), 'data')
     const API_KEY = 'k'.repeat(40)
     const service = spawnService({ DATA_DIR, API_KEY })
@@ -179,7 +179,7 @@ describe('recorded entries', () => {
     db.close()
   })
 
-  test('kill -9 while requests keep the process busy: a signature that was answered some requests ago is in the trail', async () => {
+  test('keeps the entries of earlier responses after a kill -9 under load', async () => {
     const DATA_DIR = temporaryFolder()
     const service = spawnService({ DATA_DIR, LOG_LEVEL: 'silent' })
     const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
@@ -225,7 +225,7 @@ describe('recorded entries', () => {
     db.close()
   })
 
-  test('while the trail cannot be written nothing is signed', async () => {
+  test('signs nothing while the trail cannot be written', async () => {
     const service = await startTestService()
     const db = new Database(join(service.data_dir, 'relayer.sqlite'))
     db.exec('ALTER TABLE audit RENAME TO elsewhere')
@@ -275,7 +275,7 @@ describe('the chain', () => {
     return { service, db: new Database(join(service.data_dir, 'relayer.sqlite')) }
   }
 
-  test('1,000 random edits, deletions and reorderings are all found', async () => {
+  test('detects 1,000 random edits, deletions and reorderings', async () => {
     const { service, db } = await trail()
     const head = checkAudit(db).head
     expect(checkAudit(db, [head])).toEqual({ head, fault: undefined })
@@ -351,7 +351,7 @@ describe('the chain', () => {
     db.close()
   })
 
-  test('the command verifies it, and with the log that nothing is missing at its end', async () => {
+  test('verifies the trail by the command, and its end by the log', async () => {
     const { service, db } = await trail()
     const log = join(service.data_dir, 'service.log')
     writeFileSync(log, service.logged.join(''))

@@ -8,7 +8,7 @@ const max_body_bytes = 1024 * 1024
 const post = (body: string | Buffer, headers?: string[]) => withBody('POST /api/v1/notifications', body, headers)
 const untyped = (name: string, send: Case['send'], at: string): Case => ({ ...bad(name, send, at), status: 415 })
 
-test('bodies that are not JSON, or violate the contract', async () => {
+test('rejects bodies that are not JSON or violate the contract', async () => {
   const url = 'https://example.com/'
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   await expectRefused(await startTestService(), [
@@ -56,7 +56,7 @@ test('bodies that are not JSON, or violate the contract', async () => {
   ])
 })
 
-test('bodies of the wrong size, type or encoding', async () => {
+test('rejects bodies of the wrong size, type or encoding', async () => {
   const body = '{"url":"https://example.com/"}'
   const large = Buffer.alloc(max_body_bytes + 1, ' ')
   const chunked = Buffer.from(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`)
@@ -80,14 +80,14 @@ test('bodies of the wrong size, type or encoding', async () => {
   ])
 })
 
-test('a body of exactly 1 MiB is read', async () => {
+test('accepts a body of exactly 1 MiB', async () => {
   const { url, api_key } = await startTestService()
   const body = `{"message":"${'x'.repeat(max_body_bytes - 14)}"}`
   const answer = await exchange(url, withBody('POST /api/v1/relayers/demo/sign', body)(api_key))
   expect(answer.status).toBe(200)
 })
 
-test('queries and ids', async () => {
+test('rejects invalid query parameters and ids', async () => {
   const list = (query: string) => get(`/api/v1/notifications?${query}`)
   const relayer = (id: string) => get(`/api/v1/relayers/${id}`)
   await expectRefused(await startTestService(), [
@@ -117,7 +117,7 @@ const unknown = 'Relayer with ID none not found'
 const relayer = '/api/v1/relayers/demo'
 const transactions = `${relayer}/transactions`
 
-test('faults of a transaction, an RPC call or a time', async () => {
+test('rejects an invalid transaction, RPC call or time, and names the member', async () => {
   const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
   const send = (name: string, members: string, at: string) =>
     bad(name, withBody(`POST ${transactions}`, `{"to":"${to}",${members}}`), at)
@@ -193,7 +193,7 @@ test('faults of a transaction, an RPC call or a time', async () => {
   ])
 })
 
-test('a time is read in any form of RFC 3339', async () => {
+test('accepts a time in any form of RFC 3339', async () => {
   const { raw } = await startTestService()
   for (const time of ['2026-01-01T00:00:00Z', '2024-02-29t23:59:59.123456789z', '2026-01-01T00:00:00-23:59']) {
     const answer = await raw(`${transactions}/?created_after=${encodeURIComponent(time)}`)

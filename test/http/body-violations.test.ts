@@ -61,13 +61,13 @@ test.each<[string, string, unknown, string[]]>([
   expect(violations(schema, body)).toEqual(expected)
 })
 
-test('a choice within a choice: the alternative with the fewest violations', () => {
+test('reports the alternative with the fewest violations of a nested choice', () => {
   const body = { domain: { chainId: 'abc' }, types: {}, primaryType: 'A', message: {} }
   expect(violations('TypedData', body)).toContain(
     '/body/domain/chainId must be a whole number in decimal digits, or in hexadecimal digits with 0x',
   )
 })
 
-test('a body that the schema accepts has no violations', () => {
+test('reports no violations of a valid body', () => {
   expect(violations('CreateSignerRequest', { type: 'vault', config: { ...vault, token: 't' } })).toEqual([])
 })

@@ -15,7 +15,7 @@ const oldSpace_bytes = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? Number.NaN
 
 // Without this, minor collections copy the responses of ended requests into the old generation: a third of a signature's CPU time.
-test('a minor garbage collection frees the responses of ended requests', () => {
+test('frees the responses of ended requests in a minor garbage collection', () => {
   const connections = createConnections(1_000, () => 0)
   const sockets = Array.from({ length: 10 }, () => new Socket())
   for (const socket of sockets) connections.opened(socket)

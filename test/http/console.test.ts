@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts'
 const folder = join(import.meta.dirname, '..', '..', 'generated', 'console')
 const max_first_load_bytes = 250 * 1024
 
-test('the console is served without a key: its files only, compressed, with a strict policy, and nothing is stored', async () => {
+test('serves only the console’s files, without a key, compressed, with a strict policy, and stores nothing', async () => {
   const { url } = await startTestService()
   const page = await fetch(`${url}/console`)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')

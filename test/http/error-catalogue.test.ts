@@ -5,14 +5,14 @@ import { statusOf } from '../../server/errors.ts'
 
 const contract = JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/openapi.json'), 'utf8'))
 
-test('the error catalogue has every code with its status and a remedy', () => {
+test('lists every code in the error catalogue with its status and a remedy', () => {
   const entries = [...contract.info.description.matchAll(/^- \*\*`(\w+)`\*\* \((\d+)\)\. (.*?)(?=^- |\n\n)/gms)]
   const catalogue = Object.fromEntries(entries.map(([, code, status]) => [code, Number(status)]))
   expect(catalogue).toEqual(statusOf)
   for (const [entry] of entries) expect(entry).toContain('*Remedy:* ')
 })
 
-test('the schema of a code names every code', () => {
+test('lists every code in the schema', () => {
   const named = contract.components.schemas.FailureCode.description.match(/`(\w+)`/g)
   expect(named).toEqual(Object.keys(statusOf).map((code) => `\`${code}\``))
 })

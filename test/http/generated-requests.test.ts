@@ -22,7 +22,7 @@ const batch = 64
 const max_problems = 10
 const balance = 10n ** 24n
 
-test(`${count} generated requests keep to the contract`, { timeout: 900_000 }, async () => {
+test(`answers ${count} generated requests as the contract states`, { timeout: 900_000 }, async () => {
   process.stdout.write(`generated requests: FUZZ_SEED=${seed} FUZZ_REQUESTS=${count}\n`)
   // Slow enough for a transaction to be replaced and canceled before it is mined.
   const chain = await testChain({ blockTime_s: 1 })

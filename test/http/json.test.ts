@@ -20,7 +20,7 @@ function read(text: string) {
   }
 }
 
-test('all JSON is read as JSON.parse reads it', () => {
+test('reads valid JSON as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'grapheme' }), (text) => {
       // fast-check may write a name twice.
@@ -37,7 +37,7 @@ const notJson = {
   message: expect.stringMatching(/^must be valid JSON; unexpected (character|end) at position \d+$/),
 }
 
-test('malformed JSON is refused whenever JSON.parse refuses it, with the position', () => {
+test('rejects malformed JSON whenever JSON.parse does, and states the position', () => {
   const texts = [
     '',
     ' ',
@@ -82,7 +82,7 @@ test('malformed JSON is refused whenever JSON.parse refuses it, with the positio
   expect(read('{"a":')).toEqual({ path: '/body', message: 'must be valid JSON; unexpected end at position 5' })
 })
 
-test('one text with one character changed is refused, or read as JSON.parse reads it', () => {
+test('rejects a text with one changed character, or reads it as JSON.parse does', () => {
   const text = '{"a":[1,-2.5e3,"x\\n\\u00e9",true,false,null,{"b":{}}],"c":"","d":[[]]}'
   const characters = [...'{}[]":,\\0159.eE+-tfn ux\n']
   for (let at = 0; at < text.length; at += 1) {
@@ -100,7 +100,7 @@ test('one text with one character changed is refused, or read as JSON.parse read
   }
 })
 
-test('a name comes once in an object', () => {
+test('rejects duplicate names in an object', () => {
   const twice = (path: string) => ({ path, message: 'is a duplicate key; each key must occur once' })
   expect(read('{"a":1,"a":1}')).toEqual(twice('/body/a'))
   expect(read('{"a":[{"b":1},{"b":1,"c":2,"\\u0062":1}]}')).toEqual(twice('/body/a/1/b'))
@@ -113,7 +113,7 @@ test('a name comes once in an object', () => {
   ])
 })
 
-test('a number is exactly the one that is written, or refused', () => {
+test('reads a number exactly, or rejects it', () => {
   const exact = [
     '0',
     '-0',
@@ -152,7 +152,7 @@ test('a number is exactly the one that is written, or refused', () => {
   )
 })
 
-test('an amount is written in digits alone, and read without loss; the same name elsewhere is a number', () => {
+test('accepts amounts of digits only, without loss; the same name elsewhere is a number', () => {
   const long = '9'.repeat(78)
   expect(read(`{"value":${long}}`)).toEqual({ value: long })
   expect(read('{"value":0,"limits":[{"max":12}],"other":{"value":7}}')).toEqual({
@@ -171,7 +171,7 @@ test('an amount is written in digits alone, and read without loss; the same name
   }
 })
 
-test('typed data is signed as it is written, or refused', async () => {
+test('signs typed data exactly as written, or rejects it', async () => {
   const { client, raw } = await startTestService()
   const { id } = await createRelayer(client)
   const sign = async (type: string, value: string, domain = '{}') => {

@@ -20,7 +20,7 @@ async function startFull() {
   return { ...service, token: (await service.client.post('/api/v1/api-keys', { body })).data.token }
 }
 
-test('a page with more than 16 MiB of data is refused before it is read, and a smaller one is served', async () => {
+test('rejects a page of more than 16 MiB before it is read, and serves a smaller one', async () => {
   const { client } = await startFull()
   const refused = await client.get(route, { path, query: { per_page: count } }).catch((error) => error)
   expect(refused).toBeInstanceOf(RelayerError)
@@ -37,7 +37,7 @@ test('a page with more than 16 MiB of data is refused before it is read, and a s
   expect(served.data.map(({ data }) => data?.length)).toEqual(Array.from({ length: 100 }, () => 2 * data_bytes + 2))
 })
 
-test('pages that a client does not read take the share of its API key, and not that of others', async () => {
+test('charges unread pages to the share of their API key only', async () => {
   const { client, url, token } = await startFull()
   const slow = new AbortController()
   const ask = () =>
@@ -58,7 +58,7 @@ test('pages that a client does not read take the share of its API key, and not t
     .toBe(100)
 })
 
-test('all streams of one API key share a pace', () => {
+test('limits the pace of all streams of an API key together', () => {
   let time = 0
   const pace = createStreamPace(() => time)
   expect(pace({ id: 'a' }, 8_000_000)).toBe(1_000)

@@ -15,7 +15,7 @@ const unauthorized = (name: string, send: Case['send']): Case => ({
   header: ['www-authenticate', 'Bearer'],
 })
 
-test('a token that is missing, malformed, doubled or wrong', async () => {
+test('answers 401 to a missing, malformed, duplicate or wrong token', async () => {
   const signing = (name: string, lines: (token: string) => string[]) =>
     unauthorized(name, (token) => rawRequest(sign, [...lines(token), ...json(body)], body))
   await expectRefused(await startTestService(), [
@@ -46,7 +46,7 @@ const swapCase = (text: string) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   )
 
-test('the scheme is read in any case, and any number of spaces behind it', async () => {
+test('accepts the scheme in any case, with any number of spaces after it', async () => {
   const { url, api_key } = await startTestService()
   const answer = await exchange(url, rawRequest(sign, [`authorization: bEARER ${api_key}`, ...json(body)], body))
   expect(answer.status).toBe(200)
@@ -54,7 +54,7 @@ test('the scheme is read in any case, and any number of spaces behind it', async
   expect((await exchange(url, rawRequest(sign, spaced, body))).status).toBe(200)
 })
 
-test('the token is looked at before everything else', async () => {
+test('checks the token before everything else', async () => {
   const headers = ['Content-Type: application/json', 'Content-Length: 100']
   await expectRefused(await startTestService(), [
     unauthorized('a body that never comes', () => rawRequest(sign, headers)),
@@ -74,7 +74,7 @@ test('the token is looked at before everything else', async () => {
   ])
 })
 
-test('the token is looked at before the body, in every operation that asks for one', async () => {
+test('checks the token before the body, in every operation that requires one', async () => {
   await expectRefused(
     await startTestService(),
     operations
@@ -88,7 +88,7 @@ const bodyOf = ({ examples }: ContractOperation) => (examples.length > 0 ? JSON.
 
 const ofNobody = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'nonce' ? '0' : 'none'))
 
-test('in every operation of a relayer its shape comes before its existence', async () => {
+test('checks the form of a relayer’s id before its existence, in every operation', async () => {
   const ofRelayers = operations.filter(({ path }) => path.includes('{relayer_id}'))
   const line = ({ method, path }: ContractOperation) => `${method} ${ofNobody(path)}`
   const message = ({ id }: ContractOperation) => (id === 'signMessage' ? 'Not found' : 'Relayer with ID none not found')
@@ -105,7 +105,7 @@ test('in every operation of a relayer its shape comes before its existence', asy
   ])
 })
 
-test('then the route, then the shape, then the named resources', async () => {
+test('checks the route, then the schema, then the named resources', async () => {
   const refused = (name: string, path: string, method: string, allow: string): Case => ({
     name,
     send: withBody(`${method} ${path}`, '{'),
@@ -135,7 +135,7 @@ test('then the route, then the shape, then the named resources', async () => {
   ])
 })
 
-test('bytes that are not HTTP get a failure of the same form', async () => {
+test('answers bytes that are not HTTP with a failure of the same form', async () => {
   const raw = (name: string, bytes: string, status = 400, message = 'Bad Request', at?: string): Case => ({
     name,
     ...(at !== undefined && { at }),

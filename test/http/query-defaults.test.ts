@@ -39,7 +39,7 @@ function declared(): { id: string; parameters: Parameter[] }[] {
   )
 }
 
-test('the parameters with a default in the contract are those that the types call certain, and in every operation', () => {
+test('types a query parameter as always present exactly when the contract gives it a default', () => {
   const all = declared().flatMap(({ parameters }) => parameters)
   const withDefault = all.filter(({ schema }) => 'default' in schema).map(({ name }) => name)
   expect(new Set(withDefault)).toEqual(new Set(Object.keys(certain)))
@@ -48,7 +48,7 @@ test('the parameters with a default in the contract are those that the types cal
   expect(without.filter((name) => name in certain)).toEqual([])
 })
 
-test('a handler that is asked for nothing gets every default', async () => {
+test('passes every default to the handler of a request without a query', async () => {
   const { operations } = await mountContract(readContract(), pino({ level: 'silent' }))
   for (const { id, parameters } of declared()) {
     const operation = operations.find((one) => one.id === id)

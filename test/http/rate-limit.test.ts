@@ -23,7 +23,7 @@ function limitOf(perSecond: number, burst: number, start_ms = 0) {
 }
 
 describe('the algorithm', () => {
-  test('a burst passes, then one for each interval', () => {
+  test('admits a burst, and then one request per interval', () => {
     const { clock, take } = limitOf(2, 3)
     const policy = '"default";q=3;w=2'
     const passed = (left: number, reset_s: number) => ({
@@ -58,7 +58,7 @@ describe('the algorithm', () => {
     }
   })
 
-  test('a refusal takes nothing', () => {
+  test('does not count a refused request', () => {
     const { clock, passes } = limitOf(1, 1)
     expect(passes()).toBe(true)
     for (let again = 0; again < 1_000; again += 1) expect(passes()).toBe(false)
@@ -66,7 +66,7 @@ describe('the algorithm', () => {
     expect(passes()).toBe(true)
   })
 
-  test('a large request or response counts once for each 64 KiB', () => {
+  test('counts a large request or response once for each 64 KiB', () => {
     const { clock, limit, take, passes } = limitOf(1, 2)
     const piece = 64 * 1024
     const caller = { id: 'a', rate_limit: null }
@@ -84,7 +84,7 @@ describe('the algorithm', () => {
     expect(passes()).toBe(true)
   })
 
-  test('each caller has its own', () => {
+  test('limits each caller separately', () => {
     const { passes } = limitOf(1, 1)
     expect(['a', 'a', 'b', 'b', 'a'].map(passes)).toEqual([true, false, true, false, false])
   })
@@ -94,7 +94,7 @@ describe('the algorithm', () => {
   // performance.now() has fractions of a microsecond; a service runs for days.
   const start = fc.double({ min: 0, max: 1e9, noNaN: true })
 
-  test('for any rate and time, exactly the burst is admitted at once', () => {
+  test('admits exactly the burst at once, for any rate and time', () => {
     fc.assert(
       fc.property(rate, burst, start, (perSecond, most, start_ms) => {
         const { passes } = limitOf(perSecond, most, start_ms)
@@ -105,7 +105,7 @@ describe('the algorithm', () => {
     )
   })
 
-  test('a caller that waits for Retry-After is admitted', () => {
+  test('admits a caller after its Retry-After', () => {
     fc.assert(
       fc.property(rate, burst, start, (perSecond, most, start_ms) => {
         const { clock, take, passes } = limitOf(perSecond, most, start_ms)
@@ -119,7 +119,7 @@ describe('the algorithm', () => {
     )
   })
 
-  test('over a long time, the rate and no more', () => {
+  test('admits no more than the rate over a long time', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -143,7 +143,7 @@ describe('the algorithm', () => {
     )
   })
 
-  test('forgetting the idle ones of ten thousand callers lets nobody through who still owes', () => {
+  test('admits no caller with a debt after idle callers were forgotten', () => {
     const { clock, passes } = limitOf(1, 1)
     for (let caller = 0; caller < 10_000; caller += 1) passes(`caller ${caller}`)
     clock.now_ms = 990
@@ -170,7 +170,7 @@ describe('the API', () => {
     Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },
   ]
 
-  test('all that signs, sends, lists transactions or calls a node shares a limit; 429 says how long', async () => {
+  test('limits operations that sign, send, list transactions or call a node, and returns Retry-After with 429', async () => {
     expect(limited.map(({ id }) => id).sort()).toEqual([
       'callJsonRpc',
       'callRpc',
@@ -236,7 +236,7 @@ describe('the API', () => {
     expect((await raw(sign, post('{"message":""}'))).status).toBe(429)
   })
 
-  test('nothing else is limited, and a request without its token takes nothing', async () => {
+  test('limits no other operation, and does not count a request without a token', async () => {
     const { raw } = await startTestService({ ...slow, RATE_LIMIT_BURST: '1' }, { elapsed: () => 0 })
     for (let again = 0; again < 3; again += 1) {
       expect((await raw(sign, { ...post('{"message":""}'), headers: {} })).status).toBe(401)

@@ -28,7 +28,7 @@ const body = '{"message":"Hello"}'
 const sign = 'POST /api/v1/relayers/demo/sign'
 
 describe('a request id', () => {
-  test('that is well formed comes back, and any other is replaced', async () => {
+  test('returns a well-formed request id, and replaces any other', async () => {
     const { raw } = await startTestService()
     const answered = async (id: string) =>
       (await raw('/api/v1/health', { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')
@@ -38,7 +38,7 @@ describe('a request id', () => {
     }
   })
 
-  test('is on every answer, and so is its line in the log', async () => {
+  test('is in every response and in its log line', async () => {
     const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '1' })
     const bearer = `Authorization: Bearer ${service.api_key}`
     const cases: [string, number, Buffer | string][] = [
@@ -78,7 +78,7 @@ describe('a request id', () => {
     ])
   })
 
-  test("is on refusals by Node's parser too", async () => {
+  test('is in refusals by Node’s parser too', async () => {
     const service = await startTestService()
     const unreadable: [number, string][] = [
       [400, 'no HTTP at all\r\n\r\n'],
@@ -93,7 +93,7 @@ describe('a request id', () => {
   })
 })
 
-test('a line says what was asked, by whom, and how long it took: nothing of what the caller wrote', async () => {
+test('logs operation, caller and duration, and no input of the caller', async () => {
   const service = await startTestService()
   const planted = 'planted-secret'
   const bytes = rawRequest(
@@ -120,7 +120,7 @@ test('a line says what was asked, by whom, and how long it took: nothing of what
   expect(service.logged.join('')).not.toContain(service.api_key)
 })
 
-test('an internal error is logged with the id of its request', async () => {
+test('logs an internal error with the id of its request', async () => {
   const service = await startTestService()
   await service.client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })
   await rowsOf(service, 'ALTER TABLE deliveries RENAME TO gone')
@@ -136,7 +136,7 @@ test('an internal error is logged with the id of its request', async () => {
   ])
 })
 
-test('a request that the client gave up is logged as that', async () => {
+test('logs a request that the client aborted', async () => {
   const service = await startTestService()
   const leaving = new AbortController()
   const headers = { Authorization: `Bearer ${service.api_key}`, 'X-Request-Id': 'gone' }
@@ -149,7 +149,7 @@ test('a request that the client gave up is logged as that', async () => {
 test.each([
   ['info', 3],
   ['warn', 0],
-])('a process that ends has written all its lines: at level %s %i of them', async (LOG_LEVEL, count) => {
+])('writes all its log lines before a process ends: at level %s %i of them', async (LOG_LEVEL, count) => {
   const data_dir = temporaryFolder()
   const service = spawnService({ DATA_DIR: data_dir, LOG_LEVEL })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)

@@ -24,7 +24,7 @@ const targetOf = ({ path }: ContractOperation) =>
     .replace('{network_id}', 'evm:local')
     .replaceAll(/\{\w+\}/g, 'none')
 
-test('every operation answers with them, whether it succeeds, is refused or is not allowed', async () => {
+test('sends the headers with every operation, whether it succeeds, is refused or is not allowed', async () => {
   const { url, api_key } = await startTestService()
   const statuses = new Set<number>()
   for (const operation of operations) {
@@ -47,7 +47,7 @@ test('every operation answers with them, whether it succeeds, is refused or is n
   expect([...statuses]).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 405, 415]))
 })
 
-test("so do an event stream, HEAD, and refusals by Node's parser", async () => {
+test('sends the headers with event streams, HEAD responses, and refusals by Node’s parser', async () => {
   const { url, api_key, raw } = await startTestService()
   const stream = await raw('/api/v1/relayers/demo/events')
   for (const [name, value] of Object.entries(ofAnswers)) expect(stream.headers.get(name), name).toBe(value)
@@ -67,7 +67,7 @@ test("so do an event stream, HEAD, and refusals by Node's parser", async () => {
   }
 })
 
-test('the published documents may be kept, and run nothing but the reference’s own scripts', async () => {
+test('allows caching of the published documents, and only the reference’s own scripts', async () => {
   const { raw } = await startTestService()
   for (const path of ['/docs', '/openapi.json', '/openapi.yaml']) {
     const { status, headers } = await raw(path)

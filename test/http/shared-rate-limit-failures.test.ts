@@ -76,7 +76,7 @@ const failures: [name: string, fail: () => Promise<void>, mend: () => Promise<vo
 ]
 
 test.each(failures)(
-  '%s while all take requests: nobody is refused, and all go on',
+  'rejects no request for the rate limit, and recovers: %s',
   async (_, fail, mend) => {
     const answers: string[] = []
     const passAll = async () => {

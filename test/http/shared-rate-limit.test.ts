@@ -44,7 +44,7 @@ async function take(limit: RateLimit, id: string, count = 1): Promise<Record<str
 const passes = async (limit: RateLimit, id: string, count?: number) =>
   (await take(limit, id, count))['Retry-After'] === undefined
 
-test('servers together admit the burst at once, with few questions to the database', async () => {
+test('admits the burst over all servers at once, with few database calls', async () => {
   const servers = serversOf(3, 1, 600)
   const before = asked
   const passed = await Promise.all(
@@ -57,7 +57,7 @@ test('servers together admit the burst at once, with few questions to the databa
   expect(asked - before).toBeLessThan(30)
 })
 
-test('over some time, servers together admit the rate within a tenth, also where the demand is uneven', async () => {
+test('admits the rate over all servers within a tenth, also under uneven demand', async () => {
   const [per_second, burst] = [400, 400]
   const servers = serversOf(3, per_second, burst)
   const before = asked
@@ -80,7 +80,7 @@ test('over some time, servers together admit the rate within a tenth, also where
   expect(asked - before).toBeLessThan(sum / 2)
 })
 
-test('a refusal says how long, and its headers are those of one server', async () => {
+test('returns Retry-After and the headers of a single server with a refusal', async () => {
   // Nothing accrues while the test runs.
   const [one, other] = serversOf(2, 0.01, 3) as [RateLimit, RateLimit]
   const policy = '"default";q=3;w=300'
@@ -95,7 +95,7 @@ test('a refusal says how long, and its headers are those of one server', async (
   await expect(take(one, 'headers', 4)).rejects.toMatchObject({ code: 'invalid_request' })
 })
 
-test('a caller that waits for Retry-After is admitted', async () => {
+test('admits a caller after its Retry-After', async () => {
   const [one, other] = serversOf(2, 1, 1) as [RateLimit, RateLimit]
   let wait_s: string | undefined
   while (wait_s === undefined) wait_s = (await take(one, 'wait'))['Retry-After']
@@ -103,7 +103,7 @@ test('a caller that waits for Retry-After is admitted', async () => {
   expect(await passes(other, 'wait')).toBe(true)
 })
 
-test('a large response on one server is counted on the others', async () => {
+test('counts a large response of one server on the others', async () => {
   const [one, other] = serversOf(2, 0.01, 10) as [RateLimit, RateLimit]
   expect(await passes(one, 'large')).toBe(true)
   one.weigh({ id: 'large', rate_limit: null }, 8 * 64 * 1024)
@@ -111,7 +111,7 @@ test('a large response on one server is counted on the others', async () => {
   expect(await passes(other, 'large')).toBe(false)
 })
 
-test('requests that a server took and did not use go back', async () => {
+test('returns unused requests of a server to the bucket', async () => {
   const clock = { ms: 0 }
   const stingy = createSharedRateLimit({ per_second: 1_000, burst: 100 }, ask, () => clock.ms)
   const [other] = serversOf(1, 1_000, 100) as [RateLimit]
@@ -124,7 +124,7 @@ test('requests that a server took and did not use go back', async () => {
   expect(await passes(other, 'back', 47)).toBe(true)
 })
 
-test('a clock that is set back takes nothing from a caller, and gives it nothing', async () => {
+test('neither charges nor credits a caller when the clock is set back', async () => {
   const [one, other] = serversOf(2, 0.01, 3) as [RateLimit, RateLimit]
   expect(await passes(one, 'clock')).toBe(true)
   expect(await passes(one, 'clock')).toBe(true)
@@ -137,7 +137,7 @@ test('a clock that is set back takes nothing from a caller, and gives it nothing
 })
 
 test.each(['1e300', "'Infinity'", "'NaN'"])(
-  'under a high limit, a bucket that is full until %s has room within a second',
+  'has room within a second under a high limit, with a bucket that is full until %s',
   async (time) => {
     const [one, other] = serversOf(2, 100_000, 100_000) as [RateLimit, RateLimit]
     const id = `full until ${time}`
@@ -150,7 +150,7 @@ test.each(['1e300', "'Infinity'", "'NaN'"])(
   },
 )
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY])('a bucket takes no charge of %s', async (charge) => {
+test.each([Number.NaN, Number.POSITIVE_INFINITY])('rejects a charge of %s', async (charge) => {
   const bucket = { interval_ms: 1, tolerance_ms: 10, max_debt_ms: 60_000 }
   const id = `charge ${charge}`
   await ask(id, bucket, 0, 1)
@@ -158,7 +158,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY])('a bucket takes no charge of %
   expect(await ask(id, bucket, 0, 1)).toMatchObject({ granted: 1 })
 })
 
-test('an answer of the database that is no number, and a size that is none, are not kept', async () => {
+test('discards an invalid number or size from the database', async () => {
   const asked: number[] = []
   let granted: number = Number.NaN
   const limit = createSharedRateLimit(
@@ -178,7 +178,7 @@ test('an answer of the database that is no number, and a size that is none, are 
   expect(asked.map((charge) => charge + 0)).toEqual([0, 0])
 })
 
-test('nothing is admitted while the database cannot be asked', async () => {
+test('admits nothing while the database is unreachable', async () => {
   const failing = createSharedRateLimit(
     { per_second: 10, burst: 10 },
     () => Promise.reject(new ApiError('unavailable', 'Service Unavailable')),
