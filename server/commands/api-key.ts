@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { type Config, readConfig } from '../config.ts'
-import { ApiError } from '../errors.ts'
 import { readContract } from '../http/contract.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import { makeId } from '../ids.ts'
@@ -16,7 +15,7 @@ import type { PendingAuditEntry, RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreDependencies } from '../store/store-dependencies.ts'
-import { requireDatabase } from './command.ts'
+import { explain, requireDatabase } from './command.ts'
 
 /*
  * Manages API keys in the database of a service that has started once. The service may run or not; a running one applies every
@@ -51,7 +50,7 @@ process.umask(0o077)
 try {
   await run()
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`)
+  process.stderr.write(`${error instanceof UsageError ? `${error.message}\n${usage}`.trim() : explain(error)}\n`)
   process.exitCode = 1
 }
 
@@ -167,13 +166,4 @@ function readNumber(text: string | undefined, option: string): number {
 function show(token: string, words: string): void {
   process.stderr.write(`${words}\n`)
   process.stdout.write(`${token}\n`)
-}
-
-function explain(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\n${usage}`.trim()
-  if (error instanceof ApiError) {
-    const details = error.details.map(({ path, message }) => `${path} ${message}`)
-    return [error.message, ...details].join('\n')
-  }
-  return (error as Error).message
 }

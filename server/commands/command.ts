@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError } from '../config.ts'
+import { ApiError } from '../errors.ts'
 import { isKnownDatabase } from '../store/postgres/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
 import { UnknownOutcome } from '../store/unknown-outcome.ts'
@@ -45,9 +46,18 @@ export async function runCommand(command: () => string | Promise<string>): Promi
   try {
     process.stdout.write(`${await command()}\n`)
   } catch (error) {
-    const isTold = [CommandError, ConfigError, StoreError, UnknownOutcome].some((kind) => error instanceof kind)
     const first = error instanceof UnknownOutcome ? '' : 'The command changed nothing.\n'
-    process.stderr.write(`${first}${(error as Error)[isTold ? 'message' : 'stack']}\n`)
+    process.stderr.write(`${first}${explain(error)}\n`)
     process.exitCode = 1
   }
+}
+
+/** An error as the operator reads it: an unexpected one has a stack trace. */
+export function explain(error: unknown): string {
+  if (error instanceof ApiError) {
+    const details = error.details.map(({ path, message }) => `${path} ${message}`)
+    return [error.message, ...details].join('\n')
+  }
+  const isTold = [CommandError, ConfigError, StoreError].some((kind) => error instanceof kind)
+  return `${(error as Error)[isTold ? 'message' : 'stack']}`
 }

@@ -1,2 +1,11 @@
-/** The connection was lost at a commit: the changes were made or not. */
-export class UnknownOutcome extends Error {}
+import { ApiError } from '../errors.ts'
+
+/** The connection was lost at a commit: the changes were made or not. Nothing repeats them by itself. */
+export class UnknownOutcome extends ApiError {
+  constructor(
+    explanation = 'The connection to the database was lost during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',
+  ) {
+    // Without Retry-After, by which programs repeat a request that did nothing.
+    super('unavailable', 'Service Unavailable', [{ path: 'store', message: explanation }])
+  }
+}

@@ -4,9 +4,11 @@ import { connectClient } from '../../server/store/postgres/pool.ts'
 import { openPostgresStore, type PostgresStore } from '../../server/store/postgres.ts'
 import type { RightsFault } from '../../server/store/rows.ts'
 import type { Signal } from '../../server/store/signal-store.ts'
+import { UnknownOutcome } from '../../server/store/unknown-outcome.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase, type TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
+import { newTransaction } from './conformance/relayers.ts'
 import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
 
 // Two servers on one PostgreSQL database; the first reaches it through a network that fails.
@@ -195,5 +197,28 @@ describe('the database away', () => {
         () => false,
       ),
     )
+  })
+})
+
+describe('a commit whose answer is lost', () => {
+  test('is not repeated: each request in it hears that its outcome is unknown, and an idempotency key tells it', async () => {
+    const relayer = await addRelayer({ store: here })
+    const accept = (key?: string) => {
+      const idempotency = key === undefined ? {} : { idempotency: { caller: 'me', key, body_hash: 'same' } }
+      return here.createTransaction(newTransaction(relayer, unique('transaction'), idempotency))
+    }
+    network.loseCommit()
+    const answers = await Promise.allSettled([accept(), accept('mine'), accept()])
+    expect(answers).toEqual(answers.map(() => ({ status: 'rejected', reason: expect.any(UnknownOutcome) })))
+    expect(await there.countUnfinished(relayer.row_id)).toBe(3)
+    expect(await accept('mine')).toMatchObject({ outcome: 'replayed', transaction: { nonce: 1 } })
+  })
+
+  test('is no failure that may be repeated: the response has no Retry-After', async () => {
+    const { id } = await addRelayer({ store: here })
+    network.loseCommit()
+    const change = here.updateRelayer(id, (its) => ({ ...its, name: 'Changed' }))
+    await expect(change).rejects.toMatchObject({ code: 'unavailable', headers: {}, details: [{ path: 'store' }] })
+    expect(await there.getRelayer(id)).toMatchObject({ name: 'Changed' })
   })
 })

@@ -21,7 +21,11 @@ const away_messages =
 export const isAway = (error: unknown): boolean =>
   error instanceof Error && (away.test(codeOf(error)) || away_messages.test(error.message))
 
-/** 503. After a COMMIT without an answer, nobody knows whether it took place. */
+/** Whether it is unknown, after this error of a COMMIT, if it was made: PostgreSQL has not answered that it was rolled back. */
+export const isUnanswered = (error: unknown): boolean =>
+  (error as { severity?: string }).severity !== 'ERROR' && !isRepeatable(error)
+
+/** 503: nothing was changed. */
 export class StoreAway extends ApiError {
   constructor() {
     const details = [{ path: 'store', message: 'The database cannot be used at present; try again later' }]

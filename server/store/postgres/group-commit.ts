@@ -1,4 +1,5 @@
 import type { PendingAuditEntry } from '../rows.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
 import { StoreAway } from './failures.ts'
 import type { Fence } from './fence.ts'
@@ -120,8 +121,9 @@ async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, ba
     const results = await connection.writeFor(undefined, work, fences)
     for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
-    // Without an answer, the changes may have been committed: another attempt would make them twice.
-    if (batch.length === 1 || error instanceof StoreAway) for (const { reject } of batch) reject(error)
+    // Changes that may have been committed are not made again, and none is made while the database is away.
+    const isOfAll = error instanceof UnknownOutcome || error instanceof StoreAway
+    if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
     else for (const waiting of batch) await commitSome(connection, lock, [waiting])
   }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
-import { isAway, isRepeatable, storeAway } from './failures.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
+import { isAway, isRepeatable, isUnanswered, storeAway } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
 import { createSession, type Transaction } from './session.ts'
 
@@ -21,9 +22,9 @@ const max_attempts = 6
 const first_pause_ms = 2
 
 /**
- * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's. It is repeated as a whole after a deadlock or a serialization failure: nothing of it may
- * leave it before the commit. Throws ApiError (503) when the database cannot be used. After a lost connection during COMMIT, nobody
- * knows whether it was committed, and it is not repeated.
+ * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's.
+ * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws ApiError
+ * (503): StoreAway when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
 export function createWrite({ pool, check, begin, append, committed }: WriteDependencies) {
   async function once<T>(
@@ -59,13 +60,15 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
       result = await transaction.attributed(auditEntry, () => work(transaction))
       for (const its of before) await its()
       if (entries.length > 0) await append(transaction, entries)
-      const { command } = await client.query('COMMIT')
+      const { command } = await client.query('COMMIT').catch(atCommit)
       // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
       if (command !== 'COMMIT') throw new Error('The database transaction was rolled back')
     } catch (error) {
-      await client.query('ROLLBACK').catch((failure: Error) => {
-        lost = failure
-      })
+      if (error instanceof UnknownOutcome) lost = error
+      else
+        await client.query('ROLLBACK').catch((failure: Error) => {
+          lost = failure
+        })
       throw error
     } finally {
       client.release(lost)
@@ -96,4 +99,8 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
       committed?.(performance.now() - started)
     }
   }
+}
+
+function atCommit(error: unknown): never {
+  throw isUnanswered(error) ? new UnknownOutcome() : error
 }
