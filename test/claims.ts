@@ -24,7 +24,7 @@ export const securityClaims: Claims = {
   ],
   'the database or a backup, without the permission to decrypt': [
     'secrets/key-encryption.test: a key service that is away, forbids it or has another key, and a changed ciphertext',
-    'key-services/master-key.keys: a key in OpenBao encrypts the master key, through an AppRole',
+    'key-services/master-key.keys: encrypts the master key with a key in OpenBao by an AppRole with the documented permissions, also after the key’s rotation',
   ],
   'Key files and the database are created with mode 0600, whatever the umask is': [
     'secrets/master-key.test: only the user can read the files of a first start, even with a lax umask',
@@ -58,38 +58,41 @@ export const securityClaims: Claims = {
   ],
   'A generated token has 256 random bits. It is stored as SHA-256': [
     'security-claims.test: its tokens have 256 random bits, and their SHA-256 is stored',
-    'operations/api-keys.test: a token is in no log, no later answer and not in the database',
+    'operations/api-keys.test: shows a token in no log line, no later response and no database file',
   ],
   'Every operation requires a token, except `health`, `ready` and the published documents': [
     'security-claims.test: requires a token in every operation except health and ready',
   ],
   'Policies, scopes and pauses are checked before the key service is called': [
-    'keys/aws-kms.test: nothing that a policy or a pause refuses reaches the key service',
+    'keys/aws-kms.test: does not call the key service for a signature that a policy or a pause refuses',
   ],
   'cannot make the service send other bytes': [
-    'keys/aws-kms.test: a wrong signature never leaves the service',
+    'keys/aws-kms.test: rejects a wrong signature of the key service with 503, and signs again when the key service is correct',
     'sending/key-service.test: a throttled key service, wrong signatures and a restart lose nothing and send nothing twice',
   ],
   'a key of the type `vault` is read into the process': [
-    'keys/vault-kv.test: a key in Vault signs, is read once, and neither it nor the credentials are shown',
+    'keys/vault-kv.test: signs with a key in Vault, reads it once, and neither shows nor stores it or the credentials in plain text',
   ],
   'An API key is limited to its scopes': [
-    'operations/api-keys.test: every operation asks for a scope, and a key with another one is refused',
-    'operations/api-keys.test: a key that is limited to relayers sees them alone',
-    'operations/api-keys.test: its own rate limit is in the place of the usual one',
+    'operations/api-keys.test: requires a scope for every operation, and refuses a key with another scope',
+    'operations/api-keys.test: shows a limited key its relayers only, and refuses changes of shared resources',
+    'operations/api-keys.test: applies a key’s own rate limit instead of the default',
   ],
   'It gets 404 for other relayers and notifications': [
-    'operations/api-keys.test: a relayer that a key may not touch answers exactly as one that does not exist',
+    'operations/api-keys.test: answers for a relayer outside a key’s limit as for one that does not exist',
     'operations/notification-owners.test: answers 404 for another tenant',
   ],
   'A revocation applies from the next request on, in every process': [
-    'operations/api-keys.test: a revocation by another process on the same store applies at once',
+    'operations/api-keys.test: applies a revocation by another process on the same store at once',
   ],
   '`X-Forwarded-For` is trusted only from `TRUSTED_PROXIES`': [
-    'operations/api-keys.test: the address is the other end of the connection, whatever a header says',
-    'operations/api-keys.test: behind a trusted proxy it is the one that the proxy names, and no one before it',
+    'operations/api-keys.test: uses the address of the connection, whatever a header says',
+    'operations/api-keys.test: uses the address that a trusted proxy reports, and no earlier one',
   ],
-  'Nothing is sent twice after a crash': ['crash.test: kills lose nothing, send nothing twice', 'crash/run'],
+  'Nothing is sent twice after a crash': [
+    'crash.test: loses nothing, sends nothing twice and leaves no gap',
+    'crash/run',
+  ],
   "A relayer's `policies` apply to every signature": [
     'policies/policy-signatures.test: allows messages, hashes, documents and transactions separately',
     'policies/policy-limits.test: 100 requests at once against a limit with room for 37',
@@ -143,14 +146,14 @@ export const securityClaims: Claims = {
     'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
   ],
   "Keys are decrypted in the process's memory": [],
-  'A key in AWS KMS': ['keys/aws-kms.test: the reference to the key is encrypted in the store'],
+  'A key in AWS KMS': ['keys/aws-kms.test: encrypts the reference to the key in the store'],
   '`token_limits` count four ERC-20 functions and refuse all others': [
     'policies/token-calls.test: token transfers and allowances are counted',
     'policies/token-calls.test: everything else is another call',
   ],
   'A pause stops one relayer only': ['security-claims.test: signs with another relayer on the address of a paused one'],
   '`API_KEY` has all rights and does not expire': [
-    'operations/api-keys.test: API keys are managed by keys that have all scopes and no limit',
+    'operations/api-keys.test: lets only keys with all scopes and no limit manage API keys',
   ],
   'Tokens and responses are sent in plain text': [
     'server.test: the curl command that it prints signs with the demo relayer',
@@ -215,7 +218,7 @@ export const securityClaims: Claims = {
 
 export const readmeClaims: Claims = {
   'An accepted transaction reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`': [
-    'crash.test: kills lose nothing, send nothing twice, and leave no gap',
+    'crash.test: loses nothing, sends nothing twice and leaves no gap',
     'sending/reorg.test: 10 reorganizations of depth 1 to 10',
     'sending/dropped.test: broadcasts transactions again that the pool dropped under traffic',
     'evm/rpc-faults.test: loses and doubles nothing under each kind of fault of a node',
@@ -232,7 +235,7 @@ export const readmeClaims: Claims = {
   '`compose.yaml` runs PostgreSQL and two servers behind port 8080': ['compose.test'],
   'When a setting is invalid, startup fails and names it': ['config.test'],
   'A change or a revocation applies from the next request on, in every process': [
-    'operations/api-keys.test: a revocation by another process on the same store applies at once',
+    'operations/api-keys.test: applies a revocation by another process on the same store at once',
   ],
   'A change and its entry are one commit': [
     'http/audit.test: records a transaction, and each signature for it, in the same commits as their changes',
@@ -255,7 +258,10 @@ export const readmeClaims: Claims = {
   'finishes running requests for a grace period of 8 seconds and exits': [
     'stop.test: SIGTERM under load drops nothing that was accepted',
   ],
-  '`kill -9` loses no accepted transaction': ['crash.test: kills lose nothing', 'crash/run'],
+  '`kill -9` loses no accepted transaction': [
+    'crash.test: loses nothing, sends nothing twice and leaves no gap',
+    'crash/run',
+  ],
   'One of them sends; when it ends, another takes over': [
     'background/lease.test: signs and mines each transaction once when two services share a database, also when one of them ends',
     'background/processes.test: replaces a process that dies, and ends all processes with the first one',

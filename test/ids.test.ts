@@ -21,7 +21,7 @@ const bad = ['""', '"."', '".."', '"a b"', '"a/b"', '"a%62"', '"a?b"', '"a#b"', 
 const notTexts = ['null', '1', 'true', '["a"]', '{}', `"${'a'.repeat(129)}"`]
 
 test.each(kinds)(
-  '$list: an id is 1 to 128 of the characters of a path segment, and is found in a path',
+  '$list: accepts an id of 1 to 128 characters of a path segment, and finds it in a path',
   async (kind) => {
     const service = await startTestService()
     const create = async (id: string) => {

@@ -11,7 +11,7 @@ const time_limit_ms = 9_000
 
 // Fixed seeds: a new one may find what nobody knows yet, and belongs to the long form.
 test.each([20_261, 31_337])(
-  'lies, reorganizations, crashes and operations at random break no promise: seed %i',
+  'keeps all promises through random lies, reorganizations, crashes and operations: seed %i',
   async (seed) => {
     const { failures, runs: done } = await runModel({ runs, seed, allowed: everything, time_limit_ms })
     expect(failures, `seed ${seed}: ${JSON.stringify(failures)}`).toEqual([])
@@ -19,7 +19,7 @@ test.each([20_261, 31_337])(
   },
 )
 
-test('a node that denies what it has shown to use a nonce gets no self-transfer signed at that nonce', async () => {
+test('signs no self-transfer at a nonce that a node denies after it has shown its use', async () => {
   const { violations } = await runScenario({
     nodes: 1,
     shares_key: true,
@@ -35,7 +35,7 @@ test('a node that denies what it has shown to use a nonce gets no self-transfer 
   expect(violations).toEqual([])
 })
 
-test('a nonce that one node calls used, while the others do not answer, ends no transaction', async () => {
+test('ends no transaction because one node reports its nonce as used while the others do not answer', async () => {
   const { violations } = await runScenario({
     nodes: 3,
     shares_key: false,

@@ -22,7 +22,7 @@ function countTurns(): () => number {
   return () => turns
 }
 
-test('steps of long work run in the order of arrival, one in each turn of the event loop', async () => {
+test('runs steps of long work in the order of arrival, one per turn of the event loop', async () => {
   const turn = countTurns()
   const steps: { name: string; turn: number }[] = []
   const work = async (name: string, count: number) => {
@@ -36,7 +36,7 @@ test('steps of long work run in the order of arrival, one in each turn of the ev
   expect(new Set(steps.map(({ turn }) => turn)).size).toBe(6)
 })
 
-test('large bodies that are complete at the same time are each parsed in a turn of their own', async () => {
+test('parses each of several large bodies in a turn of its own', async () => {
   const { url, api_key } = await startTestService()
   const turn = countTurns()
   const turns: number[] = []
@@ -68,7 +68,7 @@ test('large bodies that are complete at the same time are each parsed in a turn 
   expect(new Set(turns).size).toBe(sockets.length)
 })
 
-test('first requests of several operations compile their checks in turns of their own', async () => {
+test('compiles the checks of each operation in a turn of its own', async () => {
   const contract = await mountContract(readContract(), pino({ level: 'silent' }))
   const { url, api_key } = await startTestService({}, { contract })
   const lists = ['relayers', 'signers', 'networks', 'notifications', 'api-keys', 'audit', 'queues', 'transactions']

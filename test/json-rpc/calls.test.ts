@@ -32,7 +32,7 @@ describe('JSON-RPC 2.0', () => {
     expect(answer).toMatchObject({ jsonrpc: '2.0', id, error: { code, message: expect.any(String) } })
   })
 
-  test('a bad call in a batch fails alone, and every id comes back as it was', async () => {
+  test('answers an invalid call of a batch with its own error, and returns every id unchanged', async () => {
     const { rpc, relayer } = await start()
     const ids = [1, 'a', null, 0.5, -7]
     const { answer } = await rpc.post([
@@ -49,7 +49,7 @@ describe('JSON-RPC 2.0', () => {
     ])
   })
 
-  test('a notification is carried out and not answered', async () => {
+  test('carries out a notification, and returns nothing for it', async () => {
     const { rpc, client, relayer } = await start()
     const sign = { jsonrpc: '2.0', method: 'personal_sign', params: ['notified', relayer.address] }
     expect(await rpc.post(sign)).toEqual({ status: 204, answer: undefined })
@@ -65,7 +65,7 @@ describe('JSON-RPC 2.0', () => {
     await expect.poll(signed).toBe(3)
   })
 
-  test('a batch has at most 1,000 calls, and each of them counts against the rate limit', async () => {
+  test('accepts at most 1,000 calls in a batch, and counts each of them against the rate limit', async () => {
     const { rpc } = await start({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '20' })
     const batch = (size: number) => Array.from({ length: size }, (_, id) => call('eth_chainId', [], id))
     expect((await rpc.post(batch(1_001))).answer).toMatchObject({ id: null, error: { code: -32_600 } })
@@ -75,7 +75,7 @@ describe('JSON-RPC 2.0', () => {
     expect(await rpc.post(batch(30))).toMatchObject({ status: 400, answer: { code: 'invalid_request' } })
   })
 
-  test('failures of the whole request stay those of HTTP', async () => {
+  test('answers failures of the whole request by HTTP status', async () => {
     const { rpc, raw } = await start()
     expect((await rpc.post(call('eth_chainId'), { Authorization: 'Bearer wrong' })).status).toBe(401)
     expect((await rpc.post(call('eth_chainId'), { 'Content-Type': 'text/plain' })).status).toBe(415)
@@ -90,7 +90,7 @@ describe('JSON-RPC 2.0', () => {
   })
 })
 
-describe('answers of the relayer', () => {
+describe('methods that the relayer answers itself', () => {
   test('answers for its account and network while no chain can be reached', async () => {
     const { rpc, relayer } = await start()
     expect(await rpc.result('eth_accounts')).toEqual([relayer.address])
@@ -109,14 +109,14 @@ describe('answers of the relayer', () => {
     'eth_newFilter',
     'personal_unlockAccount',
     'anvil_mine',
-  ])('%s does not exist', async (method) => {
+  ])('rejects the method %s', async (method) => {
     const { rpc } = await start()
     // The words by which ethers recognizes it.
     const message = `the method ${method} does not exist/is not available`
     expect((await rpc.call(method)).error).toMatchObject({ code: -32_601, message })
   })
 
-  test('personal_sign: hex is bytes, anything else is text', async () => {
+  test('personal_sign: signs hex as bytes, and anything else as text', async () => {
     const { rpc, relayer } = await start()
     const sign = (message: string) => rpc.result('personal_sign', [message, relayer.address])
     const signer = (message: string | Uint8Array, sig: string) => verifyMessage(message, sig).toLowerCase()
@@ -128,7 +128,7 @@ describe('answers of the relayer', () => {
   })
 
   test.each(['eth_signTypedData_v4', 'eth_signTypedData'])(
-    '%s: the document as an object and as text',
+    '%s: accepts the document as an object and as text',
     async (method) => {
       const { rpc, relayer } = await start()
       const domain = { name: 'Exchange', chainId: 31_337 }
@@ -146,7 +146,7 @@ describe('answers of the relayer', () => {
     },
   )
 
-  test('eth_signTransaction: the signed bytes of exactly what is given', async () => {
+  test('eth_signTransaction: returns the signed bytes of exactly the given transaction', async () => {
     const { rpc, relayer } = await start()
     const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
     const given = { from: relayer.address, to, value: '0x1', gas: '0x5208', nonce: '0x7', chainId: '0x7a69' }
@@ -162,7 +162,7 @@ describe('answers of the relayer', () => {
     }
   })
 
-  test('only the account of the relayer', async () => {
+  test('rejects accounts other than the relayer’s', async () => {
     const { rpc } = await start()
     const other = `0x${'11'.repeat(20)}`
     for (const [method, params] of [
@@ -177,7 +177,7 @@ describe('answers of the relayer', () => {
 })
 
 describe('rights', () => {
-  test('a scope holds for each call of a batch', async () => {
+  test('checks the scopes for each call of a batch', async () => {
     const { client, url, relayer } = await start()
     const calls = [
       call('eth_chainId', [], 'any'),
@@ -195,7 +195,7 @@ describe('rights', () => {
     expect((await jsonRpcOf(url, data.token, relayer.id).post(calls)).status).toBe(403)
   })
 
-  test('policies hold, a pause too, and both say so', async () => {
+  test('applies policies and a pause, and names them in the error', async () => {
     const { rpc, client, relayer } = await start({}, { allow_messages: false, allow_sign_transaction: false })
     const { error } = await rpc.call('personal_sign', ['a', relayer.address])
     expect(error).toMatchObject({
@@ -209,7 +209,7 @@ describe('rights', () => {
     expect(await rpc.result('eth_chainId')).toBe('0x7a69')
   })
 
-  test('each signature has the audit entry of its operation, also one that is refused', async () => {
+  test('records each signature as its operation in the audit trail, also a refused one', async () => {
     const { rpc, client, relayer } = await start()
     await rpc.post(
       [

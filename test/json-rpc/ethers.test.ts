@@ -29,7 +29,7 @@ async function start(options: RigOptions = {}) {
   return { rig, account, provider, signer: await provider.getSigner() }
 }
 
-test('ethers 6 deploys, calls, waits and decodes a custom error', async () => {
+test('ethers 6: deploys, calls, waits and decodes a custom error', async () => {
   const { provider, signer, account } = await start()
   expect(signer.address.toLowerCase()).toBe(account.address)
   expect((await provider.getNetwork()).chainId).toBe(31_337n)
@@ -53,7 +53,7 @@ test('ethers 6 deploys, calls, waits and decodes a custom error', async () => {
   expect((await transfer.wait(1))?.status).toBe(1)
 })
 
-test('ethers 6 signs messages of text and of bytes, and typed data', async () => {
+test('ethers 6: signs messages of text and of bytes, and typed data', async () => {
   const { signer } = await start()
   expect(verifyMessage('Hello', await signer.signMessage('Hello'))).toBe(signer.address)
   expect(verifyMessage('0x12', await signer.signMessage('0x12'))).toBe(signer.address)
@@ -65,7 +65,7 @@ test('ethers 6 signs messages of text and of bytes, and typed data', async () =>
   expect(verifyTypedData(domain, types, value, await signer.signTypedData(domain, types, value))).toBe(signer.address)
 })
 
-test('ethers 6: wait() ends with the right receipt when the transaction is signed again at a higher price', async () => {
+test('ethers 6: returns the right receipt from wait() after a higher price', async () => {
   const { rig, signer, account, provider } = await start({ chain: { noMining: true } })
   const deployed = await new ContractFactory(counterAbi as never, counterBytecode, signer).deploy()
   const sent = deployed.deploymentTransaction()

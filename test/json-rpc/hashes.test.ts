@@ -20,7 +20,7 @@ async function start() {
   return { ...rig, rig, account, rpc, send, byHash, receipt, isWithNode }
 }
 
-test('a transaction that is signed again: each of its hashes answers for the one that is mined', async () => {
+test('resolves every hash of a repriced transaction to the mined version', async () => {
   const { rig, chain, account, send, byHash, receipt, isWithNode } = await start()
   const first = await send()
   await isWithNode(first)
@@ -45,7 +45,7 @@ test('a transaction that is signed again: each of its hashes answers for the one
   }
 })
 
-test('shows a transaction that no node has yet in the form of a node', async () => {
+test('shows a transaction in a node’s form before any node has it', async () => {
   const { rig, proxy, chain, send, byHash, isWithNode } = await start()
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(32)}`] }]
@@ -65,7 +65,7 @@ test('shows a transaction that no node has yet in the form of a node', async () 
   }
 })
 
-test('another content is no alias: the first hash has no receipt, and is gone when its nonce is used', async () => {
+test('returns no receipt for the hash of a transaction that another content replaced, and null once its nonce is used', async () => {
   const { rig, chain, client, account, send, byHash, receipt, isWithNode } = await start()
   const first = await send()
   await isWithNode(first)
@@ -82,7 +82,7 @@ test('another content is no alias: the first hash has no receipt, and is gone wh
   expect(await byHash(first)).toBe(null)
 })
 
-test('a canceled transaction has no receipt, although something was mined at its nonce', async () => {
+test('returns no receipt for a canceled transaction, although its nonce was mined', async () => {
   const { rig, chain, account, send, byHash, receipt, isWithNode } = await start()
   const first = await send()
   await isWithNode(first)

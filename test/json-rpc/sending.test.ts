@@ -30,7 +30,7 @@ const receiptOf = async ({ rpc }: { rpc: { result: (m: string, p: unknown[]) => 
   return receipt
 }
 
-test('eth_sendTransaction answers the hash of stored bytes, and the transaction is mined', async () => {
+test('returns the hash of stored bytes from eth_sendTransaction, and the transaction is mined', async () => {
   const rig = await start()
   const { account, rpc, send } = rig
   const { result } = await send()
@@ -40,7 +40,7 @@ test('eth_sendTransaction answers the hash of stored bytes, and the transaction 
   expect(await rpc.result('eth_getTransactionCount', [account.address, 'pending'])).toBe('0x1')
 })
 
-test('the transactions of a batch get their nonces in its order', async () => {
+test('assigns nonces in the order of a batch', async () => {
   const { rpc, account } = await start()
   const { answer } = await rpc.post(
     Array.from({ length: 30 }, (_, id) => ({
@@ -55,7 +55,7 @@ test('the transactions of a batch get their nonces in its order', async () => {
   expect(answer.map(({ result }: Answer) => result)).toEqual(rows.map(({ hash }) => hash))
 })
 
-test('gas, prices and type are taken', async () => {
+test('applies the given gas, prices and type', async () => {
   const { send, rpc } = await start()
   const sent = async (transaction: object) => {
     const { result, error } = await send(transaction)
@@ -72,7 +72,7 @@ test('gas, prices and type are taken', async () => {
   expect(await sent({ input: '0x1234' })).toMatchObject({ input: '0x1234' })
 })
 
-test('a transaction that no node has yet is shown in the form in which nodes show it', async () => {
+test('shows a transaction in a node’s form before any node has it', async () => {
   const { send, rpc, proxy, chain } = await start({ chain: { noMining: true } })
   await proxy.setFault({ kind: 'connection_reset', methods: ['eth_sendRawTransaction'] })
   const accessList = [{ address: to, storageKeys: [`0x${'00'.repeat(31)}ab`] }]
@@ -119,7 +119,7 @@ const refusals: [string, object, RegExp][] = [
   ['no receiver', { to: undefined }, /to must be given/],
 ]
 
-test('a transaction that cannot be sent is refused with the reason', async () => {
+test('rejects a transaction that cannot be sent, with the reason', async () => {
   const { send, count } = await start()
   for (const [title, transaction, reason] of refusals) {
     const { error } = await send(transaction)
@@ -130,7 +130,7 @@ test('a transaction that cannot be sent is refused with the reason', async () =>
   expect(await count()).toBe(0)
 })
 
-test('a revert answers code 3 with its bytes, from the relayer and through it', async () => {
+test('returns code 3 and the revert bytes, for the relayer’s own calls and forwarded ones', async () => {
   const { send, rpc } = await start()
   const errors = new Interface(['error Broke(uint256 why)'])
   const bytes = errors.encodeErrorResult('Broke', [7])
@@ -143,7 +143,7 @@ test('a revert answers code 3 with its bytes, from the relayer and through it', 
   }
 })
 
-test('funds that do not suffice are said in the words of nodes', async () => {
+test('reports insufficient funds with the message that nodes use', async () => {
   const { send } = await start()
   const { error } = await send({ value: hex(10n ** 30n) })
   expect(error).toMatchObject({
@@ -152,7 +152,7 @@ test('funds that do not suffice are said in the words of nodes', async () => {
   })
 })
 
-test('nonce: the next one is accepted, an unfinished one is replaced at a higher price, any other is refused', async () => {
+test('nonce: accepts the next one, replaces an unfinished one at a higher price, and rejects any other', async () => {
   const { send, rpc, account, chain, count } = await start({ chain: { noMining: true } })
   const prices = (times: bigint) => ({ maxFeePerGas: hex(times * 10n * gwei), maxPriorityFeePerGas: hex(times * gwei) })
   expect((await send({ nonce: '0x1' })).error).toMatchObject({
@@ -185,7 +185,7 @@ test('nonce: the next one is accepted, an unfinished one is replaced at a higher
   })
 })
 
-test('accepted and not signed in time: an error with the id, with a code that no library answers by sending again', async () => {
+test('returns an error with the transaction id when it is not signed in time, with a code that no library retries', async () => {
   const { send, proxy, account } = await start()
   // The sender looks at the newest block before the account's first signature.
   await proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
@@ -197,7 +197,7 @@ test('accepted and not signed in time: an error with the id, with a code that no
   expect(await account.transactions()).toMatchObject([{ id: error.data.transaction_id, status: 'confirmed' }])
 })
 
-test('an Idempotency-Key: a repeated request answers the first hashes and sends nothing; alone and in a batch', async () => {
+test('Idempotency-Key: returns the first hashes for a repeated request and sends nothing, alone and in a batch', async () => {
   const { rpc, count } = await start()
   const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to, value: '0x1' }] })
   const key = { 'Idempotency-Key': 'order-1' }

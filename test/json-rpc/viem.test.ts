@@ -32,7 +32,7 @@ async function start(options: RigOptions = {}, batch = false) {
   return { rig, own, client, address: own.address as `0x${string}` }
 }
 
-test.each([false, true])('viem deploys, writes, waits and decodes a custom error (batches: %s)', async (batch) => {
+test.each([false, true])('viem: deploys, writes, waits and decodes a custom error (batches: %s)', async (batch) => {
   const { client, address: account } = await start({}, batch)
   expect(await client.getAddresses()).toMatchObject([expect.stringMatching(new RegExp(account, 'i'))])
   const deployment = await client.deployContract({ abi: counterAbi, bytecode: counterBytecode })
@@ -48,7 +48,7 @@ test.each([false, true])('viem deploys, writes, waits and decodes a custom error
   expect((written as BaseError).walk((cause) => (cause as { code?: number }).code === 3)).toBeInstanceOf(BaseError)
 })
 
-test('viem signs messages of text and of bytes, and typed data', async () => {
+test('viem: signs messages of text and of bytes, and typed data', async () => {
   const { client, address } = await start()
   const text = await client.signMessage({ message: 'Hello' })
   expect(await verifyMessage({ address, message: 'Hello', signature: text })).toBe(true)
@@ -65,7 +65,7 @@ test('viem signs messages of text and of bytes, and typed data', async () => {
   expect(await verifyTypedData({ ...document, address, signature: await client.signTypedData(document) })).toBe(true)
 })
 
-test('viem: waitForTransactionReceipt ends with the right receipt when the transaction is signed again', async () => {
+test('viem: returns the right receipt from waitForTransactionReceipt after a higher price', async () => {
   const { rig, own, client } = await start({ chain: { noMining: true } })
   const hash = await client.sendTransaction({ to, value: parseEther('0.1') })
   const ended = client.waitForTransactionReceipt({ hash })

@@ -13,7 +13,7 @@ async function createKey(KeySpec: KeySpec = 'ECC_SECG_P256K1'): Promise<string> 
 
 const signerOf = (key_id: string) => ({ type: 'aws_kms' as const, config: { region, key_id, endpoint } })
 
-test('a key in ministack signs messages, typed data and transactions', async () => {
+test('signs messages, typed data and transactions with a key in ministack', async () => {
   const rig = await testRig()
   const { relayer_id, address } = await rig.addAccount({ signer: signerOf(await createKey()) })
   const path = { relayer_id }
@@ -38,7 +38,7 @@ test('a key in ministack signs messages, typed data and transactions', async () 
   expect(Transaction.from(signed.signed_transaction).from?.toLowerCase()).toBe(address)
 })
 
-test('a key on another curve, a disabled key and a missing one are refused', async () => {
+test('rejects a key on another curve, a disabled key and a missing one', async () => {
   const rig = await testRig()
   const disabled = await createKey()
   await client.send(new DisableKeyCommand({ KeyId: disabled }))

@@ -49,7 +49,7 @@ async function signed(settings: Record<string, string>) {
 const rotate = ({ NEW_MASTER_KEY, ...settings }: { NEW_MASTER_KEY: string } & Record<string, string>) =>
   rotateMasterKey({ config: readConfig(settings), new_key: readMasterKeySetting(NEW_MASTER_KEY) })
 
-test('a key in ministack encrypts the master key; a disabled key, another key and a changed ciphertext fail the start', async () => {
+test('encrypts the master key with a key in ministack; does not start with a disabled key, another key or a changed ciphertext', async () => {
   const key_id = await createAwsKey()
   const MASTER_KEY = settingOf(key_id)
   const { sig, DATA_DIR } = await signed({ MASTER_KEY })
@@ -77,7 +77,7 @@ test('a key in ministack encrypts the master key; a disabled key, another key an
   await expect(startTestService({ MASTER_KEY: settingOf(next), DATA_DIR })).rejects.toThrow(refused)
 })
 
-test('a key in OpenBao encrypts the master key, through an AppRole with the documented permissions, and survives its rotation there', async () => {
+test('encrypts the master key with a key in OpenBao by an AppRole with the documented permissions, also after the key’s rotation', async () => {
   const settings = await createTransitKey('master')
   const { sig, DATA_DIR } = await signed(settings)
   await callBao('POST', 'transit/keys/master/rotate', {})
@@ -96,7 +96,7 @@ test('a key in OpenBao encrypts the master key, through an AppRole with the docu
   await expect(startTestService({ ...settings, MASTER_KEY: 'vault:transit/mistyped' })).rejects.toThrow(/403/)
 })
 
-test('a rotation moves from a file to ministack, to OpenBao and to a setting', async () => {
+test('rotates the master key from a file to ministack, to OpenBao and to a setting', async () => {
   const aws = settingOf(await createAwsKey())
   const vault = await createTransitKey('moved')
   const { sig, DATA_DIR } = await signed({})

@@ -17,7 +17,7 @@ async function createSecret(name: string) {
   return { url: bao.url, path: `relayers/${name}`, role_id: role.role_id, secret_id: secret.secret_id }
 }
 
-test('a key in OpenBao is read with an AppRole or a token and signs; the policy of another key does not open it', async () => {
+test('signs with a key in OpenBao, by an AppRole or a token, and not under the policy of another key', async () => {
   const service = await startTestService()
   const config = await createSecret('first')
   const other = await createSecret('second')

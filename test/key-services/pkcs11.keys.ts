@@ -40,7 +40,7 @@ function killProcesses(): void {
   for (const process_id of tokenProcesses()) process.kill(process_id, 'SIGKILL')
 }
 
-test('a key in a token signs messages, typed data and transactions, and the PIN is stored encrypted', async () => {
+test('signs messages, typed data and transactions with a key in a token, and stores the PIN encrypted', async () => {
   const service = await startTestService(settings)
   for (const config of [
     { token_label, key_label: 'mainnet' },
@@ -56,7 +56,7 @@ test('a key in a token signs messages, typed data and transactions, and the PIN 
   expect(tokenProcesses()).toHaveLength(1)
 })
 
-test('a wrong module, token, key, curve or PIN is refused with the reason, and a wrong PIN is tried once', async () => {
+test('rejects a wrong module, token, key, curve or PIN with the reason, and tries a wrong PIN once', async () => {
   const service = await startTestService(settings)
   const good = { token_label, key_label: 'mainnet' }
   const cases: [object, number, RegExp][] = [
@@ -81,7 +81,7 @@ test('a wrong module, token, key, curve or PIN is refused with the reason, and a
   expect(((await (await create(unset, good)).json()) as Failure).details?.[0]?.message).toMatch(/PKCS11_MODULES/)
 })
 
-test('after a token was removed and inserted, and after its process was killed, it signs again by itself', async () => {
+test('signs again after a token was removed and inserted, and after its process was killed', async () => {
   const service = await startTestService(settings)
   const { data } = await service.client.post('/api/v1/signers', {
     body: { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } },
@@ -103,7 +103,7 @@ test('after a token was removed and inserted, and after its process was killed, 
   await expect.poll(tokenProcesses).toEqual([])
 })
 
-test('a module that hangs does not block the service, and is replaced', async () => {
+test('replaces a module that hangs, without blocking the service', async () => {
   const service = await startTestService(settings)
   const { data } = await service.client.post('/api/v1/signers', {
     body: { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } },
@@ -116,7 +116,7 @@ test('a module that hangs does not block the service, and is replaced', async ()
   expect((await waiting).status).toBe(200)
 })
 
-test('nothing that is refused reaches the token', async () => {
+test('does not pass a refused signature to the token', async () => {
   // OpenSC's module passes each call on to the real one, and writes it into a file.
   const [spy = ''] = globSync('/usr/lib/*/pkcs11-spy.so')
   const calls_file = join(folder, 'calls')

@@ -40,7 +40,7 @@ async function createKmsRelayer(service: TestService, kms: FakeKms, input: objec
 const sign = ({ raw }: TestService, relayer_id: string, message = 'Hello') =>
   raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: JSON.stringify({ message }) })
 
-test('a key in AWS KMS signs messages and typed data, and only its address and type are shown', async () => {
+test('signs messages and typed data with a key in AWS KMS, and shows only its address and type', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const { signer, path } = await createKmsRelayer(service, kms)
@@ -72,7 +72,7 @@ test('a key in AWS KMS signs messages and typed data, and only its address and t
   expect(verifyTypedData(domain, types, { text: 'Hi' }, data.sig).toLowerCase()).toBe(signer.address)
 })
 
-test('a key that cannot sign is refused with the reason, and nothing is stored', async () => {
+test('rejects a key that cannot sign with the reason, and stores nothing', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const before = (await service.client.get(path)).pagination.total_items
@@ -106,7 +106,7 @@ test('a key that cannot sign is refused with the reason, and nothing is stored',
   expect((await service.client.get(path)).pagination.total_items).toBe(before)
 })
 
-test('an id that is taken and a private endpoint are refused before the key service is called', async () => {
+test('rejects a taken id and a private endpoint before it calls the key service', async () => {
   const kms = await startKms()
   const config = configOf(kms, kms.addKey())
   const service = await startTestService()
@@ -121,7 +121,7 @@ test('an id that is taken and a private endpoint are refused before the key serv
   expect(kms.calls).toEqual({})
 })
 
-test('the reference to the key is encrypted in the store', async () => {
+test('encrypts the reference to the key in the store', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const key_id = kms.addKey()
@@ -130,7 +130,7 @@ test('the reference to the key is encrypted in the store', async () => {
   for (const kept of [key_id, kms.url]) await expectKept(service, Buffer.from(kept), data.address)
 })
 
-test('nothing that a policy or a pause refuses reaches the key service', async () => {
+test('does not call the key service for a signature that a policy or a pause refuses', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const { relayer, path } = await createKmsRelayer(service, kms, { policies: { allow_messages: false } })
@@ -154,7 +154,7 @@ test('nothing that a policy or a pause refuses reaches the key service', async (
   expect(kms.calls.Sign).toBe(Number(before) + 1)
 })
 
-test('a wrong signature never leaves the service: it answers 503, and signs again when the key service is right', async () => {
+test('rejects a wrong signature of the key service with 503, and signs again when the key service is correct', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const { relayer, signer } = await createKmsRelayer(service, kms)
@@ -173,7 +173,7 @@ test('a wrong signature never leaves the service: it answers 503, and signs agai
   expect(verifyMessage('a', data.sig).toLowerCase()).toBe(signer.address)
 })
 
-test('throttled signatures are slower and none is lost', async () => {
+test('delays throttled signatures and loses none', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const { relayer } = await createKmsRelayer(service, kms)
@@ -182,7 +182,7 @@ test('throttled signatures are slower and none is lost', async () => {
   expect(statuses).toEqual(Array(10).fill(200))
 })
 
-test('while the key service is away its relayers answer 503 with Retry-After, others sign, and it goes on by itself', async () => {
+test('returns 503 with Retry-After while the key service is down, signs with other keys, and recovers', async () => {
   const kms = await startKms()
   const service = await startTestService()
   const { relayer } = await createKmsRelayer(service, kms)
@@ -195,7 +195,7 @@ test('while the key service is away its relayers answer 503 with Retry-After, ot
   await expect.poll(async () => (await sign(service, relayer.id)).status).toBe(200)
 })
 
-test('metrics count calls by type and outcome, and the log says once that the key service is down and up', async () => {
+test('counts calls by type and outcome in metrics, and logs once that the key service is down and up', async () => {
   const kms = await startKms()
   const service = await startTestService({ METRICS_PORT: '0' })
   const { relayer, signer } = await createKmsRelayer(service, kms)

@@ -46,7 +46,7 @@ const create = ({ raw }: TestService, config: object) =>
 const sign = ({ raw }: TestService, relayer_id: string) =>
   raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
-test('a key in Azure Key Vault signs messages, typed data and transactions, by the requests of the REST reference', async () => {
+test('signs messages, typed data and transactions with a key in Azure Key Vault, by the requests of the REST reference', async () => {
   const service = await startTestService()
   const { name, version } = azure.addKey()
   const [before, tokens_before] = [azure.requests.length, azure.token_requests.length]
@@ -88,7 +88,7 @@ test('a key in Azure Key Vault signs messages, typed data and transactions, by t
   expect((await sign(service, (await createRelayer(service.client, { signer_id: data.id })).id)).status).toBe(200)
 })
 
-test('requests at the same time share one access token', async () => {
+test('shares one access token among concurrent requests', async () => {
   const service = await startTestService()
   const before = azure.token_requests.length
   const configs = Array.from({ length: 5 }, () => configOf())
@@ -97,7 +97,7 @@ test('requests at the same time share one access token', async () => {
   expect(azure.token_requests).toHaveLength(before + 1)
 })
 
-test('a key that cannot sign and an identity that may not are refused with the reason, and nothing is stored', async () => {
+test('rejects a key that cannot sign and an identity without permission with the reason, and stores nothing', async () => {
   const service = await startTestService()
   const before = (await service.client.get(path)).pagination.total_items
   const cases: [object, number, RegExp][] = [
@@ -131,7 +131,7 @@ test('a key that cannot sign and an identity that may not are refused with the r
   expect((await service.client.get(path)).pagination.total_items).toBe(before)
 })
 
-test('wrong signatures, throttling and an outage answer 503, and it goes on by itself', async () => {
+test('returns 503 for wrong signatures, throttling and an outage, and recovers', async () => {
   const service = await startTestService()
   const { data } = await service.client.post(path, { body: { type: 'azure_key_vault', config: configOf() } })
   const relayer = await createRelayer(service.client, { signer_id: data.id })

@@ -34,14 +34,14 @@ async function createKmsRelayer(service: TestService) {
   return createRelayer(service.client, { signer_id: data.id })
 }
 
-test('the checksum is CRC-32C', () => {
+test('computes the checksum as CRC-32C', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
   for (const text of ['', 'a', 'relayer', '\u0000\u00ff'.repeat(99)]) {
     expect(crc32c(Buffer.from(text))).toBe(bitByBit(Buffer.from(text)))
   }
 })
 
-test('a key in Google Cloud KMS signs messages, typed data and transactions, by the requests of the API reference', async () => {
+test('signs messages, typed data and transactions with a key in Google Cloud KMS, by the requests of the API reference', async () => {
   const service = await startTestService()
   const config = configOf()
   const before = kms.requests.length
@@ -75,7 +75,7 @@ test('a key in Google Cloud KMS signs messages, typed data and transactions, by 
   }
 })
 
-test('a key that cannot sign, credentials that may not and damaged answers are refused with the reason, and nothing is stored', async () => {
+test('rejects a key that cannot sign, credentials without permission and damaged answers with the reason, and stores nothing', async () => {
   const service = await startTestService()
   const before = (await service.client.get(path)).pagination.total_items
   const missing = 'projects/example/locations/europe-west3/keyRings/relayers/cryptoKeys/none/cryptoKeyVersions/1'
@@ -131,7 +131,7 @@ test('a key that cannot sign, credentials that may not and damaged answers are r
   expect((await service.client.get(path)).pagination.total_items).toBe(before)
 })
 
-test('wrong signatures, a quota and an outage answer 503, and it goes on by itself', async () => {
+test('returns 503 for wrong signatures, a quota and an outage, and recovers', async () => {
   const service = await startTestService()
   const relayer = await createKmsRelayer(service)
   for (const signature of ['other_key', 'garbage'] as const) {

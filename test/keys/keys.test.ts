@@ -26,11 +26,11 @@ const digests = fc.oneof(
 // Elsewhere its binding may be missing for want of a compiler; the package carries one for these.
 const isCarried = ['linux-x64', 'darwin-arm64', 'win32-x64'].includes(`${process.platform}-${process.arch}`)
 
-test('the native curve loads where its package carries it', () => {
+test('loads the native curve on platforms of its package', () => {
   expect(isCarried && nativeCurve === undefined).toBe(false)
 })
 
-test('both curves give the same public key and the same signature, byte for byte', () => {
+test('computes the same public key and signature with both curves, byte for byte', () => {
   // Where there is no native curve the service signs with that of ethers, which agrees with itself.
   const native = nativeCurve ?? ethersCurve
   fc.assert(
@@ -44,7 +44,7 @@ test('both curves give the same public key and the same signature, byte for byte
   )
 })
 
-test('a local signer has the address that ethers computes, and its signatures recover to it with a low s', async () => {
+test('has the address that ethers computes, and signatures that recover to it with a low s', async () => {
   await fc.assert(
     fc.asyncProperty(keys, digests, async (key, digest) => {
       const signer = localSigner(key)
@@ -59,7 +59,7 @@ test('a local signer has the address that ethers computes, and its signatures re
   )
 })
 
-test('RFC 6979: a published nonce gives the published signature', async () => {
+test('RFC 6979: computes the published signature of a published nonce', async () => {
   // Key 1 over SHA-256 of "Satoshi Nakamoto", from the vectors that Bitcoin's libraries share.
   const digest = Buffer.from('a0dc65ffca799873cbea0ac274015b9526505daaaed385155425f7337704883e', 'hex')
   const { rs } = await localSigner(bytesOf(1n)).sign(digest, () => digest)
@@ -72,16 +72,16 @@ test('RFC 6979: a published nonce gives the published signature', async () => {
 test.each([
   ['native', nativeCurve ?? ethersCurve],
   ['ethers', ethersCurve],
-])('a key of the %s curve lies between 0 and n', (_, curve) => {
+])('%s curve: accepts keys between 0 and n only', (_, curve) => {
   for (const key of edges) expect(curve.isKey(key), hex(key)).toBe(true)
   for (const value of [0n, n, n + 1n, 2n ** 256n - 1n]) expect.soft(curve.isKey(bytesOf(value)), `${value}`).toBe(false)
 })
 
-test('bytes of another length are no key', () => {
+test('rejects a key of another length', () => {
   for (const length of [0, 1, 31, 33, 64]) expect(isKey(Buffer.alloc(length, 1)), `${length}`).toBe(false)
 })
 
-test('a generated key is a key, and each is another', () => {
+test('generates valid and distinct keys', () => {
   const made = Array.from({ length: 100 }, generateKey)
   expect(made.every(isKey)).toBe(true)
   expect(new Set(made.map(hex)).size).toBe(100)

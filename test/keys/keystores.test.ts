@@ -55,7 +55,7 @@ const published = {
 test.each([
   ['pbkdf2', published.documents[0]],
   ['scrypt', published.documents[1]],
-])('the published keystore under %s opens', async (_, keystore) => {
+])('opens the published keystore under %s', async (_, keystore) => {
   const { client } = await startTestService()
   const config = { keystore: keystore as never, passphrase: published.passphrase }
   let address: string | undefined

@@ -30,7 +30,7 @@ const without = (settings: Record<string, string>) =>
     ...settings,
   })
 
-test('without the optional packages the service starts and signs, and a type that needs one says what to install', async () => {
+test('starts and signs without the optional packages, and names the package that a signer type needs', async () => {
   const API_KEY = 'key-of-a-test-without-optional-packages'
   const service = without({ API_KEY, PKCS11_MODULES: '/none.so', PKCS11_PIN: '0000' })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s]+\/api\/v1)\n/)
@@ -52,7 +52,7 @@ test('without the optional packages the service starts and signs, and a type tha
 test.each([
   ['aws-kms:alias/a?region=eu-central-1', '@aws-sdk/client-kms'],
   ['gcp-kms:projects/p/locations/l/keyRings/r/cryptoKeys/k', 'google-auth-library'],
-])('MASTER_KEY=%s fails the start without %s, and says what to install', async (MASTER_KEY, name) => {
+])('MASTER_KEY=%s: does not start without %s, and names the package to install', async (MASTER_KEY, name) => {
   const service = without({ MASTER_KEY })
   expect(await service.ended).toBe(1)
   expect(service.err()).toContain(`the package ${name} is not installed: run npm install --save-optional ${name}`)

@@ -69,7 +69,7 @@ const services: Record<string, () => Promise<Counted>> = {
   },
 }
 
-test.each(Object.keys(services))('%s: nothing that is refused reaches the key service', async (type) => {
+test.each(Object.keys(services))('%s: does not call the key service for a refused signature', async (type) => {
   const { signer, calls } = await (services[type] as () => Promise<Counted>)()
   expect(calls()).toBe(0)
   await expectNothingReaches(await startTestService({}, { elapsed: () => 0 }), signer, calls)

@@ -36,7 +36,7 @@ function signerOver(
   }
 }
 
-test('throttled requests are repeated in the order in which they came', async () => {
+test('repeats throttled requests in the order of their arrival', async () => {
   let room = 3
   const { sign, outcomes } = signerOver(() => {
     room -= 1
@@ -53,7 +53,7 @@ test('throttled requests are repeated in the order in which they came', async ()
   expect(signed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
 })
 
-test('while it throttles, callers may request less at the same time, and requests that were given up are not signed', async () => {
+test('lowers the limit of concurrent requests while throttled, and drops requests that callers have abandoned', async () => {
   let isThrottling = true
   const { signer, sign, outcomes } = signerOver(() =>
     isThrottling ? new KeyServiceFault('throttled', 'too many') : undefined,
@@ -70,7 +70,7 @@ test('while it throttles, callers may request less at the same time, and request
   expect(outcomes.filter((outcome) => outcome === 'signed')).toHaveLength(1)
 })
 
-test('a request that fails while others are signed is repeated, and does not stop them', async () => {
+test('repeats a request that fails while others are signed, without stopping them', async () => {
   let failures = 6
   const { sign, outcomes } = signerOver((index) => {
     if (index !== 0 || failures === 0) return undefined
@@ -87,7 +87,7 @@ test('a request that fails while others are signed is repeated, and does not sto
   expect(outcomes.filter((outcome) => outcome === 'away')).toHaveLength(6)
 })
 
-test('a key service that answers nothing is taken for away after the second call', async () => {
+test('treats a key service as down after the second call without an answer', async () => {
   let ahead_ms = 0
   const { sign, outcomes } = signerOver(() => new KeyServiceFault('away', 'no answer in time'), {
     elapsed: () => performance.now() + ahead_ms,

@@ -25,7 +25,7 @@ async function startWeb3signer(options: { mutual?: boolean } = {}) {
   return signer
 }
 
-test('a remote signer with the REST interface signs everything: it gets the bytes that are hashed', async () => {
+test('REST: signs everything by the bytes that are hashed', async () => {
   const remote = await startWeb3signer()
   const { url, address } = remote
   const headers_by_origin = JSON.stringify({ [url]: { Authorization: 'Bearer of-the-setting' } })
@@ -72,7 +72,7 @@ test('a remote signer with the REST interface signs everything: it gets the byte
   await expect.poll(async () => (await sign(service, relayer.id)).status, { timeout: 20_000 }).toBe(200)
 }, 60_000)
 
-test('mutual TLS: only the client certificate opens the remote signer, and only its authority is trusted', async () => {
+test('mutual TLS: connects only with the client certificate, and trusts only the configured authority', async () => {
   const remote = await startWeb3signer({ mutual: true })
   const { url, address } = remote
   const service = await startTestService()
@@ -99,7 +99,7 @@ test('mutual TLS: only the client certificate opens the remote signer, and only 
   expect(remote.requests).toHaveLength(calls)
 })
 
-test('JSON-RPC: anvil signs messages and transactions; what its methods cannot sign answers 422', async () => {
+test('JSON-RPC: signs messages and transactions with anvil, and returns 422 for anything that its methods cannot sign', async () => {
   const anvil = await startAnvil()
   onTestFinished(() => anvil.stop())
   const service = await startTestService()
@@ -153,7 +153,7 @@ test('JSON-RPC: anvil signs messages and transactions; what its methods cannot s
   expect((await sign(service, id)).status).toBe(200)
 })
 
-test('JSON-RPC: a high s is lowered, and a signature by another key is refused', async () => {
+test('JSON-RPC: lowers a high s, and rejects a signature by another key', async () => {
   const stage = await startRemoteJsonRpc()
   onTestFinished(stage.stop)
   const service = await startTestService()

@@ -23,7 +23,7 @@ const sign = ({ raw }: TestService, relayer_id: string) =>
 
 const signatureOf = async (response: Response) => ((await response.json()) as { data: { sig: string } }).data.sig
 
-test('a key in Vault signs, is read once, and neither it nor the credentials are shown or stored in plain text', async () => {
+test('signs with a key in Vault, reads it once, and neither shows nor stores it or the credentials in plain text', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const { url, token, role_id, secret_id } = vault
@@ -46,7 +46,7 @@ test('a key in Vault signs, is read once, and neither it nor the credentials are
   await expectKept(service, Buffer.from(cow.slice(2), 'hex'), cowAddress)
 })
 
-test('wrong credentials, a missing secret and what is no key are refused with the reason, and nothing is stored', async () => {
+test('rejects wrong credentials, a missing secret and an invalid key with the reason, and stores nothing', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const { url, token, role_id, secret_id } = vault
@@ -80,7 +80,7 @@ test('wrong credentials, a missing secret and what is no key are refused with th
   expect((await service.client.get(path)).pagination.total_items).toBe(before)
 })
 
-test('signing answers 503 after a start with a sealed Vault, and 200 once it is unsealed, without asking Vault again', async () => {
+test('returns 503 after a start with a sealed Vault, and signs once it is unsealed, with no further read', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const config = { url: vault.url, path: 'relayers/cow', token: vault.token }
@@ -97,7 +97,7 @@ test('signing answers 503 after a start with a sealed Vault, and 200 once it is 
   expect((await sign(again, id)).status).toBe(200)
 })
 
-test('a secret that was replaced by another key signs nothing, and the right one signs again without a restart', async () => {
+test('rejects a secret that was replaced by another key, and signs with the right one again without a restart', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const { url, role_id, secret_id } = vault
@@ -111,7 +111,7 @@ test('a secret that was replaced by another key signs nothing, and the right one
   await expect.poll(async () => (await sign(service, id)).status).toBe(200)
 })
 
-test('signatures that are requested at the same time share one login and one read', async () => {
+test('shares one login and one read among concurrent signatures', async () => {
   const vault = await startVault()
   const service = await startTestService()
   const { url, role_id, secret_id } = vault

@@ -59,7 +59,7 @@ const refusal = (promise: Promise<unknown>) =>
     (error) => (error instanceof RelayerError ? { status: error.status, ...error.details[0] } : Promise.reject(error)),
   )
 
-test('balance, status and nonce say what is on chain and what is under way, and say so when no node answers', async () => {
+test('shows balance, status and nonce from the chain and the queue, and reports when no node answers', async () => {
   const { chain, cut, balance, status, nonce, heal, send, byNonce, address } = await start({ noMining: true })
   const has = `${100n * ether}`
   expect(await balance()).toEqual({ balance: has, unit: 'wei' })
@@ -92,7 +92,7 @@ test('balance, status and nonce say what is on chain and what is under way, and 
   expect(await nonce()).toMatchObject({ next_nonce: 8, chain_latest: null, chain_pending: null, status: 'unreachable' })
 })
 
-test('rpc passes on what only reads, with its id, and the errors of the node', async () => {
+test('forwards read-only RPC calls with their id, and the errors of the node', async () => {
   const { rpc, raw, address, cut } = await start()
   const answer = { jsonrpc: '2.0', id: 'mine' }
   expect(await rpc('eth_chainId')).toEqual({ ...answer, result: '0x7a69' })
@@ -109,7 +109,7 @@ test('rpc passes on what only reads, with its id, and the errors of the node', a
   expect(await refusal(rpc('eth_chainId'))).toMatchObject({ status: 503, path: 'network' })
 })
 
-test('sign-transaction gives the bytes that ethers gives, sends nothing, and keeps the policies', async () => {
+test('signs a transaction as ethers does, sends nothing, and applies the policies', async () => {
   const { client, cut, nonce } = await start({}, { whitelist_receivers: [to], gas_price_cap: '100' })
   const sign = async (unsigned_transaction: string) =>
     (await client.post(`${base}/sign-transaction`, { path, body: { unsigned_transaction } })).data
@@ -149,7 +149,7 @@ test('sign-transaction gives the bytes that ethers gives, sends nothing, and kee
   expect((await nonce()).next_nonce).toBe(0)
 })
 
-test('the list by state and time, and a transaction by its nonce', async () => {
+test('lists transactions by state and time, and finds one by its nonce', async () => {
   const { client, send, chain, clock, byNonce } = await start({ noMining: true })
   const sent = [await send({}, 'submitted')]
   await chain.mine()
@@ -181,7 +181,7 @@ test('the list by state and time, and a transaction by its nonce', async () => {
   expect(await refusal(byNonce('-1'))).toMatchObject({ status: 400 })
 })
 
-test('wait answers when the state is reached, or has passed, or when time is up', async () => {
+test('answers `wait` when the state is reached or has passed, or after the time limit', async () => {
   const { client, send, chain } = await start({ noMining: true })
   const body = { required_confirmations: 2 }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
@@ -209,7 +209,7 @@ const revertingWith = (text: string) =>
     ...[toBeHex(32, 32), toBeHex(text.length, 32), hexlify(Buffer.from(text.padEnd(32, '\0')))],
   ])
 
-test("a transaction that reverts in its block is failed, with the contract's reason", async () => {
+test('fails a transaction that reverts in its block, with the contract’s reason', async () => {
   const { send, rpc } = await start()
   const data = concat(['0x6070600c60003960706000f3', revertingWith('sold out!')])
   const deployed = await send({ to: null, value: '0', data }, 'confirmed')
@@ -220,7 +220,7 @@ test("a transaction that reverts in its block is failed, with the contract's rea
   expect((await send({}, 'confirmed')).status).toBe('confirmed')
 })
 
-test('the reason is that of the mined version, and stays when the node has pruned the block', async () => {
+test('keeps the revert reason of the mined version when the node has pruned the block', async () => {
   const { client, chain, proxy, send, byNonce } = await start({ noMining: true })
   const body = { required_confirmations: 2 }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })

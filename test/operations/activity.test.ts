@@ -21,7 +21,7 @@ async function totals(
   }
 }
 
-test('activity counts what was accepted, mined and failed, with times and fees, and only what the key may see', async () => {
+test('counts accepted, mined and failed transactions with times and fees, limited to the key’s relayers', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const client = rig.client()
   const [one, other] = [await rig.addAccount(), await rig.addAccount()]
@@ -71,7 +71,7 @@ test('activity counts what was accepted, mined and failed, with times and fees, 
   expect((await totals(client, { period: 'day' })).accepted).toBe(5)
 })
 
-test('queues tell for every relayer which transaction comes first and why it waits', async () => {
+test('shows the first transaction of each relayer’s queue and the reason of its wait', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const client = rig.client()
   const [stuck, idle] = [await rig.addAccount(), await rig.addAccount()]
@@ -103,7 +103,7 @@ test('queues tell for every relayer which transaction comes first and why it wai
   expect(limited.map(({ relayer_id }) => relayer_id)).toEqual([idle.relayer_id])
 })
 
-test('nodes of a network are examined one by one', async () => {
+test('examines the nodes of a network one by one', async () => {
   const rig = await testRig({ proxies: 2 })
   const client = rig.client()
   const path = { network_id: 'evm:local' }
@@ -137,7 +137,7 @@ test('nodes of a network are examined one by one', async () => {
   ).rejects.toMatchObject({ status: 404 })
 })
 
-test('a key learns its rights', async () => {
+test('shows an API key its rights', async () => {
   const rig = await testRig()
   const client = rig.client()
   const rights = async (by: RelayerClient) => (await by.get('/api/v1/caller')).data

@@ -55,7 +55,7 @@ const guarded = operations.filter(({ guarded }) => guarded)
 const ofRelayer = guarded.filter(({ path }) => path.includes('{relayer_id}'))
 
 describe('rights of a key', () => {
-  test('every operation asks for a scope, and a key with another one is refused', async () => {
+  test('requires a scope for every operation, and refuses a key with another scope', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
     for (const scope of scopes) {
       const { token } = await makeKey(service, { scopes: [scope] })
@@ -68,7 +68,7 @@ describe('rights of a key', () => {
     }
   })
 
-  test('a relayer that a key may not touch answers exactly as one that does not exist', async () => {
+  test('answers for a relayer outside a key’s limit as for one that does not exist', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
     const own = await createRelayer(service.client, { id: 'own' })
     const { token } = await makeKey(service, { relayer_ids: [own.id] })
@@ -88,7 +88,7 @@ describe('rights of a key', () => {
     expect((await service.client.get('/api/v1/relayers/{relayer_id}', demo)).data).toMatchObject({ paused: false })
   })
 
-  test('a key that is limited to relayers sees them alone, and touches nothing that all share', async () => {
+  test('shows a limited key its relayers only, and refuses changes of shared resources', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
     for (const id of ['a', 'b', 'c']) await createRelayer(service.client, { id })
     const { token } = await makeKey(service, { relayer_ids: ['c', 'a'] })
@@ -110,7 +110,7 @@ describe('rights of a key', () => {
     }
   })
 
-  test('a relayer that takes the id of a deleted one is another relayer', async () => {
+  test('grants no rights on a new relayer with the id of a deleted one', async () => {
     const service = await startTestService()
     await createRelayer(service.client, { id: 'own' })
     const { token, path } = await makeKey(service, { relayer_ids: ['own'] })
@@ -123,7 +123,7 @@ describe('rights of a key', () => {
     expect((await service.client.get(oneKey, { path })).data.relayer_ids).toEqual([])
   })
 
-  test('API keys are managed by keys that have all scopes and no limit', async () => {
+  test('lets only keys with all scopes and no limit manage API keys', async () => {
     const service = await startTestService()
     const status = async (body: Partial<CreateApiKeyRequest>) => {
       const { token } = await makeKey(service, body)
@@ -137,8 +137,8 @@ describe('rights of a key', () => {
   })
 })
 
-describe('the life of a key', () => {
-  test('creates, shows without its token, changes and revokes an API key, each with effect at once', async () => {
+describe('the life cycle of a key', () => {
+  test('creates, shows, changes and revokes an API key with immediate effect, and shows its token only once', async () => {
     const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
     const service = await startTestService({}, { now: () => clock.now_ms })
     const { api_key, token, path } = await makeKey(service, { name: 'checkout', scopes: ['sign'] })
@@ -161,7 +161,7 @@ describe('the life of a key', () => {
     await expect(service.client.get(oneKey, { path })).rejects.toMatchObject({ message: 'API key not found' })
   })
 
-  test('accepts both tokens for a while after a rotation, and no older one', async () => {
+  test('accepts the old and the new token for a while after a rotation, and no older one', async () => {
     const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
     const service = await startTestService({}, { now: () => clock.now_ms })
     const { token: first, path } = await makeKey(service)
@@ -179,7 +179,7 @@ describe('the life of a key', () => {
     expect([await signs(service, third), await signs(service, fourth)]).toEqual([401, 200])
   })
 
-  test('a revocation by another process on the same store applies at once', async () => {
+  test('applies a revocation by another process on the same store at once', async () => {
     const service = await startTestService()
     const other = await startTestService({ DATA_DIR: service.data_dir })
     const { token, path } = await makeKey(service)
@@ -188,7 +188,7 @@ describe('the life of a key', () => {
     expect(await signs(other, token)).toBe(401)
   })
 
-  test('a stream of events ends when its key is revoked', async () => {
+  test('ends an event stream when its key is revoked', async () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service)
     const headers = { Authorization: `Bearer ${token}` }
@@ -197,7 +197,7 @@ describe('the life of a key', () => {
     expect(await stream.text()).toBe(': connected\n\n')
   })
 
-  test('the time of the last use is shown, and survives a restart', async () => {
+  test('shows the time of the last use, and keeps it over a restart', async () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service)
     await sign(service, token)
@@ -207,7 +207,7 @@ describe('the life of a key', () => {
     expect(Date.parse(data.last_used_at ?? '')).toBeGreaterThanOrEqual(Date.parse(data.created_at))
   })
 
-  test('its own rate limit is in the place of the usual one', async () => {
+  test('applies a key’s own rate limit instead of the default', async () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service, { rate_limit: { per_second: 1, burst: 2 } })
     const statuses = [await signs(service, token), await signs(service, token), await signs(service, token)]
@@ -217,7 +217,7 @@ describe('the life of a key', () => {
     expect(await signs(service, token)).toBe(200)
   })
 
-  test('a faulty key is refused with the place', async () => {
+  test('rejects an invalid key, and names the member', async () => {
     const service = await startTestService()
     const wrong: [Partial<CreateApiKeyRequest>, string][] = [
       [{ relayer_ids: ['demo', 'none'] }, '/body/relayer_ids/1'],
@@ -236,10 +236,10 @@ describe('the life of a key', () => {
   })
 })
 
-describe('from where a key is accepted', () => {
+describe('allowed addresses of a key', () => {
   const from = (address: string) => ({ 'X-Forwarded-For': address })
 
-  test('the address is the other end of the connection, whatever a header says', async () => {
+  test('uses the address of the connection, whatever a header says', async () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service, { allowed_cidrs: ['10.0.0.0/8'] })
     expect([await signs(service, token), await signs(service, token, from('10.0.0.1'))]).toEqual([401, 401])
@@ -247,7 +247,7 @@ describe('from where a key is accepted', () => {
     expect(await signs(service, token, from('10.0.0.1'))).toBe(200)
   })
 
-  test('behind a trusted proxy it is the one that the proxy names, and no one before it', async () => {
+  test('uses the address that a trusted proxy reports, and no earlier one', async () => {
     const service = await startTestService({ TRUSTED_PROXIES: '127.0.0.1, 192.168.0.0/16' })
     const { token } = await makeKey(service, { allowed_cidrs: ['10.0.0.0/8', 'fd00::/8'] })
     const table: [string, number][] = [
@@ -268,7 +268,7 @@ describe('from where a key is accepted', () => {
   })
 })
 
-test('3,000 malformed tokens are all refused alike', async () => {
+test('refuses 3,000 malformed tokens alike', async () => {
   const service = await startTestService()
   const { token, api_key } = await makeKey(service)
   const other = randomBytes(32).toString('base64url')
@@ -300,7 +300,7 @@ test('3,000 malformed tokens are all refused alike', async () => {
   ])
 })
 
-test('the command line makes the first key, lists, rotates and revokes', async () => {
+test('creates the first key, lists, rotates and revokes on the command line', async () => {
   const { url, data_dir } = await startTestService()
   const command = async (...args: string[]) => {
     const environment = { ...nodeEnvironment, DATA_DIR: data_dir, ...(await databaseSettings(data_dir)) }
@@ -327,7 +327,7 @@ test('the command line makes the first key, lists, rotates and revokes', async (
   await Promise.all(refused)
 })
 
-test('a token is in no log, no later answer and not in the database', async () => {
+test('shows a token in no log line, no later response and no database file', async () => {
   const service = await startTestService()
   const { token, path } = await makeKey(service)
   const { data } = await service.client.post(`${oneKey}/rotate`, { path, body: {} })

@@ -10,7 +10,7 @@ const hashes = (index: number) => ({
   hash_struct_message: `0x${'50'.repeat(32)}`,
 })
 
-test('a batch of signatures has those of its items, in their order, each with its audit entry', async () => {
+test('signs the items of a batch in their order, each with its audit entry', async () => {
   const { client } = await startTestService()
   const items = Array.from({ length: 12 }, (_, index) => [
     { message: `message ${index}` },
@@ -40,7 +40,7 @@ test('a batch of signatures has those of its items, in their order, each with it
   expect(new Set(subjects).size).toBe(36)
 })
 
-test('one item that is refused refuses the batch of signatures, and is named', async () => {
+test('refuses a batch of signatures with one refused item, and names the item', async () => {
   const { client } = await startTestService()
   const sign = (items: object[]) => client.post(`${base}/sign/batch`, { path, body: { items: items as never } })
   await client.patch(base, { path, body: { policies: { allow_blind_typed_data: false } } })
@@ -66,7 +66,7 @@ test('one item that is refused refuses the batch of signatures, and is named', a
   await expect(sign([{ message: 'a' }])).rejects.toMatchObject({ status: 403, code: 'relayer_paused' })
 })
 
-test('the rate limit counts each member of a batch', async () => {
+test('counts each member of a batch against the rate limit', async () => {
   const { raw } = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '10' }, { elapsed: () => 0 })
   const post = async (place: string, body: object) => {
     const answer = await raw(`/api/v1/relayers/demo${place}`, { method: 'POST', body: JSON.stringify(body) })
@@ -101,7 +101,7 @@ async function start(policies = {}) {
   }
 }
 
-test('a batch gets consecutive nonces, beside others that are sent at the same time, and is mined', async () => {
+test('assigns consecutive nonces to a batch beside concurrent sends, and all are mined', async () => {
   const { batch, send, finished, transactions, chain } = await start()
   const values = (first: number) => Array.from({ length: 40 }, (_, index) => ({ value: `${first + index}` }))
   const [one, , two] = await Promise.all([batch(values(1_000)), send(25), batch(values(2_000))])
@@ -146,7 +146,7 @@ test.each([
     [{}, { to: '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266' }],
     { status: 400, details: [{ path: '/body/transactions/1/to' }] },
   ],
-])('%s counts the members together, and refuses all or none', async (_, policies, bodies, refusal) => {
+])('%s: counts the members together, and accepts all or none', async (_, policies, bodies, refusal) => {
   const { batch, next, transactions } = await start(policies)
   await expect(batch(bodies.map((body) => ({ value: '10', ...body })))).rejects.toMatchObject(refusal)
   expect([await next(), await transactions()]).toEqual([0, []])
@@ -154,7 +154,7 @@ test.each([
   expect(data.map(({ nonce }) => nonce)).toEqual([0, 1])
 })
 
-test('one idempotency key holds for the batch', async () => {
+test('applies one idempotency key to the whole batch', async () => {
   const { batch, transactions, client, relayer_id } = await start()
   const first = await batch([{ reference: 'a' }, { data: '0x00ff', value: '2' }], 'batch-1')
   expect((await batch([{ reference: 'a' }, { data: '0x00ff', value: '2' }], 'batch-1')).data).toEqual(first.data)
@@ -168,7 +168,7 @@ test('one idempotency key holds for the batch', async () => {
   )
 })
 
-test('the members of a batch have their own audit entries', async () => {
+test('records an audit entry for each member of a batch', async () => {
   const { batch, client } = await start()
   const { data } = await batch([{}, {}, {}])
   const { data: entries } = await client().get('/api/v1/audit', {

@@ -41,7 +41,7 @@ async function start(confirmations = 1) {
   }
 }
 
-test('a transaction is explained from its block to its end', async () => {
+test('explains a transaction from its block to its end', async () => {
   const { send, waitsFor, chain, byNonce } = await start(3)
   await send(1)
   const waiting = await waitsFor('block')
@@ -72,7 +72,7 @@ test('a transaction is explained from its block to its end', async () => {
   })
 })
 
-test('a cap below the base fee: it, what waits behind it, the dry run and the next send say so, and the help helps', async () => {
+test('explains a cap below the base fee, also for later transactions and dry runs, and the suggested remedy works', async () => {
   const { send, waitsFor, patch, chain, client, relayer_id, byNonce, finished } = await start()
   const cap = 5n * gwei
   await chain.setBaseFee(10n * gwei)
@@ -109,7 +109,7 @@ test('a cap below the base fee: it, what waits behind it, the dry run and the ne
   expect((await byNonce(1)).status).toBe('confirmed')
 })
 
-test('a base fee above the price: the suggested replacement pays it', async () => {
+test('suggests a replacement that pays a base fee above the price', async () => {
   const { send, waitsFor, chain, client, relayer_id, finished, byNonce } = await start()
   await send(1)
   await waitsFor('block')
@@ -123,7 +123,7 @@ test('a base fee above the price: the suggested replacement pays it', async () =
   expect((await byNonce(0)).status).toBe('confirmed')
 })
 
-test('a pause, no funds, a refusing node and no node at all have their codes and their help', async () => {
+test('explains a pause, no funds, a refusing node and no node with a code and a remedy each', async () => {
   const { send, waitsFor, patch, chain, proxy, address, finished } = await start()
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await send(1)
@@ -150,7 +150,7 @@ test('a pause, no funds, a refusing node and no node at all have their codes and
   await finished(chain.mine)
 })
 
-test('attempts show every signed version, and which was mined', async () => {
+test('shows every signed version as an attempt, and the mined one', async () => {
   const { send, chain, client, relayer_id, attempts, byNonce, finished } = await start()
   const [sent] = await send(1)
   const { id, to } = sent as Transaction

@@ -32,7 +32,7 @@ const settings = {
 
 const create = ({ raw }: TestService, body: unknown) => raw(listPath, { method: 'POST', body: JSON.stringify(body) })
 
-test('a network has its defaults, and an id made of its name', async () => {
+test('creates a network with defaults, and an id from its name', async () => {
   const service = await startTestService()
   const response = await create(service, sepolia)
   expect(response.status).toBe(201)
@@ -48,14 +48,14 @@ test('a network has its defaults, and an id made of its name', async () => {
   expect(list.data.map(({ id }) => id)).toEqual(['evm:local', 'evm:sepolia'])
 })
 
-test('all of its settings are kept', async () => {
+test('keeps all settings of a network', async () => {
   const { client } = await startTestService()
   const { data } = await client.post(listPath, { body: { ...sepolia, ...settings } })
   expect(data).toEqual({ ...bare, ...settings })
   expect((await client.get(onePath, { path: { network_id: data.id } })).data).toEqual(data)
 })
 
-test('a chain id is exact up to the greatest', async () => {
+test('stores chain ids exactly up to the maximum', async () => {
   const { client } = await startTestService()
   for (const chain_id of [1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
     const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id } })
@@ -63,7 +63,7 @@ test('a chain id is exact up to the greatest', async () => {
   }
 })
 
-test('confirmations have a default by chain id, 1 on development chains only', async () => {
+test('sets the default of confirmations by chain id, 1 on development chains only', async () => {
   const { client } = await startTestService()
   for (const [chain_id, expected] of [
     [1, 12],
@@ -82,7 +82,7 @@ test('confirmations have a default by chain id, 1 on development chains only', a
   }
 })
 
-test('a taken name is 409 and leaves the first; a chain id may be shared', async () => {
+test('rejects a taken name with 409 and leaves the first network unchanged; chain ids may be shared', async () => {
   const { client } = await startTestService()
   await client.post(listPath, { body: sepolia })
   await expect(client.post(listPath, { body: { ...sepolia, chain_id: 5 } })).rejects.toMatchObject({ status: 409 })
@@ -91,7 +91,7 @@ test('a taken name is 409 and leaves the first; a chain id may be shared', async
   expect([data.id, data.chain_id]).toEqual(['evm:sepolia-2', 11_155_111])
 })
 
-test('a faulty network is a bad request that names the place', async () => {
+test('rejects an invalid network with 400, and names the member', async () => {
   const service = await startTestService()
   const wrong: [object, string][] = [
     [{ id: 'evm:sepolia' }, '/body/id'],
@@ -137,7 +137,7 @@ test('a faulty network is a bad request that names the place', async () => {
   expect((await service.client.get(listPath)).pagination.total_items).toBe(1)
 })
 
-test('PATCH merges: absent members stay, null restores the default, arrays are replaced', async () => {
+test('PATCH: keeps absent members, restores the default for null, and replaces arrays', async () => {
   const { client } = await startTestService()
   const path = { network_id: 'evm:sepolia' }
   await client.post(listPath, { body: { ...sepolia, ...settings } })
@@ -159,7 +159,7 @@ test('PATCH merges: absent members stay, null restores the default, arrays are r
   expect((await client.get(onePath, { path })).data).toEqual(data)
 })
 
-test('PATCH takes application/merge-patch+json; name, type and chain id are fixed', async () => {
+test('PATCH: accepts application/merge-patch+json, and rejects changes of name, type and chain id', async () => {
   const service = await startTestService()
   await service.client.post(listPath, { body: sepolia })
   const headers = { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/merge-patch+json' }
@@ -172,14 +172,14 @@ test('PATCH takes application/merge-patch+json; name, type and chain id are fixe
   expect(data).toEqual({ ...bare, symbol: 'ETH' })
 })
 
-test('an unknown network is 404', async () => {
+test('answers 404 for an unknown network', async () => {
   const { client } = await startTestService()
   const path = { network_id: 'evm:nowhere' }
   await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
   await expect(client.patch(onePath, { path, body: {} })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
 })
 
-test('a network is deleted when no relayer uses it, and its name is free for another chain id', async () => {
+test('deletes a network that no relayer uses, and frees its name for another chain id', async () => {
   const { client } = await startTestService()
   await expect(client.delete(onePath, { path: { network_id: 'evm:local' } })).rejects.toMatchObject({
     status: 409,

@@ -16,7 +16,7 @@ const bare = {
   disabled_reason: null,
 }
 
-test('a relayer has its signer’s address and its defaults', async () => {
+test('creates a relayer with its signer’s address and defaults', async () => {
   const { client, raw } = await startTestService()
   const { id: signer_id, address } = await createSigner(client)
   const response = await raw(listPath, { method: 'POST', body: JSON.stringify({ ...given, id: 'a', signer_id }) })
@@ -34,7 +34,7 @@ test('a relayer has its signer’s address and its defaults', async () => {
   expect(made.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
 })
 
-test('a taken id is 409, and the first relayer is untouched', async () => {
+test('rejects a taken id with 409, and leaves the first relayer unchanged', async () => {
   const { client } = await startTestService()
   const first = await createRelayer(client, { id: 'a' })
   const { id: signer_id } = await createSigner(client)
@@ -60,7 +60,7 @@ test('refuses a relayer that names missing resources, and names each of them', a
   expect((await client.get(listPath)).pagination.total_items).toBe(1)
 })
 
-test('one address has one relayer on a chain id: also through another signer, and through another network', async () => {
+test('allows one relayer per address and chain id, also through another signer or network', async () => {
   const { client } = await startTestService()
   const first = await relayerOf(client, cow)
   const { id: other_signer } = await createSigner(client, { type: 'plain', config: { key: cow } })
@@ -80,7 +80,7 @@ test('one address has one relayer on a chain id: also through another signer, an
   await createRelayer(client, { network: 'same', signer_id: other_signer })
 })
 
-test('PATCH merges (RFC 7396): absent members stay, null removes, policies key by key, lists as a whole', async () => {
+test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges policies by member, replaces lists', async () => {
   const { client } = await startTestService()
   await client.post('/api/v1/notifications', { body: { id: 'n', url: 'https://hooks.example.com' } })
   const { id, address, signer_id } = await createRelayer(client, { policies: { min_balance: '5' } })
@@ -120,7 +120,7 @@ test('PATCH merges (RFC 7396): absent members stay, null removes, policies key b
   }
 })
 
-test('PATCH accepts application/merge-patch+json; fixed or invalid members are refused and nothing changes', async () => {
+test('PATCH: accepts application/merge-patch+json, and rejects fixed or invalid members without a change', async () => {
   const service = await startTestService()
   const relayer = await createRelayer(service.client, { policies: { min_balance: '5' } })
   const headers = { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/merge-patch+json' }
@@ -138,7 +138,7 @@ test('PATCH accepts application/merge-patch+json; fixed or invalid members are r
   expect((await service.client.get(onePath, { path: { relayer_id: relayer.id } })).data).toEqual(relayer)
 })
 
-test('a relayer’s own RPC URLs are shown masked, in every answer', async () => {
+test('masks a relayer’s own RPC URLs in every response', async () => {
   const { client, raw, logged } = await startTestService()
   const custom_rpc_urls = ['https://rpc.example.com/v3/secret', { url: 'http://b.example.com?k=secret', weight: 0 }]
   const { id } = await createRelayer(client, { custom_rpc_urls })
@@ -152,7 +152,7 @@ test('a relayer’s own RPC URLs are shown masked, in every answer', async () =>
   expect(logged.join('')).not.toContain('secret')
 })
 
-test('an unknown relayer is named in every operation', async () => {
+test('names an unknown relayer in the 404 of every operation', async () => {
   const { client } = await startTestService()
   const path = { relayer_id: 'no-such' }
   const missing = { status: 404, message: 'Relayer with ID no-such not found' }
@@ -161,7 +161,7 @@ test('an unknown relayer is named in every operation', async () => {
   await expect(client.delete(onePath, { path })).rejects.toMatchObject(missing)
 })
 
-test('deletion is refused while a transaction is not finished; the signer stays', async () => {
+test('refuses to delete a relayer with unfinished transactions, and keeps the signer of a deleted one', async () => {
   const service = await startTestService()
   const { client } = service
   const relayer = await createRelayer(client)

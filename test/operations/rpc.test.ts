@@ -56,14 +56,14 @@ const failure = (promise: Promise<unknown>) =>
 const dead = { url: 'http://127.0.0.1:1' }
 
 describe('batches', () => {
-  test('a lone call goes out by itself, and the chain id is asked with the first', async () => {
+  test('sends a single call unbatched, and asks for the chain id with the first', async () => {
     const node = await startNode()
     const { rpc } = network([node])
     expect([await rpc('a', [1]), await rpc('b', [2])]).toEqual(['a 1', 'b 2'])
     expect(node.asked).toEqual([['eth_chainId', 'a'], ['b']])
   })
 
-  test('a burst goes in hundreds, four at once; beyond 20,000 that wait a call is refused; none is lost', async () => {
+  test('sends a burst in batches of 100, four at once, rejects calls beyond 20,000 that wait, and loses none', async () => {
     const node = await startNode()
     const { rpc } = network([node])
     const held: (() => void)[] = []
@@ -82,7 +82,7 @@ describe('batches', () => {
     expect(most).toBe(4)
   })
 
-  test('a failure beside it does not spoil an answer', async () => {
+  test('returns each result of a batch despite a failure beside it', async () => {
     const node = await startNode()
     const { rpc } = network([node])
     await rpc('first', [])
@@ -99,7 +99,7 @@ describe('batches', () => {
     expect(await slow).toBe('a ')
   })
 
-  test('answers out of order find their calls; what is left out is asked of the next node, and nothing else is', async () => {
+  test('matches answers by id, and asks the next node only for missing ones', async () => {
     const forgetful = await startNode((calls) =>
       calls
         .filter(({ method }) => method !== 'b')
@@ -112,7 +112,7 @@ describe('batches', () => {
     expect(whole.asked).toEqual([['eth_chainId', 'b']])
   })
 
-  test('a node that refuses batches is asked one by one, from then on at once, and in a minute once more', async () => {
+  test('sends single calls to a node that refuses batches, and tries a batch again after a minute', async () => {
     const error = { code: -32_600, message: 'batch requests are not supported' }
     const node = await startNode((...exchange) => (exchange[2] ? { id: null, error } : well(...exchange)))
     const { rpc, clock } = network([node])
@@ -127,7 +127,7 @@ describe('batches', () => {
     expect(node.asked.at(-1)).toEqual(['e', 'f'])
   })
 
-  test('a node that is at its limit for once is asked in batches again', async () => {
+  test('keeps batches for a node that was rate limited once', async () => {
     const error = { code: -32_005, message: 'rate limit exceeded' }
     const node = await startNode((_, response) => void response.end(JSON.stringify({ id: null, error })))
     const { rpc } = network([node])
@@ -146,7 +146,7 @@ describe('failover', () => {
     ['a page', withStatus(502, { 'Content-Type': 'text/html' }, '<html>')],
     ['JSON that is no JSON-RPC', withStatus(500, {}, '{"message":"no"}')],
     ['a redirect, which is not followed', withStatus(307, { Location: dead.url })],
-  ])('%s is passed over', async (_, behaviour) => {
+  ])('uses the next node after %s', async (_, behaviour) => {
     const [first, second] = [await startNode(behaviour), await startNode()]
     expect(await network([first, second]).rpc('a', [])).toBe('a ')
     expect([first.asked.length, second.asked.length]).toEqual([1, 1])
@@ -175,21 +175,18 @@ describe('failover', () => {
     expect(first.asked.at(-10)).toEqual(['eth_chainId', 'a'])
   })
 
-  test.each([500, 429])(
-    'a lone node at rest for its failures is asked all the same, though it once answered %i',
-    async (status) => {
-      const node = await startNode(withStatus(status))
-      const { rpc, clock } = network([node])
-      await failure(rpc('a', []))
-      clock.ms = 1_000
-      node.behaviour = withStatus(500)
-      for (let time = 0; time < 4; time += 1) expect(await failure(rpc('a', []))).toBeInstanceOf(RpcUnavailable)
-      node.behaviour = well
-      expect(await rpc('a', [])).toBe('a ')
-    },
-  )
+  test.each([500, 429])('asks a single node again despite its backoff, also after it answered %i', async (status) => {
+    const node = await startNode(withStatus(status))
+    const { rpc, clock } = network([node])
+    await failure(rpc('a', []))
+    clock.ms = 1_000
+    node.behaviour = withStatus(500)
+    for (let time = 0; time < 4; time += 1) expect(await failure(rpc('a', []))).toBeInstanceOf(RpcUnavailable)
+    node.behaviour = well
+    expect(await rpc('a', [])).toBe('a ')
+  })
 
-  test('weight 0 is used when no other answers, and only then', async () => {
+  test('uses a node of weight 0 only when no other answers', async () => {
     const [spare, node] = [await startNode(), await startNode()]
     const { rpc, clock } = network([spare, node], [0, 1])
     const asked = () => [spare.asked.length, node.asked.length]
@@ -204,7 +201,7 @@ describe('failover', () => {
     expect(asked()).toEqual([5, 5])
   })
 
-  test('429 is obeyed: no call reaches the node before its Retry-After, not even when there is no other', async () => {
+  test('calls no node before its Retry-After, even when there is no other', async () => {
     const [first, second] = [await startNode(withStatus(429, { 'Retry-After': '7' })), await startNode()]
     const { rpc, clock } = network([first, second])
     for (const ms of [0, 0, 6_999]) {
@@ -220,7 +217,7 @@ describe('failover', () => {
     expect(await rpc('c', [])).toBe('c ')
   })
 
-  test('a node that never answers, and one that never ends, are left after five seconds', async () => {
+  test('leaves a node that does not answer, or does not end its answer, after five seconds', async () => {
     const halves: Behaviour[] = [() => undefined, (_, response) => void response.writeHead(200).write('{')]
     const nodes = halves.map(async (behaviour) => [await startNode(behaviour), await startNode()])
     const answers = nodes.map(async (both) => network(await both).rpc('a', []))
@@ -229,7 +226,7 @@ describe('failover', () => {
 })
 
 describe('reported reasons', () => {
-  test('a wrong chain: none of its answers is taken, and the caller learns which it is', async () => {
+  test('uses no answer of a node on a wrong chain, and reports its chain id', async () => {
     const wrong = await startNode((calls) => calls.map(({ id }) => ({ id, result: '0x7a69' })))
     expect(await network([wrong, await startNode()]).rpc('a', [])).toBe('a ')
     const error = await failure(network([wrong, wrong]).rpc('a', []))
@@ -239,7 +236,7 @@ describe('reported reasons', () => {
     expect(await failure(network([wrong, dead]).rpc('a', []))).toMatchObject({ wrong_chain: undefined })
   })
 
-  test("a node's error comes with its kind and its words, and no other node is asked", async () => {
+  test("returns a node's error with its kind and text, and asks no other node", async () => {
     const error = { code: -32_000, message: 'nonce too low', data: '0x01' }
     const [first, second] = [await startNode(refusing(error)), await startNode()]
     const told = await failure(network([first, second]).rpc('a', []))
@@ -251,7 +248,7 @@ describe('reported reasons', () => {
     ['rate_limited', { code: -32_005, message: 'limit exceeded' }],
     ['unavailable', { code: -32_603, message: 'internal error' }],
     ['method_not_found', { code: -32_601, message: 'the method does not exist' }],
-  ])('%s speaks of the node: another is asked, and it is told when none does better', async (kind, error) => {
+  ])('asks another node after %s, and reports it when no node succeeds', async (kind, error) => {
     const [first, second] = [await startNode(refusing(error)), await startNode()]
     const { rpc } = network([first, second])
     expect(await rpc('a', [])).toBe('a ')
@@ -265,7 +262,7 @@ describe('transactions', () => {
   const refusal = (message: string) => refusing({ code: -32_000, message })
   const [hopeless, unfunded] = [refusal('invalid sender'), refusal('insufficient funds')]
 
-  test('one node refuses it for good, another takes it: it is taken', async () => {
+  test('accepts a transaction that one node rejects and another accepts', async () => {
     const [first, second] = [await startNode(hopeless), await startNode()]
     expect(await network([first, second]).rpc(send, ['0x01'])).toBe(`${send} 0x01`)
     expect([first.asked.length, second.asked.length]).toEqual([1, 1])
@@ -283,7 +280,7 @@ describe('transactions', () => {
     expect(await failure(network(nodes).rpc(send, ['0x01']))).toMatchObject({ name: 'RpcError', kind })
   })
 
-  test('a node that does not answer leaves hope while it is well, and is no judge once it rests', async () => {
+  test('treats a transaction as undecided while a healthy node does not answer, and ignores a node in backoff', async () => {
     const silent = await startNode(withStatus(500))
     const { rpc } = network([silent, await startNode(hopeless)])
     for (let time = 0; time < 3; time += 1) {
@@ -293,7 +290,7 @@ describe('transactions', () => {
     expect(silent.asked).toHaveLength(3)
   })
 
-  test('everywhere: all get it, and the first that takes it answers', async () => {
+  test('broadcasts to all nodes, and returns the first acceptance', async () => {
     const nodes = [await startNode(hopeless), await startNode(), await startNode()]
     expect(await network(nodes).rpc(send, ['0x01'], { everywhere: true })).toBe(`${send} 0x01`)
     await expect.poll(() => nodes.map(({ asked }) => asked.length)).toEqual([1, 1, 1])
@@ -308,7 +305,7 @@ describe('sizes', () => {
     (calls, response, isBatch) =>
       JSON.stringify(calls).length > max_bytes ? refuse(calls, response, isBatch) : well(calls, response, isBatch)
 
-  test('a batch has at most half a megabyte, and a call of its own size all the same', async () => {
+  test('limits a batch to 500 kB, and sends a larger single call by itself', async () => {
     const node = await startNode()
     const { rpc } = network([node])
     await rpc('first', [])
@@ -321,7 +318,7 @@ describe('sizes', () => {
     ['413', withStatus(413, { 'Content-Type': 'text/html' }, '<html>')],
     ['an error for all', (_, response) => void response.end(JSON.stringify({ id: null, error: whole }))],
   ])(
-    'a batch that is too large for a node (%s) is halved, in order, and not sent again unchanged',
+    'halves a batch that is too large for a node (%s), in order, and sends no unchanged batch again',
     async (_, refuse) => {
       const node = await startNode(upTo(25_000, refuse))
       const { rpc } = network([node])
@@ -342,7 +339,7 @@ describe('sizes', () => {
     },
   )
 
-  test('a call that is too large by itself is refused, and the node stays well', async () => {
+  test('rejects a call that is too large for a node, and keeps the node in use', async () => {
     const node = await startNode(upTo(4_000, withStatus(413)))
     const { rpc } = network([node])
     const error = await failure(rpc('eth_sendRawTransaction', [kilobytes(8)]))

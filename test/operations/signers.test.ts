@@ -18,7 +18,7 @@ async function signingAddress({ client }: TestService, signer_id: string): Promi
   return verifyMessage('Hello', data.sig).toLowerCase()
 }
 
-test('a plain key is taken with and without 0x, in any case, and only its address is told', async () => {
+test('accepts a plain key with and without 0x, in any case, and shows only its address', async () => {
   const service = await startTestService()
   const bare = cow.slice(2)
   for (const [index, key] of [cow, bare, bare.toUpperCase(), `0x${bare.toUpperCase()}`].entries()) {
@@ -38,7 +38,7 @@ test('a plain key is taken with and without 0x, in any case, and only its addres
   expect(await signingAddress(service, 's0')).toBe(cowAddress)
 })
 
-test('a generated key is made here, each another, with an id made when none is given', async () => {
+test('generates distinct keys, and an id when none is given', async () => {
   const service = await startTestService()
   const { data: one } = await service.client.post(listPath, { body: { type: 'generated', config: {} } })
   const { data: other } = await service.client.post(listPath, { body: { type: 'generated' } })
@@ -48,7 +48,7 @@ test('a generated key is made here, each another, with an id made when none is g
   expect(await signingAddress(service, one.id)).toBe(one.address)
 })
 
-test('a text that is not a key, or of an unknown kind, is a bad request', async () => {
+test('rejects a malformed key and an unknown type with 400', async () => {
   const service = await startTestService()
   const n = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
   const plain = (key: unknown) => JSON.stringify({ type: 'plain', config: { key } })
@@ -77,7 +77,7 @@ test('a text that is not a key, or of an unknown kind, is a bad request', async 
   expect((await service.client.get(listPath)).pagination.total_items).toBe(1)
 })
 
-test('a taken id is 409, and the first signer keeps its key', async () => {
+test('rejects a taken id with 409, and keeps the key of the first signer', async () => {
   const service = await startTestService()
   await create(service, { id: 'a', type: 'plain', config: { key: cow } })
   expect((await create(service, { id: 'a', type: 'generated' })).status).toBe(409)
@@ -86,7 +86,7 @@ test('a taken id is 409, and the first signer keeps its key', async () => {
   expect(await signingAddress(service, 'a')).toBe(cowAddress)
 })
 
-test('a signer is not deleted while a relayer uses it; then it is gone, and its id is free', async () => {
+test('refuses to delete a signer that a relayer uses, and frees the id of a deleted one', async () => {
   const { client } = await startTestService()
   const path = { signer_id: 'a' }
   await client.post(listPath, { body: { id: 'a', type: 'generated' } })
@@ -104,7 +104,7 @@ const keystore = JSON.parse(
   encryptKeystoreJsonSync({ address: cowAddress, privateKey: cow }, passphrase, { scrypt: { N: 2, r: 1, p: 1 } }),
 )
 
-test('a key and a passphrase stand in no answer, no log line and no file, sent rightly or wrongly', async () => {
+test('shows a key and a passphrase in no response, log line or file, in valid and invalid requests', async () => {
   const service = await startTestService()
   const config = { keystore, passphrase }
   const answers = [

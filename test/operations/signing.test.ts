@@ -9,7 +9,7 @@ const typedPath = '/api/v1/relayers/{relayer_id}/sign-typed-data'
 const sign = async ({ client }: TestService, relayer_id: string, message: string) =>
   (await client.post(signPath, { path: { relayer_id }, body: { message } })).data
 
-test('the demo relayer signs a message that recovers to its address', async () => {
+test('signs a message with the demo relayer, and the signature recovers to its address', async () => {
   const { client } = await startTestService()
   const path = { relayer_id: 'demo' }
   const { data } = await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
@@ -36,7 +36,7 @@ const published = [
   },
 ]
 
-test('EIP-191: the published messages have the published signatures', async () => {
+test('EIP-191: computes the published signatures of the published messages', async () => {
   const service = await startTestService()
   for (const { key, message, sig } of published) {
     const { id } = await relayerOf(service.client, key)
@@ -59,7 +59,7 @@ const mail = {
   v: 28,
 }
 
-test('EIP-712: the Mail example under keccak256("cow") has the published signature, with and without 0x, in any case', async () => {
+test('EIP-712: signs the Mail example under keccak256("cow") to the published signature, with and without 0x, in any case', async () => {
   const { client } = await startTestService()
   const { id, address } = await relayerOf(client, cow)
   expect(getAddress(address)).toBe('0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826')
@@ -71,7 +71,7 @@ test('EIP-712: the Mail example under keccak256("cow") has the published signatu
   }
 })
 
-test('EIP-712: the two hashes of any typed data give a signature that recovers to the relayer', async () => {
+test('EIP-712: signs the two hashes of random typed data, and the signature recovers to the relayer', async () => {
   const { client } = await startTestService()
   const { id, address } = await createRelayer(client)
   const domain = { name: 'Ether Mail', chainId: 31_337n }
@@ -97,7 +97,7 @@ const texts = [
   '"\\',
 ]
 
-test('a text is signed unchanged', async () => {
+test('signs a text unchanged', async () => {
   const service = await startTestService()
   const { id } = await relayerOf(service.client, cow)
   for (const message of texts) {
@@ -106,7 +106,7 @@ test('a text is signed unchanged', async () => {
   }
 })
 
-test('message_hex is signed as bytes, under the policies and with the audit entry of a text', async () => {
+test('signs message_hex as bytes, under the policies and with the audit entry of a text', async () => {
   const service = await startTestService()
   const { client } = service
   const { id } = await relayerOf(client, cow)
@@ -133,7 +133,7 @@ test('message_hex is signed as bytes, under the policies and with the audit entr
   })
 })
 
-test('exactly one of message and message_hex, and the error says so', async () => {
+test('requires exactly one of message and message_hex, and the error says so', async () => {
   const { raw } = await startTestService()
   const detailOf = async (body: object) => {
     const answer = await raw('/api/v1/relayers/demo/sign', { method: 'POST', body: JSON.stringify(body) })
@@ -149,7 +149,7 @@ test('exactly one of message and message_hex, and the error says so', async () =
   ])
 })
 
-test('signatures are deterministic, their s is low, and v is 27 or 28', async () => {
+test('signs deterministically, with a low s and v 27 or 28', async () => {
   const service = await startTestService()
   const { id } = await relayerOf(service.client, cow)
   const half = BigInt('0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
@@ -164,7 +164,7 @@ test('signatures are deterministic, their s is low, and v is 27 or 28', async ()
   expect([...seen].sort()).toEqual([27, 28])
 })
 
-test('a body of 1 MiB is signed; one byte more is 413, whether its length is announced or not', async () => {
+test('signs a body of 1 MiB, and answers 413 to one byte more, with or without a length header', async () => {
   const { raw } = await startTestService()
   const body = (bytes: number) => `{"message":"${'a'.repeat(bytes - 14)}"}`
   const post = (init: RequestInit) => raw('/api/v1/relayers/demo/sign', { method: 'POST', ...init })
@@ -180,7 +180,7 @@ test('a body of 1 MiB is signed; one byte more is 413, whether its length is ann
   }
 })
 
-test('an unknown relayer is told in each operation’s own words', async () => {
+test('answers an unknown relayer with the message of each operation', async () => {
   const { client } = await startTestService()
   const path = { relayer_id: 'no-such' }
   const { domain_separator, hash_struct_message } = mail
@@ -210,7 +210,7 @@ const wrongBodies = [
   ['sign-typed-data', `{"domain_separator":"0x${'g'.repeat(64)}","hash_struct_message":"0x${zeros}"}`],
 ] as const
 
-test('a body of the wrong shape is a bad request, and nothing is signed', async () => {
+test('rejects a body of the wrong form with 400, and signs nothing', async () => {
   const { raw } = await startTestService()
   for (const [operation, body] of wrongBodies) {
     const response = await raw(`/api/v1/relayers/demo/${operation}`, { method: 'POST', body })

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const listPath = '/api/v1/relayers/{relayer_id}/transactions/'
 const allPath = '/api/v1/transactions'
 
-test('a reference is kept, shown and found; a replacement keeps it or sets another', async () => {
+test('stores, shows and finds a reference; a replacement keeps it or sets another', async () => {
   const { client, addAccount, chain } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const reference = `order 17/ü ${'x'.repeat(244)}`
@@ -45,14 +45,14 @@ test('a reference is kept, shown and found; a replacement keeps it or sets anoth
   await account.finished(chain.mine)
 })
 
-test.each([[''], ['x'.repeat(256)], ['a\u0000b']])('the reference %j is refused', async (reference) => {
+test.each([[''], ['x'.repeat(256)], ['a\u0000b']])('rejects the reference %j', async (reference) => {
   const { client } = await startTestService()
   const body = { to: `0x${'77'.repeat(20)}`, value: '7', reference } as const
   const sent = client.post('/api/v1/relayers/{relayer_id}/transactions', { path: { relayer_id: 'demo' }, body })
   await expect(sent).rejects.toMatchObject({ status: 400, details: [{ path: '/body/reference' }] })
 })
 
-test('a range of nonces lists the highest first', async () => {
+test('lists a range of nonces, the highest first', async () => {
   const service = await startTestService()
   const { client } = service
   await insertTransactions(service, 'demo', 2_500)
@@ -64,7 +64,7 @@ test('a range of nonces lists the highest first', async () => {
   expect((await list({ nonce_to: 0 })).data.map(({ nonce }) => nonce)).toEqual([0])
 })
 
-test('the list of all relayers is merged by time, filtered, and limited to those that the key may see', async () => {
+test('merges the list of all relayers by time, with filters, limited to the key’s relayers', async () => {
   const service = await startTestService()
   const { client, url } = service
   const { id: other } = await createRelayer(client)
@@ -100,7 +100,7 @@ test('the list of all relayers is merged by time, filtered, and limited to those
   expect(seen.pagination.total_items).toBe(20)
 })
 
-test('the list of all relayers goes 10,000 deep, and says how to go on', async () => {
+test('limits the list of all relayers to a depth of 10,000, and says how to continue', async () => {
   const service = await startTestService()
   const { client } = service
   await insertTransactions(service, 'demo', 10_001)
