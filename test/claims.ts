@@ -13,48 +13,48 @@ export const securityClaims: Claims = {
   'The master key is not in the database, or only as a key service encrypts it. No operation returns a private key, and no log line or error contains one':
     ['secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file'],
   'no file and no setting contains the master key. The database has it encrypted, bound to its purpose': [
-    'secrets/key-encryption.test: the first start makes a master key that only the key service can decrypt',
+    'secrets/key-encryption.test: generates a master key at the first start that only the key service can decrypt, and uses it at later starts',
   ],
   'A start fails when the key service is away, denies the call or has another key, and when the ciphertext was changed':
     [
-      'secrets/key-encryption.test: a key service that is away, forbids it or has another key, and a changed ciphertext',
+      'secrets/key-encryption.test: fails the start with the reason when the key service is down, forbids the call or has another key, and when the ciphertext was changed',
     ],
   'A key that encrypts and does not decrypt is refused before anything is encrypted under it': [
-    'secrets/key-encryption.test: a key that may encrypt and not decrypt is refused',
+    'secrets/key-encryption.test: rejects a key that may encrypt and not decrypt before anything is encrypted under it',
   ],
   'the database or a backup, without the permission to decrypt': [
-    'secrets/key-encryption.test: a key service that is away, forbids it or has another key, and a changed ciphertext',
+    'secrets/key-encryption.test: fails the start with the reason when the key service is down, forbids the call or has another key, and when the ciphertext was changed',
     'key-services/master-key.keys: encrypts the master key with a key in OpenBao by an AppRole with the documented permissions, also after the key’s rotation',
   ],
   'Key files and the database are created with mode 0600, whatever the umask is': [
-    'secrets/master-key.test: only the user can read the files of a first start, even with a lax umask',
-    'secrets/master-key.test: a draft that somebody made in advance, or a link, does not become the key file',
+    'secrets/master-key.test: creates files that only the user can read at the first start, even with a lax umask',
+    'secrets/master-key.test: does not use a draft or a link that somebody else made as the key file',
   ],
   'In production, startup fails when another user can read or write these files': [
-    'secrets/master-key.test: folders that others can write to and files that others can read are refused in production',
+    'secrets/master-key.test: refuses folders that others can write to and files that others can read in production',
   ],
   'Outside production, the service logs a warning and corrects the mode of its own files': [
-    'secrets/master-key.test: outside production they are named in the log',
+    'secrets/master-key.test: logs them outside production, and corrects the mode of the user’s own files',
   ],
   'no: references and credentials are encrypted': [
     'secrets/vault.test: opens a sealed secret in another process with the same master key, and with no other key',
     'secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file',
   ],
   'A row that was added or changed is refused when it is read for use': [
-    'secrets/rights.test: a forged API key is refused and reported',
-    'secrets/rights.test: nodes of a network and the target of a notification are not used',
+    'secrets/rights.test: refuses and reports a forged API key, and accepts the others',
+    'secrets/rights.test: does not use a changed node of a network or a changed target of a notification',
   ],
   'A table with removed or rolled back rows is refused as a whole': [
-    'secrets/rights.test: of one row is refused, in a service that runs',
-    'secrets/rights.test: without a strict relayer on the address refuses the laxer one',
+    'secrets/rights.test: refuses an older state of one row in a running service: %s',
+    'secrets/rights.test: signs nothing for the laxer relayer on an address after a database edit removed the strict one',
   ],
   'so a removal can go unnoticed for that long': ['security-claims.test: finds a removed row at the next scan'],
   'triggers or views that the service did not create': [
-    'secrets/rights.test: a trigger in the database ends the start, and writes of a service that runs',
+    'secrets/rights.test: refuses a trigger in the database at the start and at writes',
     'security-claims.test: does not start with a view that somebody else created',
   ],
   '`npm run rights -- verify` lists the rows': [
-    'secrets/rights.test: verify names the rows, rotation refuses them, and accept takes them as they are',
+    'secrets/rights.test: names changed rows with `verify`, refuses a rotation, and accepts the rows as they are with `accept`',
   ],
   'A generated token has 256 random bits. It is stored as SHA-256': [
     'security-claims.test: its tokens have 256 random bits, and their SHA-256 is stored',
@@ -68,7 +68,7 @@ export const securityClaims: Claims = {
   ],
   'cannot make the service send other bytes': [
     'keys/aws-kms.test: rejects a wrong signature of the key service with 503, and signs again when the key service is correct',
-    'sending/key-service.test: a throttled key service, wrong signatures and a restart lose nothing and send nothing twice',
+    'sending/key-service.test: loses nothing and sends nothing twice with a throttled key service, wrong signatures and a restart',
   ],
   'a key of the type `vault` is read into the process': [
     'keys/vault-kv.test: signs with a key in Vault, reads it once, and neither shows nor stores it or the credentials in plain text',
@@ -95,13 +95,15 @@ export const securityClaims: Claims = {
   ],
   "A relayer's `policies` apply to every signature": [
     'policies/policy-signatures.test: allows messages, hashes, documents and transactions separately',
-    'policies/policy-limits.test: 100 requests at once against a limit with room for 37',
-    'policies/fee-limits.test: max_fee_per_transaction holds when sending, replacing, signing, and in a dry run',
+    'policies/policy-limits.test: accepts 37 of 100 concurrent requests under a limit for 37, on two services together, and none after a restart',
+    'policies/fee-limits.test: applies max_fee_per_transaction to sending, replacing, signing and dry runs',
   ],
-  'apply to every relayer on the same address, on any chain': ['policies/address-policies.test: hold for another one'],
+  'apply to every relayer on the same address, on any chain': [
+    'policies/address-policies.test: applies policies %j of one relayer to another one on the address, with %j',
+  ],
   'webhooks and RPC URLs must not resolve to private, link-local': [
     'outbound/webhook-targets.test: delivers to no hostile URL that leads to this machine',
-    'outbound/targets.test: hostile URLs are refused',
+    'outbound/targets.test: rejects hostile URLs',
   ],
   'A name is resolved once, checked, and called at the checked address. Redirects are not followed': [
     'outbound/webhook-targets.test: looks up a name once per delivery, and never calls this machine in 1,000 tries',
@@ -148,8 +150,8 @@ export const securityClaims: Claims = {
   "Keys are decrypted in the process's memory": [],
   'A key in AWS KMS': ['keys/aws-kms.test: encrypts the reference to the key in the store'],
   '`token_limits` count four ERC-20 functions and refuse all others': [
-    'policies/token-calls.test: token transfers and allowances are counted',
-    'policies/token-calls.test: everything else is another call',
+    'policies/token-calls.test: recognizes token transfers and allowances',
+    'policies/token-calls.test: treats everything else as another call',
   ],
   'A pause stops one relayer only': ['security-claims.test: signs with another relayer on the address of a paused one'],
   '`API_KEY` has all rights and does not expire': [
@@ -166,7 +168,7 @@ export const securityClaims: Claims = {
     'security-claims.test: does not detect that the table of daily limits was emptied, because it carries no MAC',
   ],
   'They can also restore an older copy of the whole database': [
-    'secrets/rights.test: of a whole backup is taken: rows and manifest belong together',
+    'secrets/rights.test: accepts a whole backup, because rows and manifest belong together',
   ],
   'A writer of the database can recompute the audit trail': [
     'security-claims.test: detects an audit trail with recomputed hashes by the log, and not without it',
@@ -199,19 +201,19 @@ export const securityClaims: Claims = {
   ],
   "The market's price is the median of three nodes": [
     'evm/market.test',
-    'policies/fee-limits.test: the balance is not paid',
+    'policies/fee-limits.test: does not pay the balance to the proposer after a mistake in a price, with only max_value and a whitelist',
   ],
   'never outbid': ['sending/waiting-reasons.test', 'chaos/run'],
   "`valid_until` and the 24 hours of daily limits follow the system's clock": [
     'background/clock.test: cancels a submitted transaction on the chain at valid_until, and then expires it',
-    'policies/policy-limits.test: a day is any 24 hours',
+    'policies/policy-limits.test: counts the last 24 hours: spending leaves the sum one by one, and a clock that goes back frees nothing',
   ],
   'Requests without a valid token get a 401 at any rate': [
     'http/rate-limit.test: limits no other operation, and does not count a request without a token',
   ],
   '`METRICS_PORT` requires no token': ['telemetry/metrics.test: serves no metrics without the setting'],
   'private addresses may be called, both keys are generated into files of mode 0600': [
-    'secrets/master-key.test: only their user can read the keys, whoever starts the service',
+    'secrets/master-key.test: creates keys and databases that only their user can read',
     'outbound/targets.test: checks only scheme, name and password of URLs where private targets are allowed',
   ],
 }
@@ -227,7 +229,9 @@ export const readmeClaims: Claims = {
   ],
   'Every request and every response is validated against': ['http/generated-requests.test'],
   'A second request with the same `Idempotency-Key` and the same body returns the first transaction and sends nothing':
-    ['sending/idempotency.test: 100 requests at once with one key are one transaction, in two processes too'],
+    [
+      'sending/idempotency.test: creates one transaction for 100 concurrent requests with one key, also in two processes',
+    ],
   'It moves everything or nothing, and checks the copy before the commit': [
     'commands/move-database.test: moves every row of every table, and the service continues where it was',
     'commands/move-database.test: completes a move after a kill at any point, and moves every row once',
@@ -275,11 +279,11 @@ export const readmeClaims: Claims = {
     'http/request-log.test: logs operation, caller and duration, and no input of the caller',
   ],
   'If the command is interrupted, run it again': [
-    'secrets/rotate-master-key.test: a rotation that is killed before any of its steps',
-    'secrets/killed-rotation.test: that is killed before any of its steps leaves the old or the new key in use',
+    'secrets/rotate-master-key.test: leaves a service that signs as before after a kill before any step of a rotation, and succeeds at the next run',
+    'secrets/killed-rotation.test: keeps the old or the new key usable after a kill before any step of a rotation %s, and completes it at the next run',
   ],
   'Rows that another program changed are refused with 503 (API keys: 401)': [
-    'secrets/rights.test: a forged API key is refused and reported',
+    'secrets/rights.test: refuses and reports a forged API key, and accepts the others',
   ],
   'When the disk is full, writes return 503; no data is lost': ['disk/run'],
   'the process exits with code 74': ['disk/run'],

@@ -21,7 +21,7 @@ const publicIpv6 = `2001:4860:4860::8888 2606:4700:4700::1111 2620:fe::fe 2a00:1
 test.each([
   ['private', [...privateIpv4, ...privateIpv6], true],
   ['public', [...publicIpv4, ...publicIpv6], false],
-] as const)('an address that is %s is known as such, alone and in a URL', (_, addresses, expected) => {
+] as const)('classifies %s, alone and in a URL', (_, addresses, expected) => {
   for (const address of addresses) {
     expect.soft(isPrivateAddress(address), address).toBe(expected)
     const host = address.includes(':') ? `[${address}]` : address
@@ -30,13 +30,13 @@ test.each([
   }
 })
 
-test('text that is not an address counts as private, so that a name passed by mistake is refused', () => {
+test('treats text that is not an address as private, so that a name passed by mistake is refused', () => {
   for (const text of ['', 'example.com', '1.2.3', '1.2.3.4.5', '[::1]', '256.1.1.1', '0x7f000001', '8.8.8.8 ']) {
     expect.soft(isPrivateAddress(text), text).toBe(true)
   }
 })
 
-test('hostile URLs are refused', () => {
+test('rejects hostile URLs', () => {
   expect(hostileUrls.length).toBeGreaterThanOrEqual(120)
   for (const url of hostileUrls) expect.soft(refused(url), url).toBe(true)
   // A tab or a line break inside is dropped when a URL is parsed.
@@ -44,7 +44,7 @@ test('hostile URLs are refused', () => {
     expect.soft(refused(url)).toBe(true)
 })
 
-test('the metadata services of clouds are refused by the addresses and names that look public, too', () => {
+test('rejects the metadata services of clouds, also by public-looking addresses and names', () => {
   // Azure's wire server (168.63.129.16); GCP's metadata.goog; and a name without a dot is nothing on the internet.
   for (const host of ['168.63.129.16', 'metadata.goog', 'METADATA.goog.', 'metadata', 'instance-data', 'redis']) {
     expect.soft(refused(`http://${host}/`), host).toBe(true)
@@ -58,7 +58,7 @@ const harmless =
   https://134744072 https://0x08080808 https://[2606:4700:4700::1111]:8443 https://example.com/@user
   https://10.0.0.1.example.com https://127.0.0.1.example.com`.split(/\s+/)
 
-test('a public address is accepted; a name is looked up at the call', () => {
+test('accepts a public address, and resolves a name at the call', () => {
   for (const url of harmless) expect.soft(refused(url), url).toBe(false)
 })
 

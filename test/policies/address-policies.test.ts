@@ -65,7 +65,7 @@ test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' 
   ],
   // What is about transactions holds on its own chain.
   [{ allow_sign_transaction: false, max_value: '0', whitelist_receivers: [], gas_price_cap: '1' }, {}, {}],
-])('policies %j of one relayer hold for another one on the address, with %j', async (strict, own, refused) => {
+])('applies policies %j of one relayer to another one on the address, with %j', async (strict, own, refused) => {
   const service = await startTestService()
   await strictAndLax(service, strict, own)
   const wanted = Object.fromEntries(
@@ -74,7 +74,7 @@ test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' 
   expect(await refusals(service.client)).toEqual(wanted)
 })
 
-test('applies policies of an address from the change on in every process, also while the strict relayer is paused, until they are removed', async () => {
+test('applies policies of an address in every process from the change until their removal, also while the strict relayer is paused', async () => {
   const service = await startTestService()
   const other = await startTestService({ DATA_DIR: service.data_dir })
   await strictAndLax(service, {})

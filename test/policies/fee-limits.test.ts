@@ -23,7 +23,7 @@ const paying = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint): fees
 })
 const old = (gas_price: bigint): fees.Prices => ({ kind: 'legacy', gas_price })
 
-describe('which prices the market and the fee policies refuse', () => {
+describe('prices that the market and the fee policies refuse', () => {
   // 5 times (2 x 20 gwei, and 2 gwei) are 210 gwei.
   const busy = market(20n * gwei, 2n * gwei)
   const tiny = market(7n, 0n)
@@ -95,7 +95,7 @@ async function start(policies: RelayerPoliciesInput) {
 
 const priced = (price: bigint, tip = gwei) => ({ max_fee_per_gas: `${price}`, max_priority_fee_per_gas: `${tip}` })
 
-test('the balance is not paid to the proposer by a mistake in a price, with nothing but max_value and a whitelist', async () => {
+test('does not pay the balance to the proposer after a mistake in a price, with only max_value and a whitelist', async () => {
   const { post, dryRun, replace } = await start({ max_value: '0', whitelist_receivers: [to] })
   // 30,000,000 units of gas at 333 gwei are 9.99 ETH.
   const all = { value: '0', gas_limit: 30_000_000, max_fee_per_gas: '333000000000' }
@@ -106,7 +106,7 @@ test('the balance is not paid to the proposer by a mistake in a price, with noth
   expect(await refusalOf(replace(id, wrong))).toEqual(['max_fee_multiple'])
 })
 
-test('max_fee_per_transaction holds when sending, replacing, signing, and in a dry run', async () => {
+test('applies max_fee_per_transaction to sending, replacing, signing and dry runs', async () => {
   const { post, dryRun, replace, sign, patch } = await start({ max_fee_per_transaction: `${21_000n * 3n * gwei}` })
   expect(await refusalOf(post(priced(3n * gwei + 1n)))).toEqual(['max_fee_per_transaction'])
   expect(await dryRun(priced(3n * gwei + 1n))).toEqual(['policies/max_fee_per_transaction'])
@@ -117,7 +117,7 @@ test('max_fee_per_transaction holds when sending, replacing, signing, and in a d
   expect(await refusalOf(sign(3n * gwei))).toEqual([])
 })
 
-test('max_fee_per_day counts each nonce at its highest price: sending, replacing and signing, and a bump what it adds', async () => {
+test('counts each nonce at its highest price for max_fee_per_day, when sending, replacing, signing and bumping', async () => {
   const one = 21_000n * 3n * gwei
   const { chain, post, dryRun, replace, sign, cancel, patch, read, account } = await start({
     max_fee_per_day: `${4n * one}`,
@@ -146,7 +146,7 @@ test('max_fee_per_day counts each nonce at its highest price: sending, replacing
   expect(await read(first)).toMatchObject({ status: 'confirmed' })
 })
 
-test('the fee of an unsigned transaction is subtracted, and a changed policy counts from then on', async () => {
+test('subtracts the fee of an unsigned transaction that is canceled', async () => {
   const one = 21_000n * 3n * gwei
   const { proxy, post, cancel, restart } = await start({ max_fee_per_day: `${one}` })
   // Nothing is signed before the first look at the chain.
@@ -157,7 +157,7 @@ test('the fee of an unsigned transaction is subtracted, and a changed policy cou
   expect(await refusalOf(post(priced(3n * gwei)))).toEqual([])
 })
 
-test('a transaction that is signed at another nonce counts the fees of both nonces', async () => {
+test('counts the fees of both nonces of a transaction that is signed again at another nonce', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const { chain, addAccount } = rig
   const { key = '', address = '' } = chain.accounts[2] ?? {}

@@ -42,7 +42,7 @@ const sends = (client: RelayerClient, amount: number) => {
   return client.post(sendPath, { path: demo, body })
 }
 
-test('100 requests at once against a limit with room for 37: 37 are accepted, by two services together, and none after a restart', async () => {
+test('accepts 37 of 100 concurrent requests under a limit for 37, on two services together, and none after a restart', async () => {
   const { services, service, client } = await startOnChain(2)
   await patch(client, { max_value_per_day: '379' })
   const refusals = await Promise.all(
@@ -66,7 +66,7 @@ test('100 requests at once against a limit with room for 37: 37 are accepted, by
   expect(await refusalOf(sends(again.client, 9))).toEqual([])
 })
 
-test('100 signatures at once against the same limit: 37, on two services', async () => {
+test('accepts 37 of 100 concurrent signatures under the same limit, on two services', async () => {
   const first = await startTestService()
   const second = await startTestService({ DATA_DIR: first.data_dir })
   await patch(first.client, { max_value_per_day: '37' })
@@ -76,7 +76,7 @@ test('100 signatures at once against the same limit: 37, on two services', async
   expect(signed.filter(Boolean)).toHaveLength(37)
 })
 
-test('a day is any 24 hours: what was counted leaves it one after the other, and a clock that goes back frees nothing', async () => {
+test('counts the last 24 hours: spending leaves the sum one by one, and a clock that goes back frees nothing', async () => {
   const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
   const { client } = await startTestService({}, { now: () => clock.now_ms })
   await patch(client, { max_value_per_day: '100' })
@@ -118,7 +118,7 @@ test('counts daily limits separately for each token, each relayer and wei', asyn
   expect(await signs(client, { ...call('transfer', 60), ...value(10) }, { relayer_id })).toBe(true)
 })
 
-test('amounts of 256 bits are counted to the last digit, and what is refused takes nothing', async () => {
+test('counts amounts of 256 bits exactly, and does not count refused ones', async () => {
   const { client } = await startTestService()
   const limit = 2n ** 256n - 1n
   await patch(client, { max_value_per_day: limit.toString() })
@@ -127,7 +127,7 @@ test('amounts of 256 bits are counted to the last digit, and what is refused tak
   expect([await signs(client, value(1)), await signs(client, value(1))]).toEqual([true, false])
 })
 
-test("an account's spending outlives its relayer", async () => {
+test("keeps an account's spending after its relayer is deleted", async () => {
   const { client } = await startTestService()
   const { id: relayer_id, signer_id } = await createRelayer(client, { policies: { max_value_per_day: '10' } })
   expect(await signs(client, value(10), { relayer_id })).toBe(true)
@@ -136,7 +136,7 @@ test("an account's spending outlives its relayer", async () => {
   expect(await signs(client, value(1), { relayer_id: again.id })).toBe(false)
 })
 
-test('a policy holds from its answer on, in every process, and its end too', async () => {
+test('applies a policy and its removal from the response on, in every process', async () => {
   const first = await startTestService()
   const second = await startTestService({ DATA_DIR: first.data_dir })
   for (const [policies, expected] of [
@@ -149,7 +149,7 @@ test('a policy holds from its answer on, in every process, and its end too', asy
   }
 })
 
-test('a replacement counts its increase, and an unsigned transaction is subtracted when it is canceled', async () => {
+test('counts the increase of a replacement, and subtracts an unsigned transaction that is canceled', async () => {
   const { client, proxy } = await startOnChain()
   await patch(client, { max_value_per_day: '100' })
   // The first block is compared by one that is refused; after that the sender sees none, and signs nothing.
@@ -176,7 +176,7 @@ test('a replacement counts its increase, and an unsigned transaction is subtract
   expect([await room(100), await room(101)]).toEqual([true, false])
 })
 
-test('a signed transaction stays counted when it is canceled', async () => {
+test('does not subtract a signed transaction that is canceled', async () => {
   const { client } = await startOnChain()
   await patch(client, { max_value_per_day: '100' })
   const query = { wait: 'submitted' } as const
@@ -189,7 +189,7 @@ test('a signed transaction stays counted when it is canceled', async () => {
   expect([await signs(client, value(41)), await signs(client, value(40))]).toEqual([false, true])
 })
 
-test('an answer that is given again under its idempotency key counts once', async () => {
+test('counts a request that is repeated under its idempotency key once', async () => {
   const { client } = await startOnChain()
   await patch(client, { max_value_per_day: '10' })
   const body = { to, value: '10', gas_limit: 21_000 }

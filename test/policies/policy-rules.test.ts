@@ -87,7 +87,7 @@ const rules: Case[] = [
   ],
 ]
 
-describe('every rule holds on every path on which a transaction gets signed', () => {
+describe('every rule on every path that signs a transaction', () => {
   const paths: Record<string, (client: RelayerClient, relayer_id: string, asked: Asked) => Promise<unknown>> = {
     send: (client, relayer_id, asked) => client.post(sendPath, { path: { relayer_id }, body: bodyOf(asked) }),
     replace: async (client, relayer_id, asked) => {

@@ -15,7 +15,7 @@ const token = new Interface([
 const greatest = 2n ** 256n - 1n
 const transfer = token.encodeFunctionData('transfer', [someone, 7n])
 
-test('token transfers and allowances are counted', () => {
+test('recognizes token transfers and allowances', () => {
   const rows: [name: string, args: unknown[], amount: bigint][] = [
     ['transfer', [someone, 7n], 7n],
     ['transfer', [someone, 0n], 0n],
@@ -29,7 +29,7 @@ test('token transfers and allowances are counted', () => {
   }
 })
 
-test('arguments that are not exactly what the function takes are malformed', () => {
+test('treats arguments that do not match the function exactly as malformed', () => {
   const dirty = (at: number) => `${transfer.slice(0, at)}1${transfer.slice(at + 1)}`
   const rows = [transfer.slice(0, 10), transfer.slice(0, -2), `${transfer}00`, `${transfer}${'00'.repeat(32)}`]
   for (const data of [
@@ -44,7 +44,7 @@ test('arguments that are not exactly what the function takes are malformed', () 
   expect(readTokenCall(dirty(34))).toEqual({ kind: 'counted', amount: 7n })
 })
 
-test('everything else is another call', () => {
+test('treats everything else as another call', () => {
   const burn = token.encodeFunctionData('burn', [1n])
   const decrease = token.encodeFunctionData('decreaseAllowance', [someone, 1n])
   for (const data of [null, '0x', '0xa9', '0xa9059c', '0xa9059cbc', burn, decrease]) {
@@ -52,7 +52,7 @@ test('everything else is another call', () => {
   }
 })
 
-test('a selector is four bytes, or none where there is no data', () => {
+test('reads a selector of four bytes, or none without data', () => {
   expect([null, '0x', '0xa9', '0xa9059c', '0xa9059cbb', transfer].map(selectorOf)).toEqual([
     ...['0x', '0x', undefined, undefined],
     ...['0xa9059cbb', '0xa9059cbb'],

@@ -17,7 +17,7 @@ test.each([
   [`gcp-kms:${google}`, { name: `gcp-kms:${google}`, service: 'gcp-kms', key: google }],
   ['vault:transit/relayer', { name: 'vault:transit/relayer', service: 'vault', mount: 'transit', key: 'relayer' }],
   ['vault:team/transit/a', { name: 'vault:team/transit/a', service: 'vault', mount: 'team/transit', key: 'a' }],
-])('MASTER_KEY=%s names a key in a key service', (MASTER_KEY, key) => {
+])('accepts MASTER_KEY=%s as a key in a key service', (MASTER_KEY, key) => {
   expect(readConfig({ MASTER_KEY })).toMatchObject({ master_key: undefined, key_encryption_key: key })
 })
 
@@ -31,14 +31,14 @@ test.each([
   ],
   ...['gcp-kms:hunter2', `gcp-kms:${google}/cryptoKeyVersions/1`, `gcp-kms:${google}?region=x`, 'azure:hunter2/a'],
   ...['vault:hunter2', 'vault:../hunter2', 'vault:transit/..', 'vault:transit/a?x=1', 'vault:/a', 'vault:a/'],
-])('MASTER_KEY=%s is refused, and the message has the forms and not the value', (MASTER_KEY) => {
+])('rejects MASTER_KEY=%s, and the message shows the forms and not the value', (MASTER_KEY) => {
   const read = () => readConfig({ MASTER_KEY })
   expect(read).toThrow(ConfigError)
   expect(read).toThrow(/^MASTER_KEY must be 32 bytes.*aws-kms:KEY-ID.*gcp-kms:projects.*vault:MOUNT\/KEY$/)
   expect(read).not.toThrow(/hunter2/)
 })
 
-test('the credentials for Vault are an AppRole, or else a token', () => {
+test('accepts an AppRole or a token as credentials for Vault', () => {
   const VAULT_ADDR = 'https://vault.example.com:8200'
   const of = (settings: Record<string, string>) => readConfig(settings).vault
   const server = { url: VAULT_ADDR, namespace: 'team' }

@@ -50,7 +50,7 @@ function change(data_dir: string, statement: string, ...values: unknown[]): void
 }
 
 describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
-  test('the first start makes a master key that only the key service can decrypt, and later starts use it', async () => {
+  test('generates a master key at the first start that only the key service can decrypt, and uses it at later starts', async () => {
     const service = services[kind]
     const MASTER_KEY = service.addKey()
     const before = service.encrypted.length
@@ -70,7 +70,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
     expect(service.encrypted).toHaveLength(before + 1)
   })
 
-  test('a key service that is away, forbids it or has another key, and a changed ciphertext, fail the start with the reason', async () => {
+  test('fails the start with the reason when the key service is down, forbids the call or has another key, and when the ciphertext was changed', async () => {
     const service = services[kind]
     const MASTER_KEY = service.addKey()
     const { data_dir, sig } = await usedFolder({ MASTER_KEY })
@@ -104,7 +104,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
     expect(await refusal(data_dir, MASTER_KEY)).toMatch(service.words.damaged)
   })
 
-  test('a key that may encrypt and not decrypt is refused before anything is encrypted under it', async () => {
+  test('rejects a key that may encrypt and not decrypt before anything is encrypted under it', async () => {
     const service = services[kind]
     const folder = temporaryFolder()
     for (const operation of ['encrypt', 'decrypt'] as const) {
@@ -116,7 +116,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
     await signedIn(folder, { MASTER_KEY: service.addKey() })
   })
 
-  test('a rotation makes a new master key, from a file to the key service, to another key there, and to a setting', async () => {
+  test('rotates the master key from a file to the key service, to another key there, and to a setting', async () => {
     const service = services[kind]
     const { data_dir: DATA_DIR, sig } = await usedFolder({})
     const [first, second] = [service.addKey(), service.addKey()]
@@ -142,7 +142,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
   })
 })
 
-test('a setting that does not fit the database is refused, and the message says which one does', async () => {
+test('rejects a setting that does not match the database, and names the setting that does', async () => {
   const MASTER_KEY = services.aws.addKey()
   const { data_dir } = await usedFolder({ MASTER_KEY })
   const set = `is encrypted by ${nameOf(MASTER_KEY)}: set MASTER_KEY to it`
@@ -162,7 +162,7 @@ test('a setting that does not fit the database is refused, and the message says 
   )
 })
 
-test('commands that decrypt the database ask the key service too', async () => {
+test('decrypts the master key by the key service in commands too', async () => {
   const MASTER_KEY = services.aws.addKey()
   const { data_dir: DATA_DIR, sig } = await usedFolder({ MASTER_KEY })
   const settings = { ...credentials, DATA_DIR, MASTER_KEY }
@@ -172,7 +172,7 @@ test('commands that decrypt the database ask the key service too', async () => {
   expect(await signedIn(DATA_DIR, { MASTER_KEY })).toBe(sig)
 })
 
-test('of two services that start at once in a new folder, both use the master key of one', async () => {
+test('uses one master key in two services that start at once in a new folder', async () => {
   const MASTER_KEY = services.aws.addKey()
   const DATA_DIR = temporaryFolder()
   const both = await Promise.all([1, 2].map(() => start(MASTER_KEY, { DATA_DIR })))
@@ -182,7 +182,7 @@ test('of two services that start at once in a new folder, both use the master ke
   expect(sigs[0]).toBe(sigs[1])
 })
 
-test('a key service that fails once does not fail a start', async () => {
+test('starts although the key service fails once', async () => {
   const MASTER_KEY = services.vault.addKey()
   const { data_dir: DATA_DIR, sig } = await usedFolder({ MASTER_KEY })
   fakes.vault.sealed = true

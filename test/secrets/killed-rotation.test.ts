@@ -19,7 +19,7 @@ test.each([
     () => ({ NEW_MASTER_KEY: 'c3'.repeat(32) }),
   ],
 ])(
-  'a rotation %s that is killed before any of its steps leaves the old or the new key in use, and ends when it runs again',
+  'keeps the old or the new key usable after a kill before any step of a rotation %s, and completes it at the next run',
   async (_, before, after) => {
     const old: { MASTER_KEY?: string } = before()
     const service = await startTestService({ ...credentials, ...old })

@@ -31,7 +31,7 @@ const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
 const sign = { path: { relayer_id: 'demo' }, body: { message: 'Hello' } }
 
-test('a service that starts again signs with the same key and takes the same API key', async () => {
+test('signs with the same key and accepts the same API key after a restart', async () => {
   const first = await startTestService()
   const before = await first.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
   await first.close()
@@ -40,7 +40,7 @@ test('a service that starts again signs with the same key and takes the same API
   expect(await second.client.post('/api/v1/relayers/{relayer_id}/sign', sign)).toEqual(before)
 })
 
-test('a database whose master key is gone does not start, says why, and makes no new key', async () => {
+test('does not start on a database whose master key is missing, gives the reason, and generates no new key', async () => {
   const DATA_DIR = await usedFolder()
   rmSync(join(DATA_DIR, 'master-key'))
   for (const attempt of [1, 2]) {
@@ -51,7 +51,7 @@ test('a database whose master key is gone does not start, says why, and makes no
   expect(readdirSync(DATA_DIR)).not.toContain('master-key')
 })
 
-test('a database under another master key does not start and says why, wherever the other one comes from', async () => {
+test('does not start on a database under another master key, wherever the key comes from, and gives the reason', async () => {
   const DATA_DIR = await usedFolder()
   const another = 'ab'.repeat(32)
   expect(await refusal({ DATA_DIR, MASTER_KEY: another })).toMatch(/another master key/)
@@ -61,7 +61,7 @@ test('a database under another master key does not start and says why, wherever 
   expect(message).not.toContain(another)
 })
 
-test('a database made under MASTER_KEY starts with it again, in hex or in base64, and not without it', async () => {
+test('starts with the MASTER_KEY that the database was created with, in hex or base64, and not without it', async () => {
   const MASTER_KEY = 'cd'.repeat(32)
   const DATA_DIR = await usedFolder({ MASTER_KEY })
   expect(await refusal({ DATA_DIR })).toContain('MASTER_KEY')
@@ -69,7 +69,7 @@ test('a database made under MASTER_KEY starts with it again, in hex or in base64
   await again.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
 })
 
-test.each(['', 'not a key\n'])('a key file that holds %j is named, and its content is not told', async (content) => {
+test.each(['', 'not a key\n'])('names a key file that contains %j without its content', async (content) => {
   for (const name of ['master-key', 'api-key']) {
     const DATA_DIR = temporaryFolder()
     writeFileSync(join(DATA_DIR, name), content)
@@ -79,7 +79,7 @@ test.each(['', 'not a key\n'])('a key file that holds %j is named, and its conte
   }
 })
 
-test('production keeps no key on the disk and makes no demo relayer', async () => {
+test('stores no key on the disk and creates no demo relayer in production', async () => {
   const service = await startTestService(production)
   expect(readdirSync(service.data_dir).filter((name) => !name.startsWith('relayer.sqlite'))).toEqual([])
   expect(service.demo).toBe(false)
@@ -87,14 +87,14 @@ test('production keeps no key on the disk and makes no demo relayer', async () =
   expect(data).toEqual([])
 })
 
-test('only their user can read the keys, whoever starts the service', async () => {
+test('creates keys and databases that only their user can read', async () => {
   const { data_dir } = await startTestService()
   for (const name of ['master-key', 'api-key', 'relayer.sqlite', 'relayer.sqlite-wal', 'relayer.sqlite-shm']) {
     expect(modeOf(join(data_dir, name)), name).toBe('600')
   }
 })
 
-test('only the user can read the files of a first start, even with a lax umask', async () => {
+test('creates files that only the user can read at the first start, even with a lax umask', async () => {
   const DATA_DIR = join(temporaryFolder(), 'data')
   const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
   const script = `umask 000; exec "$0" "$1"`
@@ -116,7 +116,7 @@ test('only the user can read the files of a first start, even with a lax umask',
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
-test('a draft that somebody made in advance, or a link, does not become the key file', () => {
+test('does not use a draft or a link that somebody else made as the key file', () => {
   const folder = temporaryFolder()
   const file = join(folder, 'master-key')
   const planted = join(folder, 'planted')
@@ -132,7 +132,7 @@ test('a draft that somebody made in advance, or a link, does not become the key 
   expect(statSync(planted).size).toBe(0)
 })
 
-test('folders that others can write to and files that others can read are refused in production', async () => {
+test('refuses folders that others can write to and files that others can read in production', async () => {
   const settings = { ...production, DATA_DIR: await usedFolder(production) }
   const database = join(settings.DATA_DIR, 'relayer.sqlite')
   for (const mode of [0o770, 0o702, 0o1777]) {
@@ -149,7 +149,7 @@ test('folders that others can write to and files that others can read are refuse
   await startTestService(settings)
 })
 
-test('outside production they are named in the log, and files of this user are mended', async () => {
+test('logs them outside production, and corrects the mode of the user’s own files', async () => {
   const DATA_DIR = await usedFolder()
   const files = ['master-key', 'api-key', 'relayer.sqlite'].map((name) => join(DATA_DIR, name))
   chmodSync(DATA_DIR, 0o777)
@@ -163,7 +163,7 @@ test('outside production they are named in the log, and files of this user are m
   expect(files.map(modeOf)).toEqual(['600', '600', '600'])
 })
 
-test('a folder or a file of another user is a fault; root may own the folder', () => {
+test('refuses a folder or a file of another user, except a folder of root', () => {
   const [own, other, root] = [1000, 1001, 0]
   const faults = [
     folderFault({ uid: own, mode: 0o755 }, own),

@@ -54,8 +54,8 @@ async function scene() {
   return { service, limited, api_key_id: data.api_key.id, token: data.token }
 }
 
-describe('a row that another program has changed', () => {
-  test('a forged API key is refused and reported, and the others keep working', async () => {
+describe('rows that another program changed', () => {
+  test('refuses and reports a forged API key, and accepts the others', async () => {
     const { service, limited } = await scene()
     const id = '0198c0de-0000-7000-8000-000000000000'
     const { token, secret_hash } = makeToken(id)
@@ -84,7 +84,7 @@ describe('a row that another program has changed', () => {
       `INSERT INTO api_key_relayers SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE relayers.id = 'other'`,
     ],
     ['no expiry', `UPDATE api_keys SET expires_at = '2999-01-01T00:00:00.000Z'`],
-  ])('an API key with %s is refused', async (_, statement) => {
+  ])('refuses an API key with %s', async (_, statement) => {
     const { service, limited, api_key_id } = await scene()
     const get = () => status(limited.client.get(relayerPath, { path: { relayer_id: 'strict' } }))
     expect(await get()).toBe(200)
@@ -103,7 +103,7 @@ describe('a row that another program has changed', () => {
        WHERE id = (SELECT signer_id FROM relayers WHERE id = 'strict')`,
       'signers',
     ],
-  ])('a relayer with another %s signs nothing; others go on', async (_, statement, name) => {
+  ])('signs nothing with a relayer with another %s, and signs with the others', async (_, statement, name) => {
     const { service } = await scene()
     expect(await status(sign(service, 'strict'))).toBe(403)
     tamper(service, statement)
@@ -116,7 +116,7 @@ describe('a row that another program has changed', () => {
     expect(refused(again)).toEqual([expect.stringContaining(`50 ${name}`)])
   })
 
-  test('a change by the API is refused for it, so that it does not become the service’s own', async () => {
+  test('refuses a change of it by the API, so that it gets no valid MAC', async () => {
     const { service } = await scene()
     tamper(service, `UPDATE relayers SET policies = '{}' WHERE id = 'strict'`)
     const path = { relayer_id: 'strict' }
@@ -127,7 +127,7 @@ describe('a row that another program has changed', () => {
     expect(refused(await restarted(service))).toEqual([])
   })
 
-  test('nodes of a network and the target of a notification are not used', async () => {
+  test('does not use a changed node of a network or a changed target of a notification', async () => {
     const receiver = await startReceiver()
     const { service } = await scene()
     await service.client.patch(relayerPath, { path: { relayer_id: 'other' }, body: { notification_id: 'hook' } })
@@ -144,7 +144,7 @@ describe('a row that another program has changed', () => {
     expect(receiver.got).toEqual([])
   })
 
-  test('a row of an index that leads to another row is no way to its key', async () => {
+  test('does not use the key of another row through a swapped id', async () => {
     const { service } = await scene()
     // As if the index on ids led from one to the other.
     tamper(
@@ -155,8 +155,8 @@ describe('a row that another program has changed', () => {
   })
 })
 
-describe('an older state', () => {
-  test.each([true, false])('of one row is refused, in a service that runs: %s', async (runs) => {
+describe('older states', () => {
+  test.each([true, false])('refuses an older state of one row in a running service: %s', async (runs) => {
     const { service } = await scene()
     const path = { relayer_id: 'other' }
     const older = rowOf(service, 'other')
@@ -175,7 +175,7 @@ describe('an older state', () => {
     if (runs) expect(refused(now)).toContain('50 relayers other: rolled back')
   })
 
-  test('without a strict relayer on the address refuses the laxer one, which its policies held for', async () => {
+  test('signs nothing for the laxer relayer on an address after a database edit removed the strict one', async () => {
     const service = await start()
     const { id: signer_id } = await createSigner(service.client)
     await service.client.post('/api/v1/networks', {
@@ -189,7 +189,7 @@ describe('an older state', () => {
     expect(await status(sign(service, 'lax'))).toBe(503)
   })
 
-  test('of a whole backup is taken: rows and manifest belong together', async () => {
+  test('accepts a whole backup, because rows and manifest belong together', async () => {
     const { service } = await scene()
     const copy = join(service.data_dir, 'copy')
     expect((await runCommand('backup', [copy], { DATA_DIR: service.data_dir })).code).toBe(0)
@@ -204,8 +204,8 @@ describe('an older state', () => {
   })
 })
 
-describe('the protection itself', () => {
-  test('without its manifest, or with an older one, nothing of it is trusted', async () => {
+describe('the protection', () => {
+  test('trusts no rows without the manifest, or with an older one', async () => {
     const { service } = await scene()
     const older = withDatabase(service, (db) => db.prepare('SELECT sealed FROM rights_manifest').pluck().get())
     await createRelayer(service.client, { id: 'later' })
@@ -218,14 +218,14 @@ describe('the protection itself', () => {
     expect(await status(sign(await start({ DATA_DIR: service.data_dir }), 'other'))).toBe(503)
   })
 
-  test('without the proof of the master key the service does not start on rows that are there', async () => {
+  test('does not start without the proof of the master key while rows exist', async () => {
     const { service } = await scene()
     await service.close()
     tamper(service, 'DELETE FROM vault_check; DELETE FROM rights_manifest')
     await expect(start({ DATA_DIR: service.data_dir })).rejects.toThrow(/proof of its master key.*is missing/)
   })
 
-  test('a trigger in the database ends the start, and writes of a service that runs', async () => {
+  test('refuses a trigger in the database at the start and at writes', async () => {
     const { service } = await scene()
     tamper(
       service,
@@ -238,7 +238,7 @@ describe('the protection itself', () => {
     await expect(start({ DATA_DIR: service.data_dir })).rejects.toThrow(/triggers or views.*planted/)
   })
 
-  test('a database of before gets its MACs at the first start, once, and the log says so', async () => {
+  test('adds MACs to an older database at the first start, once, and logs this', async () => {
     const { service } = await scene()
     await service.close()
     const unprotect = (db: Database.Database) => {
@@ -260,7 +260,7 @@ describe('the protection itself', () => {
     expect(await status(sign(again, 'strict'))).toBe(503)
   })
 
-  test('verify names the rows, rotation refuses them, and accept takes them as they are', async () => {
+  test('names changed rows with `verify`, refuses a rotation, and accepts the rows as they are with `accept`', async () => {
     const { service } = await scene()
     await service.close()
     const settings = { DATA_DIR: service.data_dir, MASTER_KEY }
@@ -281,7 +281,7 @@ describe('the protection itself', () => {
     expect(data).toHaveLength(1)
   })
 
-  test('two processes on one database trust each other’s changes', async () => {
+  test('trusts changes of another process of the service on the same database', async () => {
     const one = await start()
     const other = await start({ DATA_DIR: one.data_dir })
     await createRelayer(one.client, { id: 'a' })

@@ -82,7 +82,7 @@ test('opens everything with the new key and nothing with the old one after a rot
   }
 })
 
-test('keys that are settings: both are given, none is stored or told, and to do it again does no harm', async () => {
+test('rotates between keys in settings, stores and shows neither, and may be repeated', async () => {
   const [MASTER_KEY, NEW_MASTER_KEY] = ['a1'.repeat(32), 'b2'.repeat(32)]
   const { data_dir, signed } = await usedFolder({ MASTER_KEY })
   const settings = { DATA_DIR: data_dir, NODE_ENV: 'production', MASTER_KEY }
@@ -106,7 +106,7 @@ test('refuses a rotation, and changes nothing, while a service has the database 
   await service.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
 })
 
-test('a wrong key, a word on the command line, and a secret that does not open are refused', async () => {
+test('rejects a wrong key, an argument, and a secret that does not open', async () => {
   const { data_dir: DATA_DIR, signed } = await usedFolder()
   const refused = async (parameters: string[], settings: Record<string, string>) => {
     const end = await runCommand('rotate-master-key', parameters, { DATA_DIR, ...settings })
@@ -129,7 +129,7 @@ test('a wrong key, a word on the command line, and a secret that does not open a
 /** Each costs some seconds: every one with EVERY_STEP=1, else one of three. */
 const stride = process.env.EVERY_STEP ? 1 : 3
 
-test('a rotation that is killed before any of its steps leaves a service that signs as before, and succeeds when it runs again', async () => {
+test('leaves a service that signs as before after a kill before any step of a rotation, and succeeds at the next run', async () => {
   const { data_dir, signed } = await usedFolder()
   const old = keyIn(data_dir)
   const seen = { old: 0, new: 0 }
@@ -155,7 +155,7 @@ test('a rotation that is killed before any of its steps leaves a service that si
   expect(seen.new).toBeGreaterThan(0)
 })
 
-test('every column of bytes is known: it is sealed and changes with the key, or it is no secret', async () => {
+test('lists every column of bytes as sealed and rotated, or as not secret', async () => {
   const { data_dir } = await startTestService()
   const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
   const columns = db
@@ -180,7 +180,7 @@ test('every column of bytes is known: it is sealed and changes with the key, or 
   expect(columns).toEqual([...sealed, ...open, 'rights_manifest.sealed'].sort())
 })
 
-test('a next key that opens nothing is left alone, and does not stand in the way', async () => {
+test('ignores a leftover new key that opens nothing', async () => {
   const { data_dir, signed } = await usedFolder()
   writeFileSync(join(data_dir, 'master-key.next'), 'ef'.repeat(32))
   expect(await signedIn(data_dir)).toEqual(signed)

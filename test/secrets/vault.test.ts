@@ -10,7 +10,7 @@ const masterKey = Buffer.alloc(32, 7)
 const vault = createVault(masterKey)
 const secret = Buffer.from('a secret of some length')
 
-test('any sealed text opens again', () => {
+test('opens any sealed text again', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), fc.string({ unit: 'grapheme' }), (bytes, row) => {
       expect(vault.open(vault.seal(bytes, row), row).equals(bytes)).toBe(true)
@@ -48,14 +48,14 @@ test('opens no sealed secret with a changed, missing or added byte', () => {
   expect(() => vault.open(Buffer.concat([sealed, Buffer.alloc(1)]), 'signers:a')).toThrow()
 })
 
-test('no two sealings are alike, and none holds the secret', () => {
+test('seals a secret differently each time, and never contains it', () => {
   const sealings = Array.from({ length: 1_000 }, () => Buffer.from(vault.seal(secret, 'signers:a')))
   // The nonce is the 12 bytes after the version; under one key it may never come twice.
   expect(new Set(sealings.map((sealed) => sealed.toString('hex', 1, 13))).size).toBe(1_000)
   expect(sealings.some((sealed) => sealed.includes(secret))).toBe(false)
 })
 
-test('a sealed key that is copied into another row signs nothing, and its key is not told', async () => {
+test('signs nothing with a sealed key that is copied into another row, and does not show it', async () => {
   const service = await startTestService()
   const { client, raw, data_dir, logged } = service
   const victim = await createSigner(client)
@@ -72,7 +72,7 @@ test('a sealed key that is copied into another row signs nothing, and its key is
   expect(logged.join('')).toContain('row refused')
 })
 
-test('the nonce is random, not counted: two vaults under one master key do not repeat each other', () => {
+test('uses random nonces: two vaults under one master key do not repeat each other', () => {
   const other = createVault(masterKey)
   const text = randomBytes(8)
   const [one, two] = [vault.seal(text, 'r'), other.seal(text, 'r')].map((sealed) => Buffer.from(sealed).toString('hex'))

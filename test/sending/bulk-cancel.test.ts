@@ -23,7 +23,7 @@ async function plant(stored: Stored, address: string) {
   }
 }
 
-test('canceling thousands of transactions leaves turns for other requests', async () => {
+test('leaves turns for other requests while it cancels thousands of transactions', async () => {
   const { client, data_dir } = await startTestService()
   const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   await plant({ data_dir }, demo.address)

@@ -69,7 +69,7 @@ const refusal = (promise: Promise<unknown>): Promise<RelayerError> =>
     (error) => (error instanceof RelayerError ? error : Promise.reject(error)),
   )
 
-test('canceled before it was signed: the highest gives its nonce back at once, a lower one is used up on chain', async () => {
+test('cancels an unsigned transaction: returns the highest nonce at once, and uses a lower one on chain', async () => {
   const { send, cancel, get, become, blind, nextNonce, proxy, chain, address, onChain } = await start()
   await blind()
   const [first, second, third] = [await send({}, 'none'), await send({}, 'none'), await send({}, 'none')]
@@ -90,7 +90,7 @@ test('canceled before it was signed: the highest gives its nonce back at once, a
   expect(await get(third)).toMatchObject(givenBack)
 })
 
-test('canceled when a node has it: a transfer of nothing to itself takes its place, for 10 % more', async () => {
+test('cancels a submitted transaction by a self-transfer of zero for at least 10 % more', async () => {
   const { send, cancel, become, hold, chain, onChain, address, get } = await start(2)
   const sent = await send(prices)
   expect(await cancel(sent)).toMatchObject({ status: 'submitted', status_reason: 'Canceled by request' })
@@ -110,7 +110,7 @@ test('canceled when a node has it: a transfer of nothing to itself takes its pla
   expect(await onChain(sent.hash)).toBeNull()
 })
 
-test('canceled too late: the original is in a block, and continues as if it had not been canceled', async () => {
+test('continues with the original when the cancellation is too late', async () => {
   const { send, cancel, become, chain, proxy, get } = await start(3)
   const sent = await send()
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
@@ -122,7 +122,7 @@ test('canceled too late: the original is in a block, and continues as if it had 
   await become(sent, { status: 'confirmed', status_reason: null, hash: sent.hash })
 })
 
-test('a mined or final transaction can be neither canceled nor replaced: 409 with its status in the message', async () => {
+test('answers 409 with the status to a cancellation or replacement of a mined or final transaction', async () => {
   const { send, cancel, replace, become, chain, blind, proxy } = await start(2)
   await blind()
   const canceled = await send({}, 'none')
@@ -140,7 +140,7 @@ test('a mined or final transaction can be neither canceled nor replaced: 409 wit
   }
 })
 
-test('replaced with prices: they are taken to the wei when 10 % above, refused below, and are what is mined', async () => {
+test('replaces with exact prices when they are at least 10 % higher, and refuses lower ones', async () => {
   const { send, replace, become, hold, chain, onChain } = await start()
   const sent = await send(prices)
   const short = [
@@ -160,7 +160,7 @@ test('replaced with prices: they are taken to the wei when 10 % above, refused b
   expect(await onChain(sent.hash)).toBeNull()
 })
 
-test('replaced without prices: both are raised by 10 % and more, again and again, in both ways of pricing', async () => {
+test('raises both prices by at least 10 % at each replacement without prices, for both kinds of prices', async () => {
   const { send, replace, become, hold, chain, get } = await start()
   const [first, legacy] = [await send(prices), await send({ gas_price: `${10n * gwei}` })]
   await replace(first, { value: '3' })
@@ -181,7 +181,7 @@ test('replaced without prices: both are raised by 10 % and more, again and again
   await become(legacy, { status: 'confirmed', value: '6', gas_price: null, ...both })
 })
 
-test('replaced before it was signed: only what is wanted now is signed; replaced too late: the original is shown', async () => {
+test('signs only the replacement of an unsigned transaction, and shows the original when a replacement is too late', async () => {
   const { send, replace, become, hold, blind, chain, proxy, get } = await start()
   await blind()
   const early = await send({}, 'none')
@@ -200,7 +200,7 @@ test('replaced before it was signed: only what is wanted now is signed; replaced
   await become(late, { status: 'confirmed', hash: late.hash, ...original })
 })
 
-test('all that is not mined is canceled at once, from the highest nonce down', async () => {
+test('cancels all unmined transactions at once, from the highest nonce down', async () => {
   const { send, cancel, become, blind, client, chain, proxy, address, hold, nextNonce } = await start()
   const cancelAll = async () =>
     (await client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path: { relayer_id: 'demo' } })).data
@@ -231,7 +231,7 @@ test('all that is not mined is canceled at once, from the highest nonce down', a
   expect(await cancelAll()).toMatchObject({ total_processed: 0 })
 })
 
-test('a transaction of another relayer is none', async () => {
+test('answers 404 for a transaction of another relayer', async () => {
   const { send, client } = await start()
   const { id: transaction_id } = await send()
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
@@ -246,7 +246,7 @@ test('a transaction of another relayer is none', async () => {
   expect(await refusal(byNonce)).toMatchObject({ status: 404, message: 'Transaction with nonce 0 not found' })
 })
 
-test('a cancellation that does not reach the node is handed over again, also when no block comes', async () => {
+test('broadcasts a cancellation again that did not reach the node, also without a new block', async () => {
   const { proxy, send, cancel, become, hold, address } = await start()
   const sent = await send(prices)
   await hold([{ to, value: '0x3e8' }])

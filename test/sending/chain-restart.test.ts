@@ -11,7 +11,7 @@ const refusal = (promise: Promise<unknown>) =>
     (error) => (error instanceof RelayerError ? { status: error.status, ...error.details[0] } : Promise.reject(error)),
   )
 
-test('heal adopts a restarted test chain: unfinished transactions end, and nonces start again', async () => {
+test('heals after a restart of a test chain: unfinished transactions end, and nonces start again', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }
@@ -53,7 +53,7 @@ test('heal adopts a restarted test chain: unfinished transactions end, and nonce
   expect(await account.latest()).toBe(2)
 })
 
-test('only on a test network, and only with the body that the contract has', async () => {
+test('heals only on a test network, and only with a body of the contract', async () => {
   const { client, raw, api_key } = await startTestService()
   const rpc_urls = ['http://127.0.0.1:1']
   await client.post('/api/v1/networks', { body: { name: 'main', network_type: 'evm', chain_id: 5, rpc_urls } })

@@ -37,7 +37,7 @@ const mined = (chain: Anvil, hash: string) =>
   }, patience_ms)
 const poolOf = async (chain: Anvil) => Number((await chain.rpc<{ pending: string }>('txpool_status')).pending)
 
-test('the development accounts are funded, and a transaction is mined without being told to', async () => {
+test('funds the development accounts, and mines a transaction automatically', async () => {
   const chain = await testChain({ accounts: 3, balance_eth: 7 })
   expect(chain.accounts).toHaveLength(3)
   expect(chain.accounts[0]?.address).toBe('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
@@ -48,7 +48,7 @@ test('the development accounts are funded, and a transaction is mined without be
   expect(receipt).toMatchObject({ status: '0x1', blockNumber: '0x1' })
 })
 
-test('mine, setBalance, setNonce and setBaseFee do what they say', async () => {
+test('applies mine, setBalance, setNonce and setBaseFee', async () => {
   const chain = await testChain({ noMining: true })
   await sendRaw(chain, await transfer(chain, 0))
   expect(await heightOf(chain)).toBe(0)
@@ -65,13 +65,13 @@ test('mine, setBalance, setNonce and setBaseFee do what they say', async () => {
   expect(block).toMatchObject({ baseFeePerGas: `0x${(123n * gwei).toString(16)}` })
 })
 
-test('blocks come by the clock when they are asked to', async () => {
+test('mines blocks at an interval when requested', async () => {
   const chain = await testChain({ blockTime_s: 0.1 })
   const hash = await sendRaw(chain, await transfer(chain, 0))
   expect(await mined(chain, hash)).toMatchObject({ status: '0x1' })
 })
 
-test('a reorg takes blocks back and their transactions with them', async () => {
+test('removes blocks and their transactions in a reorganization', async () => {
   const chain = await testChain({ noMining: true })
   const raw = await transfer(chain, 0)
   const hash = await sendRaw(chain, raw)
@@ -85,7 +85,7 @@ test('a reorg takes blocks back and their transactions with them', async () => {
   expect(await nonceOf(chain)).toBe(1)
 })
 
-test('dropped transactions leave the pool', async () => {
+test('removes dropped transactions from the pool', async () => {
   const chain = await testChain({ noMining: true })
   const hashes: string[] = []
   for (const nonce of [0, 1, 2]) hashes.push(await sendRaw(chain, await transfer(chain, nonce)))
@@ -96,7 +96,7 @@ test('dropped transactions leave the pool', async () => {
   expect(await poolOf(chain)).toBe(0)
 })
 
-test('an error of the chain is thrown with its code and text', async () => {
+test('throws an error of the chain with its code and text', async () => {
   const chain = await testChain({ noMining: true })
   const raw = await transfer(chain, 0)
   await sendRaw(chain, raw)
@@ -105,7 +105,7 @@ test('an error of the chain is thrown with its code and text', async () => {
   expect(refusal).toMatchObject({ code: -32_003, message: 'transaction already imported' })
 })
 
-test('a restart is a new chain at the same place, and a stop ends it', async () => {
+test('restarts as a new chain at the same address, and stops', async () => {
   const chain = await testChain()
   const genesis = await genesisOf(chain)
   await sendRaw(chain, await transfer(chain, 0))
@@ -117,7 +117,7 @@ test('a restart is a new chain at the same place, and a stop ends it', async () 
   await expect(chain.rpc('eth_chainId')).rejects.toThrow()
 })
 
-test('a taken port and a wrong option give an error of one line', async () => {
+test('reports a taken port and a wrong option in one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')
@@ -128,7 +128,7 @@ test('a taken port and a wrong option give an error of one line', async () => {
   await expect(startAnvil({ args: ['--nonsense'] })).rejects.toThrow('--nonsense')
 })
 
-test('the chain goes with its parent, even when that is killed', async () => {
+test('ends the chain with its parent, even when the parent is killed', async () => {
   const module = join(import.meta.dirname, '..', 'support', 'anvil.ts')
   const script = `const { startAnvil } = await import(${JSON.stringify(module)})
     console.log((await startAnvil()).url)
@@ -140,7 +140,7 @@ test('the chain goes with its parent, even when that is killed', async () => {
   await vi.waitFor(async () => expect(await isUp(url)).toBe(false), patience_ms)
 })
 
-test('a parent that forgets its chain can end, and the chain ends too', async () => {
+test('lets a parent end that did not stop its chain, and ends the chain too', async () => {
   const module = join(import.meta.dirname, '..', 'support', 'anvil.ts')
   const script = `const { startAnvil } = await import(${JSON.stringify(module)}); console.log((await startAnvil()).url)`
   const parent = child(['--input-type=module', '--eval', script])
@@ -311,7 +311,7 @@ async function suffering(): Promise<Suffering> {
   }
 }
 
-test.each(faultKinds)('the fault %s shows, is counted, and passes', async (kind) => {
+test.each(faultKinds)('injects the fault %s, counts it, and removes it', async (kind) => {
   const at = await suffering()
   await at.proxy.setFault({ kind })
   await symptoms[kind](at)
@@ -321,7 +321,7 @@ test.each(faultKinds)('the fault %s shows, is counted, and passes', async (kind)
   expect((await at.call('eth_chainId')).text).toContain('0x7a69')
 })
 
-test('a fault hits the methods, as often, and with the probability that it is given', async () => {
+test('injects a fault into the given methods, as often and with the probability given', async () => {
   const { proxy, call, batch } = await suffering()
   await proxy.setFault({ kind: 'null_result', methods: ['eth_blockNumber'] })
   const heard = JSON.parse((await batch('eth_chainId', 'eth_blockNumber', 'eth_chainId')).text)
@@ -343,7 +343,7 @@ test('a fault hits the methods, as often, and with the probability that it is gi
   expect(await drawn()).toEqual(statuses)
 })
 
-test('npm run chain funds the relayers of its chain id, also later ones, and takes the chain with it', async () => {
+test('npm run chain: funds the relayers of its chain id, also later ones, and stops the chain with itself', async () => {
   const environment = { CHAIN_PORT: '0', API_KEY: '', DATA_DIR: '/nowhere', BASE_URL: 'http://127.0.0.1:1' }
   const alone = child([developmentChain], environment)
   expect(await alone.line(/not up yet/)).toContain('http://127.0.0.1:1')
@@ -370,7 +370,7 @@ test('npm run chain funds the relayers of its chain id, also later ones, and tak
   expect(await isUp(place)).toBe(false)
 })
 
-test('npm run chain says in one line that its port is taken', async () => {
+test('npm run chain: reports a taken port in one line', async () => {
   const taken = await testChain()
   const run = child([developmentChain], { CHAIN_PORT: `${taken.port}` })
   expect(await run.gone).toBe(1)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 
-test('a drained relayer refuses new transactions, finishes the accepted ones and says when it is done, also after a restart', async () => {
+test('refuses new transactions of a drained relayer, finishes accepted ones and reports the end, also after a restart', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }

@@ -26,7 +26,7 @@ async function start() {
   return { client, chain, add, dryRun, send }
 }
 
-test('a dry run shows the nonce, gas limit and prices that sending then assigns, and changes nothing', async () => {
+test('shows the nonce, gas limit and prices that sending then assigns, and changes nothing', async () => {
   const { client, add, dryRun, send } = await start()
   const relayer_id = await add()
   let reserved = 0n
@@ -49,7 +49,7 @@ test('a dry run shows the nonce, gas limit and prices that sending then assigns,
   expect(list.pagination.total_items).toBe(2)
 })
 
-test('a dry run lists every refusal, the one that sending reports first', async () => {
+test('lists every refusal, first the one that sending reports', async () => {
   const { add, dryRun } = await start()
   const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
   const relayer_id = await add({ paused: true, policies })
@@ -65,7 +65,7 @@ test('a dry run lists every refusal, the one that sending reports first', async 
   ])
 })
 
-test('an unreachable chain, a reverting call and an invalid body are reported', async () => {
+test('reports an unreachable chain, a reverting call and an invalid body', async () => {
   const { add, dryRun, chain } = await start()
   const nothing = {
     nonce: null,

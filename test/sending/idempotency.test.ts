@@ -36,7 +36,7 @@ const idOf = ({ text }: { text: string }): string => JSON.parse(text).data.id
 const list = async ({ client }: TestService, relayer_id = 'demo') =>
   Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
 
-test('the same key and body give the first answer to the byte, though all has changed since, and after a restart', async () => {
+test('returns the first response byte for byte for the same key and body, after later changes and a restart', async () => {
   const DATA_DIR = temporaryFolder()
   const service = await start({ DATA_DIR })
   const path = { relayer_id: 'demo' }
@@ -56,7 +56,7 @@ test('the same key and body give the first answer to the byte, though all has ch
   expect(await list(again)).toMatchObject([{ id: idOf(first), status: 'confirmed', nonce: 0 }])
 })
 
-test('valid_until may have passed when the answer is asked for again', async () => {
+test('returns the first response also when valid_until has passed', async () => {
   const chain = await testChain()
   const clock = { ahead_ms: 0 }
   const service = await startTestService({}, { now: () => Date.now() + clock.ahead_ms })
@@ -69,7 +69,7 @@ test('valid_until may have passed when the answer is asked for again', async () 
   expect(await post(service, body, 'later')).toMatchObject({ status: 400 })
 })
 
-test('bodies that count as the same, and as different', async () => {
+test('distinguishes equal from different bodies', async () => {
   const service = await start()
   const first = await post(service, `{"to":"${to}","value":"1","speed":"fast"}`, 'key')
   expect(first.status).toBe(201)
@@ -94,7 +94,7 @@ test('bodies that count as the same, and as different', async () => {
   expect(await list(service)).toHaveLength(2)
 })
 
-test('100 requests at once with one key are one transaction, in two processes too', async () => {
+test('creates one transaction for 100 concurrent requests with one key, also in two processes', async () => {
   const DATA_DIR = temporaryFolder()
   const first = await start({ DATA_DIR })
   const second = await startTestService({ DATA_DIR })
@@ -108,7 +108,7 @@ test('100 requests at once with one key are one transaction, in two processes to
   expect(data).toMatchObject({ next_nonce: 1, chain_latest: 1, chain_pending: 1 })
 })
 
-test('a key in quotes is the key; it is of one relayer; without a key each request is one of its own', async () => {
+test('accepts a key in quotes, limits it to its relayer, and treats requests without a key as separate', async () => {
   const service = await start()
   const { client, chain } = service
   const first = await post(service, { value: '1' }, 'a-key')
@@ -128,7 +128,7 @@ test('a key in quotes is the key; it is of one relayer; without a key each reque
   expect(await list(service)).toHaveLength(4)
 })
 
-test('a key that is no key is refused, and a refused request leaves its key free', async () => {
+test('rejects an invalid key, and keeps the key of a refused request free', async () => {
   const service = await start()
   expect((await post(service, { value: `${10n ** 21n}` }, 'free')).status).toBe(400)
   const keys = [

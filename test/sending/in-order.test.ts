@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { inOrder } from '../../server/sending/in-order.ts'
 
-test('results come in the order of the items, whatever order they are ready in', async () => {
+test('yields results in the order of the items, whichever is ready first', async () => {
   const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())
   const groups: number[][] = []
   const read = (async () => {
@@ -18,7 +18,7 @@ test('results come in the order of the items, whatever order they are ready in',
   expect(groups.flat()).toEqual([0, 1, 2, 3])
 })
 
-test('the number of items in progress follows the limit, and the signal aborts when the caller stops', async () => {
+test('follows the limit of items in progress, and aborts the signal when the caller stops', async () => {
   let limit = 2
   const started: number[] = []
   const signals: AbortSignal[] = []

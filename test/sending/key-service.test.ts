@@ -23,7 +23,7 @@ async function startKeyRig() {
   return { kms, rig, account }
 }
 
-test('200 transactions signed by a slow key service are mined in order, each once', {
+test('mines 200 transactions of a slow key service in order, each once', {
   timeout: deadline_ms,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
@@ -40,7 +40,7 @@ test('200 transactions signed by a slow key service are mined in order, each onc
   expect(kms.request_ids).toEqual(expect.arrayContaining(entries.map(({ key_request_id }) => key_request_id)))
 })
 
-test('while the key service is away transactions wait with the reason, others go on, and then all are mined', {
+test('keeps transactions waiting with the reason while the key service is down, continues others, and then mines all', {
   timeout: deadline_ms,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
@@ -67,7 +67,7 @@ test('while the key service is away transactions wait with the reason, others go
   expect((await account.transactions()).every(({ status_reason }) => status_reason === null)).toBe(true)
 })
 
-test('a throttled key service, wrong signatures and a restart lose nothing and send nothing twice', {
+test('loses nothing and sends nothing twice with a throttled key service, wrong signatures and a restart', {
   timeout: deadline_ms,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
@@ -94,7 +94,7 @@ test('a throttled key service, wrong signatures and a restart lose nothing and s
   expect(broadcast.filter((hash) => !known.includes(hash))).toEqual([])
 })
 
-test('a pause while the key service signs: nothing of the round is sent after its answer', {
+test('sends nothing of a round whose relayer is paused while the key service signs', {
   timeout: deadline_ms,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()

@@ -4,7 +4,7 @@ import { countLeftOut, max_window, narrow, newLaneState, pollSoon, takeIn } from
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
 const chain = { blockHash: async (number: number) => `0x${number}` }
 
-test('the window shrinks to what a node holds, stays for a block, and then grows by a quarter', async () => {
+test('shrinks the window to the number that a node holds, keeps it for a block, and then grows it by a quarter', async () => {
   const laneState = newLaneState()
   expect(laneState.window).toBe(max_window)
   await takeIn(laneState, chain, { head: head(1), latest: 100 })
@@ -22,7 +22,7 @@ test('the window shrinks to what a node holds, stays for a block, and then grows
   expect(laneState.window).toBe(1)
 })
 
-test("a block counts as leaving out the account's next transaction, and one whose price is below the base fee", () => {
+test('counts the blocks that leave out the next transaction, or one whose price is below the base fee', () => {
   const laneState = { ...newLaneState(), latest: 5 }
   const row = (row_id: number, nonce: number, payable: boolean, hash = '0xa') => ({
     row: { row_id, hash },
@@ -39,7 +39,7 @@ test("a block counts as leaving out the account's next transaction, and one whos
   expect(blocks()).toEqual([0, undefined, undefined])
 })
 
-test('looking again without a new block in between comes later each time', async () => {
+test('delays each further poll without a new block', async () => {
   const laneState = newLaneState()
   await takeIn(laneState, chain, { head: head(1), latest: 0 })
   const waits = [0, 1, 2, 3, 4, 5, 6, 7].map(() => {

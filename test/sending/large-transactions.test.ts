@@ -75,7 +75,7 @@ async function openWithRelayer() {
   return { store, relayer, commits, wanted }
 }
 
-test('transactions with much data are read without it, and written in batches between which others have their turn', async () => {
+test('reads unfinished transactions without their data, and writes them in batches between which other work runs', async () => {
   const { store, relayer, commits, wanted } = await openWithRelayer()
   await Promise.all(Array.from({ length: count }, (_, index) => store.createTransaction(wanted(`t${index}`))))
   const rows = await store.pending(relayer.row_id, 0, count, 1_000)
