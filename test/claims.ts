@@ -107,7 +107,7 @@ export const securityClaims: Claims = {
   ],
   'A name is resolved once, checked, and called at the checked address. Redirects are not followed': [
     'outbound/webhook-targets.test: looks up a name once per delivery, and never calls this machine in 1,000 tries',
-    'webhooks/webhook-attempts.test: a redirect is a failure, and nobody goes where it points',
+    'webhooks/webhook-attempts.test: treats a redirect as a failure, and does not follow it',
   ],
   'Signatures cover id, time and body (Standard Webhooks)': [
     'webhooks/webhook-signature.test: refuses a thousand mutations of id, time, body and signature',
@@ -158,7 +158,7 @@ export const securityClaims: Claims = {
     'operations/api-keys.test: lets only keys with all scopes and no limit manage API keys',
   ],
   'Tokens and responses are sent in plain text': [
-    'server.test: the curl command that it prints signs with the demo relayer',
+    'server.test: prints a curl command that signs with the demo relayer: %s',
   ],
   'RPC URLs, webhook URLs and transactions are stored in plain text': [
     'security-claims.test: stores URLs in plain text, masks those of nodes in responses',
@@ -179,25 +179,25 @@ export const securityClaims: Claims = {
   ],
   "A node's answers are trusted for display": ['sending/lying-nodes.test', 'chaos/run'],
   'It cannot cause a transaction to be sent again under another nonce': [
-    'sending/lying-nodes.test: one liar among three nodes: each accepted transaction is on the chain once',
-    'sending/lying-nodes.test: heal gives an accepted transaction no new nonce because the only node calls its nonce used',
+    'sending/lying-nodes.test: puts each accepted transaction on the chain once with one liar among three nodes',
+    'sending/lying-nodes.test: gives an accepted transaction no new nonce by heal because the only node reports its nonce as used',
   ],
   'Its refusal does not end a transaction': [
-    'sending/refusals.test: of two nodes one rejects every transaction: the other one takes all, and none fails',
-    'sending/refusals.test: what the only node rejects waits',
-    'sending/refusals.test: what both of two nodes reject fails and gives its nonce back, but only so many times an hour',
+    'sending/refusals.test: sends every transaction through the second node when the first one rejects all, and none fails',
+    'sending/refusals.test: keeps a transaction waiting that the only node rejects, without another signature, and sends it when the node accepts it',
+    'sending/refusals.test: fails a transaction that both nodes reject and returns its nonce, a limited number of times an hour',
   ],
   'Its transaction count does not raise the nonce counter': [
-    'sending/lying-nodes.test: two nodes that agree for three blocks on a small step are followed',
-    'sending/lying-nodes.test: an imported key whose history no node shows: one node is not believed',
+    'sending/lying-nodes.test: follows two nodes that agree on a small step for three blocks',
+    'sending/lying-nodes.test: does not believe one node about an imported key’s history that no node shows, and accepts the operator’s count',
   ],
   'With two or more nodes, a final state requires that most answering nodes': [
-    'sending/lying-nodes.test: a receipt of one node of three for a transaction that is in no block is not believed',
-    'sending/lying-nodes.test: the newest block that one node of three shows, far ahead, makes nothing final early',
+    'sending/lying-nodes.test: does not believe one node of three that shows a receipt of a transaction in no block',
+    'sending/lying-nodes.test: confirms nothing early when one node of three shows a block far ahead',
   ],
   'A node that calls a nonce used for an hour and shows no receipt makes the transaction `failed`': [
-    'sending/lying-nodes.test: a transaction that failed because its nonce was reported as used for an hour',
-    'sending/lying-nodes.test: what was given up because a node denied its receipt for an hour is corrected',
+    'sending/lying-nodes.test: does not block the account after a transaction failed because its nonce was reported as used for an hour',
+    'sending/lying-nodes.test: corrects a failed transaction when the node that denied its receipt for an hour shows it',
   ],
   "The market's price is the median of three nodes": [
     'evm/market.test',
@@ -221,7 +221,7 @@ export const securityClaims: Claims = {
 export const readmeClaims: Claims = {
   'An accepted transaction reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`': [
     'crash.test: loses nothing, sends nothing twice and leaves no gap',
-    'sending/reorg.test: 10 reorganizations of depth 1 to 10',
+    'sending/reorg.test: mines all transactions again after 10 reorganizations of depth 1 to 10, and takes nothing confirmed back',
     'sending/dropped.test: broadcasts transactions again that the pool dropped under traffic',
     'evm/rpc-faults.test: loses and doubles nothing under each kind of fault of a node',
     'chaos/run',
@@ -254,13 +254,13 @@ export const readmeClaims: Claims = {
     'security-claims.test: takes about 180 bytes of the audit trail for a signature',
   ],
   'Deliveries are made at least once, in order per transaction, and their bytes never change': [
-    'webhooks/webhook-crash.test: 3 kills and faults in three answers of ten lose nothing and change nothing',
-    'webhooks/webhooks.test: a failure is tried again with the same id and bytes',
+    'webhooks/webhook-crash.test: loses and changes nothing after 3 kills and faults in three of ten responses',
+    'webhooks/webhooks.test: repeats a failed delivery with the same id and bytes, before any later event of the same relayer',
     'webhooks/run',
   ],
   'Failed deliveries are retried for three days': ['webhooks/webhook-clock.test: makes ten attempts at 0'],
   'finishes running requests for a grace period of 8 seconds and exits': [
-    'stop.test: SIGTERM under load drops nothing that was accepted',
+    'stop.test: loses nothing accepted at a SIGTERM under load: processes %i',
   ],
   '`kill -9` loses no accepted transaction': [
     'crash.test: loses nothing, sends nothing twice and leaves no gap',
@@ -274,7 +274,9 @@ export const readmeClaims: Claims = {
     'commands/backup.test: keeps an existing file, and reports an impossible path in one line',
     'commands/backup.test: does not back up a damaged database',
   ],
-  'An older copy sends nothing twice': ['sending/nonces.test: an older backup is put back: nothing is sent twice'],
+  'An older copy sends nothing twice': [
+    'sending/nonces.test: sends nothing twice and reuses no nonce after a restore of an older backup',
+  ],
   'Paths, queries, headers and bodies are never logged': [
     'http/request-log.test: logs operation, caller and duration, and no input of the caller',
   ],
@@ -296,5 +298,7 @@ export const readmeClaims: Claims = {
   'is signed again at the same nonce for at least 10 % more': [
     'sending/fees-on-chain.test: raises the price of 100 pending transactions by at least 10 %',
   ],
-  'Nonces come from the database, never from a node': ['sending/nonces.test: the counter is ahead of the chain'],
+  'Nonces come from the database, never from a node': [
+    'sending/nonces.test: lowers a counter that is ahead of the chain, if nothing was signed, with the next transaction or by heal',
+  ],
 }

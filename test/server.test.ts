@@ -42,19 +42,16 @@ test('prints true locations and commands at the first start', async () => {
   await demoAt(url, apiKey)
 })
 
-test.each(['data', "it's my data"])(
-  'the curl command that it prints signs with the demo relayer: %s',
-  async (folder) => {
-    const { service, data_dir, url } = await start({ DATA_DIR: join(temporaryFolder(), folder) })
-    const [command = ''] = await service.wrote(/curl (?:.|\n)*'\{"message":"Hello"\}'/)
-    const { stdout } = await run('sh', ['-c', command])
-    const { data } = JSON.parse(stdout)
-    expect(data).not.toBe(null)
+test.each(['data', "it's my data"])('prints a curl command that signs with the demo relayer: %s', async (folder) => {
+  const { service, data_dir, url } = await start({ DATA_DIR: join(temporaryFolder(), folder) })
+  const [command = ''] = await service.wrote(/curl (?:.|\n)*'\{"message":"Hello"\}'/)
+  const { stdout } = await run('sh', ['-c', command])
+  const { data } = JSON.parse(stdout)
+  expect(data).not.toBe(null)
 
-    const key = readFileSync(join(data_dir, 'api-key'), 'utf8').trim()
-    expect(verifyMessage('Hello', data.sig).toLowerCase()).toBe((await demoAt(url, key)).address)
-  },
-)
+  const key = readFileSync(join(data_dir, 'api-key'), 'utf8').trim()
+  expect(verifyMessage('Hello', data.sig).toLowerCase()).toBe((await demoAt(url, key)).address)
+})
 
 async function demoAt(url: string, key: string): Promise<{ address: string }> {
   const answer = await fetch(`${url}/api/v1/relayers/demo`, { headers: { Authorization: `Bearer ${key}` } })
@@ -151,7 +148,7 @@ test.each([
   ['API_KEY', { API_KEY: 'a-secret-of-29-characters----' }],
   ['API_KEY', { NODE_ENV: 'production' }],
   ['MASTER_KEY', { NODE_ENV: 'production', API_KEY: 'k'.repeat(32) }],
-])('%s: %o is named, and the process does not start', async (name, settings) => {
+])('names %s: %o, and does not start', async (name, settings) => {
   const data_dir = join(temporaryFolder(), 'data')
   const service = spawnService({ DATA_DIR: data_dir, ...(settings as Record<string, string>) })
   expect(await service.ended).toBe(1)

@@ -63,7 +63,7 @@ const send = (index: number, relayer_id: string, value: string, key?: string, wa
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-test('a client waits on one server for what another one sends', async () => {
+test('answers a client that waits on one server for a transaction that another one sends', async () => {
   const relayers = await Promise.all(numbers(4).map(() => addRelayer()))
   const sent = await Promise.all(
     numbers(24).map((index) => send(index, relayers[index % 4] as string, `${index + 1}`, undefined, 'confirmed')),
@@ -76,7 +76,7 @@ test('a client waits on one server for what another one sends', async () => {
   }
 })
 
-test('an event stream of any server tells all events of a relayer in their order', async () => {
+test('streams all events of a relayer in their order from any server', async () => {
   const relayer_id = await addRelayer()
   const stopped = new AbortController()
   const streams = servers.map(async ({ url }) => {
@@ -102,7 +102,7 @@ test('an event stream of any server tells all events of a relayer in their order
   expect(new Set(told.map((text) => text.replaceAll(/^: .*\n\n/gm, '')))).toHaveLength(1)
 })
 
-test('the same idempotency key on all servers at once is one transaction', async () => {
+test('creates one transaction for the same idempotency key on all servers at once', async () => {
   const relayer_id = await addRelayer()
   const answers = await Promise.all(
     numbers(10).map((key) => Promise.all(numbers(6).map((index) => send(index, relayer_id, `${key}`, `key-${key}`)))),
@@ -111,7 +111,7 @@ test('the same idempotency key on all servers at once is one transaction', async
   expect(new Set(answers.flat().map(({ data }) => data.nonce))).toEqual(new Set(numbers(10)))
 })
 
-test('a daily limit holds for 100 callers on two servers', async () => {
+test('enforces a daily limit for 100 callers on two servers', async () => {
   const relayer_id = await addRelayer({ max_value_per_day: '37' })
   const results = await Promise.allSettled(numbers(callers).map((index) => send(index % 2, relayer_id, '1')))
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as RelayerError] : []))
@@ -119,7 +119,7 @@ test('a daily limit holds for 100 callers on two servers', async () => {
   expect(callers - refused.length).toBe(37)
 })
 
-test('the rate limit of an API key holds over all servers', async () => {
+test('enforces the rate limit of an API key over all servers', async () => {
   const relayer_id = await addRelayer()
   const { data } = await clientOf(0).post('/api/v1/api-keys', {
     body: { name: 'Limited', scopes: ['sign'], rate_limit: { per_second: 1, burst: 60 } },
@@ -139,7 +139,7 @@ test('the rate limit of an API key holds over all servers', async () => {
   expect(passed).toBeLessThanOrEqual(80)
 })
 
-test('a right that is taken away on one server is gone on all of them when the answer leaves', async () => {
+test('applies a revoked right on all servers before the response is sent', async () => {
   const result = await runRevocation({ places: servers, rounds: 35, seed: 16 })
   const { late, missed, wrong } = result
   expect({ late, missed, wrong }).toEqual({ late: [], missed: [], wrong: [] })

@@ -71,7 +71,7 @@ const oneBlockAhead: Lie = async (method, [block], truth) => {
 const asked = (liar: Liar, method: string) => liar.counts[method] ?? 0
 
 test.each(['before it is signed', 'once a node has it'])(
-  'a node that lists an unsigned rival at our nonce, %s, has nothing paid twice',
+  'pays nothing twice when a node lists an unsigned rival at a nonce, %s',
   async (when) => {
     const rig = await testRig({ chain: { noMining: true } })
     const liar = await testLiar(rig.chain)
@@ -104,7 +104,7 @@ test.each(['before it is signed', 'once a node has it'])(
   },
 )
 
-test('one liar among three nodes: each accepted transaction is on the chain once', async () => {
+test('puts each accepted transaction on the chain once with one liar among three nodes', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
   const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
@@ -132,7 +132,7 @@ async function outnumberedLiar(confirmations = 1) {
   return { rig, account, liar: nodes[0] as Liar }
 }
 
-test('two honest nodes outvote a liar that is the only node asked: unsigned transactions go on', async () => {
+test('continues unsigned transactions when two honest nodes outvote a liar that is the only node asked', async () => {
   const { rig, account, liar } = await outnumberedLiar()
   liar.lie = takingNonces(account.address)
   await account.send(3)
@@ -140,7 +140,7 @@ test('two honest nodes outvote a liar that is the only node asked: unsigned tran
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('two honest nodes outvote a liar that keeps transactions to itself and calls their nonces used', async () => {
+test('outvotes a liar that withholds transactions and reports their nonces as used', async () => {
   const { rig, account, liar } = await outnumberedLiar()
   const taking = takingNonces(account.address)
   liar.lie = (method, params, truth) =>
@@ -150,7 +150,7 @@ test('two honest nodes outvote a liar that keeps transactions to itself and call
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('the newest block that one node of three shows, far ahead, makes nothing final early', async () => {
+test('confirms nothing early when one node of three shows a block far ahead', async () => {
   const { rig, account, liar } = await outnumberedLiar(5)
   liar.lie = async (method, [block], truth) =>
     method === 'eth_getBlockByNumber' && block === 'latest'
@@ -168,7 +168,7 @@ test('the newest block that one node of three shows, far ahead, makes nothing fi
   expect(await account.score()).toEqual(clean(1))
 })
 
-test('a receipt of one node of three that calls a transaction reverted is not believed', async () => {
+test('does not believe one node of three that shows a reverted receipt', async () => {
   const { rig, account, liar } = await outnumberedLiar()
   liar.lie = async (method, _, truth) => {
     const receipt = method === 'eth_getTransactionReceipt' ? ((await truth()) as object | null) : null
@@ -179,7 +179,7 @@ test('a receipt of one node of three that calls a transaction reverted is not be
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('a receipt of one node of three for a transaction that is in no block is not believed', async () => {
+test('does not believe one node of three that shows a receipt of a transaction in no block', async () => {
   const { rig, account, liar } = await outnumberedLiar()
   const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x3', false])
   await account.send(1)
@@ -197,7 +197,7 @@ test('a receipt of one node of three for a transaction that is in no block is no
   expect(await account.score()).toEqual(clean(1))
 })
 
-test('one node of three that shows another first block is not believed', async () => {
+test('does not believe one node of three that shows another first block', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
   const [liar] = nodes as [Liar]
@@ -216,7 +216,7 @@ test('one node of three that shows another first block is not believed', async (
   expect(await stored()).toEqual([hash])
 })
 
-test('a false first block that the only node showed once does not disable the relayer', async () => {
+test('does not disable a relayer after the only node showed a false first block once', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })
@@ -242,7 +242,7 @@ test('a false first block that the only node showed once does not disable the re
 })
 
 test.each([3_000, 2 ** 53])(
-  'a transaction count of %i moves no counter and has nothing paid that nobody asked for',
+  'neither moves the counter nor signs an unrequested payment at a reported transaction count of %i',
   async (count) => {
     const rig = await testRig({ chain: { noMining: true } })
     const liar = await testLiar(rig.chain)
@@ -269,7 +269,7 @@ test.each([3_000, 2 ** 53])(
   },
 )
 
-test('an imported key whose history no node shows: one node is not believed, and the operator states the count', async () => {
+test('does not believe one node about an imported key’s history that no node shows, and accepts the operator’s count', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   await rig.chain.setNonce(account.address, 5_000)
@@ -292,7 +292,7 @@ test('an imported key whose history no node shows: one node is not believed, and
   expect(await account.transactions()).toMatchObject([{ nonce: 5_000, status: 'confirmed' }])
 })
 
-test('heal gives an accepted transaction no new nonce because the only node calls its nonce used', async () => {
+test('gives an accepted transaction no new nonce by heal because the only node reports its nonce as used', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })
@@ -308,14 +308,14 @@ test('heal gives an accepted transaction no new nonce because the only node call
   expect(await account.score()).toEqual(clean(1))
 })
 
-test('an imported key on two nodes that agree: heal follows their count', async () => {
+test('follows the count of two nodes that agree for an imported key, by heal', async () => {
   const rig = await testRig({ chain: { noMining: true }, proxies: 2 })
   const account = await rig.addAccount()
   await rig.chain.setNonce(account.address, 5_000)
   expect(await heal(rig, account)).toMatchObject({ next_nonce: 5_000, status: 'in_step' })
 })
 
-test('two nodes that agree for three blocks on a small step are followed', async () => {
+test('follows two nodes that agree on a small step for three blocks', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain)]
   const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
@@ -326,7 +326,7 @@ test('two nodes that agree for three blocks on a small step are followed', async
 })
 
 test.each(['has pruned it', 'does not answer'])(
-  'a nonce was used elsewhere, and the node that is asked for its history %s: others go on, and it ends',
+  'ends a transaction whose nonce was used elsewhere, and continues others, when the node asked for its history %s',
   async (what) => {
     const rig = await testRig({ chain: { noMining: true } })
     const { key = '' } = rig.chain.accounts[1] ?? {}
@@ -357,7 +357,7 @@ test.each(['has pruned it', 'does not answer'])(
   },
 )
 
-test('a transaction that failed because its nonce was reported as used for an hour does not block the account', async () => {
+test('does not block the account after a transaction failed because its nonce was reported as used for an hour', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })
@@ -379,7 +379,7 @@ test('a transaction that failed because its nonce was reported as used for an ho
   expect(await account.score()).toEqual({ ...clean(2), withdrawn: 1 })
 })
 
-test('what was given up because a node denied its receipt for an hour is corrected when the node shows it', async () => {
+test('corrects a failed transaction when the node that denied its receipt for an hour shows it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })
@@ -403,7 +403,7 @@ test('what was given up because a node denied its receipt for an hour is correct
   expect(await account.score()).toEqual(clean(1))
 })
 
-test('a receipt that only one of two nodes has a block for confirms nothing', async () => {
+test('confirms nothing by a receipt whose block only one of two nodes has', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain)]
   const [liar, honest] = nodes as [Liar, Liar]

@@ -23,7 +23,7 @@ test.each([
   ['each has a gap before it', 'nonce * 2 + 5'],
   ['the first ones were moved before an interruption', 'nonce + CASE WHEN nonce < 300 THEN 0 ELSE 900 END'],
 ])(
-  'very many unsigned transactions get lower nonces in their order, while others are accepted: %s',
+  'gives lower nonces to very many unsigned transactions in their order, while others are accepted: %s',
   async (_, spread) => {
     const rig = await testRig({ chain: { noMining: true } })
     const account = await rig.addAccount()

@@ -31,7 +31,7 @@ async function edit(rig: Rig, ...statements: string[]) {
 
 const knownKey = ({ chain }: Rig) => chain.accounts[1]?.key as string
 
-test('the key was used elsewhere before: the nonce counter follows the chain, and the state explains it', async () => {
+test('follows the chain with the nonce counter of a key that was used elsewhere before, and reports it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ key: knownKey(rig) })
   const use = elsewhere(rig.chain, knownKey(rig))
@@ -46,7 +46,7 @@ test('the key was used elsewhere before: the nonce counter follows the chain, an
   expect(await account.score(foreign)).toEqual(clean(5))
 })
 
-test('the key is used elsewhere under traffic: a transaction that loses its nonce gets another one', async () => {
+test('gives another nonce to a transaction that loses its nonce to another use of the key', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ key: knownKey(rig) })
   const use = elsewhere(rig.chain, knownKey(rig))
@@ -67,7 +67,7 @@ test('the key is used elsewhere under traffic: a transaction that loses its nonc
   expect(await account.score(foreign)).toEqual(clean(15))
 })
 
-test('the counter is ahead of the chain and nothing was signed: it is lowered, with the next transaction or by heal', async () => {
+test('lowers a counter that is ahead of the chain, if nothing was signed, with the next transaction or by heal', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   await account.send(2)
@@ -87,7 +87,7 @@ test('the counter is ahead of the chain and nothing was signed: it is lowered, w
   expect(await account.score()).toEqual(clean(4))
 })
 
-test('a gap below a signed nonce takes later transactions first, and is filled as often as the policy allows', async () => {
+test('fills a gap below a signed nonce with later transactions first, as often as the policy allows', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ policies: { max_gap_fills_per_hour: 2 } })
   const [first] = await account.send(1)
@@ -115,7 +115,7 @@ test('a gap below a signed nonce takes later transactions first, and is filled a
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('an older backup is put back: nothing is sent twice, and no nonce used again', async () => {
+test('sends nothing twice and reuses no nonce after a restore of an older backup', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   await account.send(3)
@@ -148,7 +148,7 @@ test('an older backup is put back: nothing is sent twice, and no nonce used agai
   expect(await account.score(foreign)).toEqual(clean(13))
 })
 
-test('a transaction whose fate is unknown, because the node is pruned, does not block later ones', async () => {
+test('does not block later transactions by one whose outcome a pruned node cannot show', async () => {
   const rig = await testRig({ chain: { noMining: true, args: ['--prune-history', '1'] } })
   const account = await rig.addAccount()
   await account.send(120)
@@ -169,7 +169,7 @@ test('a transaction whose fate is unknown, because the node is pruned, does not 
 test.each([
   ['at rest', 0],
   ['under traffic', 3],
-])('a development chain that was restarted, %s, is recognised and explained, and not healed', async (_, unfinished) => {
+])('recognizes and explains a restarted development chain, %s, and does not heal it', async (_, unfinished) => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }

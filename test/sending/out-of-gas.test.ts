@@ -4,7 +4,7 @@ import { testRig } from '../support/test-rig.ts'
 // JUMPDEST, PUSH1 0, JUMP: a loop without end. INVALID and REVERT, which fail otherwise.
 const [loop, revert] = ['0x5b600056', '0x60006000fd']
 
-test('out of gas is distinguished from a revert', async () => {
+test('distinguishes out of gas from a revert', async () => {
   const { addAccount, chain } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await account.send(1, { to: null, data: loop, gas_limit: 100_000 })

@@ -44,7 +44,7 @@ const errorString = (text: string) =>
 // PUSH1 0, PUSH1 0, LOG0 twice, and nothing returned: a creation that logs.
 const logging_creation = '0x60006000a060006000a0'
 
-test('a mined transaction has the receipt that the chain has; before, it has none', async () => {
+test('shows the receipt of the chain for a mined transaction, and none before', async () => {
   const { chain, client, addAccount } = await start()
   const account = await addAccount()
   const [transfer] = await account.send(1)
@@ -65,7 +65,7 @@ test('a mined transaction has the receipt that the chain has; before, it has non
   expect((await client().get(transactionPath, { path })).data).toEqual(sent)
 })
 
-test('events carry the receipt of their moment', async () => {
+test('includes the receipt of its time in each event', async () => {
   const rig = await start()
   const { chain, addAccount } = rig
   const account = await addAccount()
@@ -85,7 +85,7 @@ test('events carry the receipt of their moment', async () => {
   ])
 })
 
-test('errors have a code, the decoded reason and the bytes; out of gas has a code of its own', async () => {
+test('reports errors with a code, the decoded reason and the bytes; out of gas has its own code', async () => {
   const { chain, addAccount } = await start()
   const account = await addAccount()
   const custom = `${keccakOf('Closed(uint256)').slice(0, 10)}${toBeHex(7, 32).slice(2)}`
@@ -117,7 +117,7 @@ test('errors have a code, the decoded reason and the bytes; out of gas has a cod
   expect(rows.every(({ receipt }) => receipt !== null && Number(receipt.gas_used) > 0)).toBe(true)
 })
 
-test('a refusal by every node is an error with the code of the refusal', async () => {
+test('reports a refusal by every node with the code of the refusal', async () => {
   const { chain, proxies, addAccount } = await testRig({ chain: { noMining: true }, proxies: 2 })
   const account = await addAccount()
   for (const proxy of proxies) await proxy.setFault({ kind: 'rejected' })
@@ -133,7 +133,7 @@ test('a refusal by every node is an error with the code of the refusal', async (
   expect((await first())?.receipt).toMatchObject({ gas_used: 21_000 })
 })
 
-test('a reorganization takes the receipt away, and the next block brings another', async () => {
+test('removes the receipt in a reorganization, and shows the next one', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true }, confirmations: 5 })
   const account = await addAccount()
   await chain.mine(3)

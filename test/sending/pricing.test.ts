@@ -61,7 +61,7 @@ const ends = async (account: Account, rig: Rig) => {
   expect(await account.score()).toMatchObject({ ...clean(1), withdrawn: expect.any(Number) })
 }
 
-test('nodes refuse to take it for an hour, then the account has no funds for four: it pays the price of the market', async () => {
+test('pays the market price after nodes refused a transaction for an hour and the account had no funds for four', async () => {
   const rig = await start()
   const { account, chain, proxy, pass, says, signed, first } = rig
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
@@ -80,7 +80,7 @@ test('nodes refuse to take it for an hour, then the account has no funds for fou
   expect((await first()).max_fee_per_gas).toBe(`${prices.at(-1)}`)
 })
 
-test('a transaction that blocks leave out is repriced, as blocks and time pass, up to a multiple of the market price', async () => {
+test('raises the price of a transaction that blocks leave out, with blocks and time, up to a multiple of the market price', async () => {
   const { account, proxy, pass, looked, says, signed, clock, first, chain } = await start({ max_fee_multiple: 2 })
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await account.send(1, { speed: 'fastest' })
@@ -113,7 +113,7 @@ async function startWithMistake() {
   return rig
 }
 
-test('a price that no node took can be lowered', async () => {
+test('lowers a price that no node accepted, on request', async () => {
   const rig = await startWithMistake()
   const { account, replace, first, nonce } = rig
   const { id: transaction_id, status_reason: reason } = await first()
@@ -125,7 +125,7 @@ test('a price that no node took can be lowered', async () => {
   expect((await nonce()).blocking).toBeNull()
 })
 
-test('a transaction that no node accepted is canceled at the market price', async () => {
+test('cancels a transaction that no node accepted at the market price', async () => {
   const rig = await startWithMistake()
   const { account, cancel, first, signed } = rig
   await cancel()
@@ -134,7 +134,7 @@ test('a transaction that no node accepted is canceled at the market price', asyn
   expect((await signed()).at(-1)).toBeLessThan(100n * gwei)
 })
 
-test('a cancel that nodes refuse says so beside the request', async () => {
+test('reports a refused cancellation beside its request', async () => {
   const { account, chain, cancel, says, nonce } = await startWithMistake()
   await chain.setBalance(account.address, 1n)
   await cancel()
@@ -142,7 +142,7 @@ test('a cancel that nodes refuse says so beside the request', async () => {
   expect((await nonce()).blocking).toMatchObject({ nonce: 0, waiting_for: 'funds' })
 })
 
-test('a node has it, and its answer was lost: the lower price of a replacement is raised above it', async () => {
+test('raises the lower price of a replacement above a version that a node holds although its response was lost', async () => {
   const rig = await start()
   const { account, proxy, replace, first, signed, poolHas } = rig
   await proxy.setFault({ kind: 'reset_after_forwarding', methods: ['eth_sendRawTransaction'] })
@@ -164,7 +164,7 @@ test('a node has it, and its answer was lost: the lower price of a replacement i
   await ends(account, rig)
 })
 
-test('a node that asks for more than 10 % for a replacement gets more, step by step', async () => {
+test('pays a node that requires more than 10 % for a replacement more, step by step', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const liar = await testLiar(rig.chain)
   const account = await rig.addAccount({ rpc_urls: [liar.url] })

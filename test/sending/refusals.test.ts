@@ -9,7 +9,7 @@ import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-test('of two nodes one rejects every transaction: the other one takes all, and none fails', async () => {
+test('sends every transaction through the second node when the first one rejects all, and none fails', async () => {
   const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const sound = await testFaultProxy(chain)
   // The second one is asked only where the first one is no help.
@@ -26,7 +26,7 @@ test('of two nodes one rejects every transaction: the other one takes all, and n
   expect(await account.score()).toEqual(clean(30))
 })
 
-test('what the only node rejects waits, without a signature that nobody asked for, and goes when the node takes it', async () => {
+test('keeps a transaction waiting that the only node rejects, without another signature, and sends it when the node accepts it', async () => {
   const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const path = { relayer_id: account.relayer_id }
@@ -53,7 +53,7 @@ test('what the only node rejects waits, without a signature that nobody asked fo
   expect(await account.score()).toEqual(clean(2))
 })
 
-test('what the only node rejects can be canceled, and the cancellation is handed over less and less often', async () => {
+test('cancels a transaction that the only node rejects, and sends the cancellation less and less often', async () => {
   const { chain, proxy, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await proxy.setFault({ kind: 'rejected' })
@@ -75,7 +75,7 @@ test('what the only node rejects can be canceled, and the cancellation is handed
   expect(await account.transactions()).toMatchObject([{ status: 'canceled' }])
 })
 
-test('what both of two nodes reject fails and gives its nonce back, but only so many times an hour', async () => {
+test('fails a transaction that both nodes reject and returns its nonce, a limited number of times an hour', async () => {
   const { chain, proxies, addAccount } = await testRig({ chain: { noMining: true }, proxies: 2 })
   const account = await addAccount({ policies: { max_gap_fills_per_hour: 1 } })
   const faultEach = (fault: { kind: 'rejected' } | undefined) => Promise.all(proxies.map((one) => one.setFault(fault)))
@@ -136,7 +136,7 @@ async function held(chain: Anvil): Promise<number> {
   return Number(pending) + Number(queued)
 }
 
-test('a node that holds 16 of an account gets each transaction about once', async () => {
+test('sends each transaction about once to a node that holds 16 of an account', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const node = await limitedNode(chain, 16)
   const account = await addAccount({ rpc_urls: [node.url] })

@@ -9,12 +9,12 @@ import type { Account } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-test('10 reorganizations of depth 1 to 10: all is mined again, and nothing confirmed is taken back', async () => {
+test('mines all transactions again after 10 reorganizations of depth 1 to 10, and takes nothing confirmed back', async () => {
   const rig = await testRig({ chain: { noMining: true }, confirmations })
   expect(wrongIn(await reorgs(rig, await rig.addAccount(), 10))).toEqual([])
 })
 
-test('a reorganization deeper than the required confirmations, under traffic: confirmed transactions are sent again', async () => {
+test('sends confirmed transactions again after a reorganization deeper than the required confirmations, under traffic', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await chain.mine(5)
@@ -34,7 +34,7 @@ test('a reorganization deeper than the required confirmations, under traffic: co
   expect(await account.score()).toEqual(clean(21))
 })
 
-test('deeper than the network asks for, at rest: all is mined again with the next transaction', async () => {
+test('mines transactions again after a deeper reorganization at rest, with the next transaction', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   await chain.mine(5)
@@ -51,7 +51,7 @@ test('deeper than the network asks for, at rest: all is mined again with the nex
 const statusesOf = async (account: Account) => (await account.transactions()).map(({ status }) => status)
 
 test.each(['while it runs', 'while it is stopped'])(
-  'deeper than the network asks for, at rest, %s: all is mined again without a further transaction',
+  'mines transactions again after a deeper reorganization at rest, %s, without a further transaction',
   async (when) => {
     const { chain, addAccount, restart } = await testRig({ chain: { noMining: true } })
     const account = await addAccount()
@@ -71,7 +71,7 @@ test.each(['while it runs', 'while it is stopped'])(
   },
 )
 
-test('a confirmed transaction whose place another one takes is sent again under a new nonce', async () => {
+test('sends a confirmed transaction under a new nonce when another one takes its place', async () => {
   const { chain, addAccount } = await testRig({ chain: { noMining: true } })
   const { key = '', address = '' } = chain.accounts[2] ?? {}
   const account = await addAccount({ key })
@@ -100,7 +100,7 @@ test.each<[string, (chain: Anvil) => Lie]>([
       return Number(params[0]) >= Number(await chain.rpc('eth_blockNumber')) - 4 ? null : undefined
     },
   ],
-])('a node that %s takes nothing back', async (_, lieAbout) => {
+])('takes nothing back because of a node that %s', async (_, lieAbout) => {
   const rig = await testRig({ chain: { noMining: true }, confirmations: 4 })
   const { chain, addAccount } = rig
   const node = await testLiar(chain)
@@ -120,7 +120,7 @@ test.each<[string, (chain: Anvil) => Lie]>([
   expect(await account.score()).toEqual(clean(3))
 })
 
-test('a reorganization while the service is stopped: mined transactions are sent again', async () => {
+test('sends mined transactions again after a reorganization while the service is stopped', async () => {
   const { chain, addAccount, restart } = await testRig({ chain: { noMining: true }, confirmations })
   const account = await addAccount()
   await chain.mine(5)

@@ -38,7 +38,7 @@ async function start(balance: bigint, policies: RelayerPoliciesInput = {}) {
   return { ...rig, account, path, post, refusal, dryRun, replace, cancel }
 }
 
-test('unfinished transactions reserve funds: a transaction that the remaining balance does not cover is refused', async () => {
+test('rejects a transaction that the balance minus the funds reserved by unfinished ones does not cover', async () => {
   const { chain, account, post, refusal, dryRun, data_dir } = await start(10n * ether)
   // Beyond 64 bits, and to the last digit.
   await post(6n * ether)
@@ -67,7 +67,7 @@ test('accepts as many of 20 simultaneous requests as the balance covers', async 
   expect(refusals.filter((message) => message === undefined)).toHaveLength(7)
 })
 
-test('a replacement counts instead of the replaced transaction, and a canceled transaction is released', async () => {
+test('reserves funds for a replacement instead of the replaced transaction, and releases those of a canceled one', async () => {
   const { proxy, restart, post, replace, cancel, dryRun } = await start(10n * ether)
   // Nothing is signed without a look at the chain.
   await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
@@ -79,7 +79,7 @@ test('a replacement counts instead of the replaced transaction, and a canceled t
   expect((await dryRun()).reserved).toBe('0')
 })
 
-test('the cost of a mined transaction does not count twice before its receipt is seen', async () => {
+test('does not count the cost of a mined transaction twice before its receipt is seen', async () => {
   const { chain, proxy, account, post, refusal } = await start(10n * ether)
   const { id } = await post(6n * ether)
   await until(
@@ -93,7 +93,7 @@ test('the cost of a mined transaction does not count twice before its receipt is
   expect((await account.transactions()).find((one) => one.id === id)?.status).toBe('submitted')
 })
 
-test('warnings name what may delay a transaction, in a dry run and when sending, and a repetition tells them again', async () => {
+test('warns of likely causes of delay, in a dry run, when sending, and in a repeated response', async () => {
   const policies = { gas_price_cap: `${gwei / 2n}`, min_balance: `${9n * ether}` }
   const { chain, client, post, dryRun, path } = await start(10n * ether, policies)
   await chain.setBaseFee(2n * gwei)
@@ -109,7 +109,7 @@ test('warnings name what may delay a transaction, in a dry run and when sending,
   expect(data).not.toHaveProperty('warnings')
 })
 
-test('a long queue is warned of', async () => {
+test('warns of a long queue', async () => {
   const { account, dryRun } = await start(10_000n * ether)
   await account.send(99)
   expect((await dryRun()).warnings).toEqual([])

@@ -40,7 +40,7 @@ const decides = (cases: Case[]) =>
     expect(decide(transaction, { ...calm, ...sight })).toEqual(step)
   })
 
-describe('to be sent', () => {
+describe('transactions to be sent', () => {
   decides([
     ['pending is signed', pending, {}, sign('send', false)],
     ['pending behind other nonces is signed too', { ...pending, nonce: 9 }, {}, sign('send', false)],
@@ -58,7 +58,7 @@ describe('to be sent', () => {
   ])
 })
 
-describe('to pay more', () => {
+describe('higher prices', () => {
   const due = { ...inFlight, reprice_at: now }
   decides([
     ['not a moment early', { ...inFlight, reprice_at: now + 1 }, {}, rest],
@@ -85,7 +85,7 @@ describe('to pay more', () => {
   ])
 })
 
-describe('paused, and out of time', () => {
+describe('pauses and time limits', () => {
   const late = { valid_until: now }
   decides([
     ['paused: pending rests', pending, { paused: true }, rest],
@@ -104,7 +104,7 @@ describe('paused, and out of time', () => {
   ])
 })
 
-describe('on the chain', () => {
+describe('transactions on the chain', () => {
   decides([
     ['its nonce is used: ask', inFlight, taken, { do: 'ask' }],
     ['also of status sent', { ...inFlight, status: 'sent' }, taken, { do: 'ask' }],
@@ -125,7 +125,7 @@ describe('on the chain', () => {
   ])
 })
 
-describe('the end', () => {
+describe('final states', () => {
   const failed = { ...seen, succeeded: false }
   decides([
     ['deep', mined, { ...deep, receipt: seen }, end('confirmed', seen)],
@@ -199,7 +199,7 @@ const always = (holds: (transaction: Tracked, sight: Sight, step: Step) => void)
   )
 
 describe('any combination of known observations', () => {
-  test('nothing is signed or broadcast at a nonce that is used, in a block, or while paused', () =>
+  test('signs and broadcasts nothing at a nonce that is used or in a block, or while paused', () =>
     always((transaction, { latest, paused }, step) => {
       if (step.do !== 'sign' && step.do !== 'broadcast') return
       expect(transaction.nonce).toBeGreaterThanOrEqual(latest)
@@ -207,7 +207,7 @@ describe('any combination of known observations', () => {
       expect(paused).toBe(false)
     }))
 
-  test('final transactions stay final, and no other ends with fewer than the required confirmations', () =>
+  test('keeps final transactions final, and ends no other below the required confirmations', () =>
     always(({ status }, { head, confirmations, receipt }, step) => {
       if (isEnded(status)) expect(step).toEqual(rest)
       if (step.do !== 'end') return
@@ -216,7 +216,7 @@ describe('any combination of known observations', () => {
       expect(step.status === 'confirmed').toBe(step.seen.purpose === 'send' && step.seen.succeeded)
     }))
 
-  test('the same is decided again, and nothing given is changed', () =>
+  test('decides the same for the same input, and does not change the input', () =>
     always((transaction, sight, step) => {
       const before = JSON.stringify([transaction, sight])
       expect(decide(transaction, sight)).toEqual(step)

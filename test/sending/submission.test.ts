@@ -83,7 +83,7 @@ const refusals: Refusal[] = [
   ['a day that is none', { valid_until: '2050-02-30T00:00:00Z' }, '/body/valid_until', /RFC 3339/],
 ]
 
-test('an impossible transaction is refused with 400, the path and the reason, and gets no nonce', async () => {
+test('rejects an impossible transaction with 400, the path and the reason, and assigns no nonce', async () => {
   const { chain, addRelayer, post, client } = await start()
   // Code that reverts with Error("too late").
   const words = [toBeHex(32, 32), toBeHex(8, 32), hexlify(Buffer.from('too late'.padEnd(32, '\0')))]
@@ -103,7 +103,7 @@ test('an impossible transaction is refused with 400, the path and the reason, an
   expect(data.next_nonce).toBe(0)
 })
 
-test('a relayer that was just funded can send at once, despite a cached balance', async () => {
+test('sends at once with a relayer that was just funded, despite a cached balance', async () => {
   const { chain, addRelayer, post, client } = await start()
   const [relayer_id, careful] = [await addRelayer(), await addRelayer({ policies: { min_balance: `${ether}` } })]
   for (const [id, path] of [
@@ -118,7 +118,7 @@ test('a relayer that was just funded can send at once, despite a cached balance'
   }
 })
 
-test('policies, a pause and the chain refuse what they must, and nothing else', async () => {
+test('refuses transactions by policies, a pause and the chain, and no others', async () => {
   const { chain, addRelayer, post, client } = await start()
   const rpc_urls = [chain.url]
   await client.post('/api/v1/networks', { body: { name: 'other', network_type: 'evm', chain_id: 1, rpc_urls } })
@@ -163,7 +163,7 @@ test('policies, a pause and the chain refuse what they must, and nothing else', 
   expect(await post('nobody', {})).toMatchObject({ status: 404, message: 'Relayer with ID nobody not found' })
 })
 
-test('the tiers pay percentiles of recent tips, and leave room for the base fee to double', async () => {
+test('sets the tips of the tiers to percentiles of recent tips, and covers a doubled base fee', async () => {
   const { chain, addRelayer, post } = await start({ noMining: true })
   // Three blocks with ten senders each: of the first two the tips are ten times, and half, of what the third has.
   for (const unit of [20n, 1n, 2n]) {
@@ -192,7 +192,7 @@ test('the tiers pay percentiles of recent tips, and leave room for the base fee 
   expect(await quoted('fastest')).toEqual({ tier: 'fastest', percentile: 99, tip: 20, room })
 })
 
-test('mined transactions equal the accepted ones: amounts to the last digit, kinds of prices, contracts, data', async () => {
+test('mines transactions as accepted: amounts to the last digit, kinds of prices, contracts, data', async () => {
   const { chain, addRelayer, post, send } = await start()
   const high = { gas_price_cap: '10000000000000000' }
   const [free, capped] = [

@@ -29,7 +29,7 @@ const start = async (policies = {}) => {
   }
 }
 
-test('an access list is signed in its type, counted in the gas estimate, and kept through a higher price', async () => {
+test('signs an access list in its transaction type, counts it in the gas estimate, and keeps it at a higher price', async () => {
   const { send, chain, transactions, finished, mined, client, relayer_id } = await start()
   await send(1, { access_list: listed })
   await send(1, { access_list: listed, gas_price: '5000000000' })
@@ -67,7 +67,7 @@ test('an access list is signed in its type, counted in the gas estimate, and kep
   expect(rows[0]?.gas_limit).toBeGreaterThanOrEqual(29_600)
 })
 
-test('a gas limit below the cost of the access list is refused, and so are too many keys', async () => {
+test('rejects a gas limit below the cost of the access list, and too many keys', async () => {
   const { send } = await start()
   await expect(send(1, { access_list: listed, gas_limit: 29_599 })).rejects.toMatchObject({
     status: 400,
@@ -81,7 +81,7 @@ test('a gas limit below the cost of the access list is refused, and so are too m
   })
 })
 
-test('blob transactions are refused with a sentence, in sending and in signing', async () => {
+test('rejects blob transactions with an explanation, in sending and in signing', async () => {
   const { send, client, relayer_id } = await start()
   await expect(send(1, { blob_versioned_hashes: [`0x${'01'.repeat(32)}`] })).rejects.toMatchObject({
     status: 400,
@@ -112,7 +112,7 @@ test('refuses everything of EIP-7702 without the policy allow_authorizations', a
   await expect(client.post(`${base}/transactions`, { path, body })).rejects.toMatchObject(refused)
 })
 
-test('one relayer signs an authorization, another sends it, and the chain runs the code', async () => {
+test('signs an authorization with one relayer and sends it with another, and the chain runs the code', async () => {
   const { send, chain, transactions, finished, mined, addAccount, client } = await start({ allow_authorizations: true })
   const authority = await addAccount({ policies: { allow_authorizations: true } })
   const code = `0x${'c0'.repeat(20)}`
@@ -133,7 +133,7 @@ test('one relayer signs an authorization, another sends it, and the chain runs t
   expect(await chain.rpc('eth_getCode', [authority.address, 'latest'])).toBe(`0xef0100${code.slice(2)}`)
 })
 
-test('authorizations that the chain would skip, or that would take a nonce, are refused', async () => {
+test('rejects authorizations that the chain would skip, or that would use a nonce', async () => {
   const { send, client, relayer_id } = await start({ allow_authorizations: true })
   const address = `0x${'c0'.repeat(20)}`
   const { data: own } = await client().post(`${base}/sign-authorization`, {
@@ -161,7 +161,7 @@ test('authorizations that the chain would skip, or that would take a nonce, are 
   await expect(list(theirs, { to: null, data: '0x00' })).rejects.toMatchObject(fault('/body/to'))
 })
 
-test('whitelist_receivers limits the contracts that an account is delegated to, and allows the zero address', async () => {
+test('limits by whitelist_receivers the contracts that an account is delegated to, and allows the zero address', async () => {
   const { client } = await startTestService()
   const listed_contract = `0x${'12'.repeat(20)}`
   const policies = { allow_authorizations: true, whitelist_receivers: [listed_contract] }

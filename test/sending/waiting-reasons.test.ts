@@ -55,7 +55,7 @@ async function start() {
   }
 }
 
-test('a cap below the base fee is reported as the reason, and removed when the base fee falls', async () => {
+test('reports a cap below the base fee as the reason, and removes it when the base fee falls', async () => {
   const { chain, patch, send, says, told, get } = await start()
   await chain.setBaseFee(10n * gwei)
   await chain.mine()
@@ -68,7 +68,7 @@ test('a cap below the base fee is reported as the reason, and removed when the b
   expect(await get()).toMatchObject({ id: transaction_id, status_reason: null })
 })
 
-test('a base fee above the price is reported as the reason', async () => {
+test('reports a base fee above the price as the reason', async () => {
   const { chain, send, says, told, get } = await start()
   await send(1)
   await expect.poll(async () => (await get()).status).toBe('submitted')
@@ -78,7 +78,7 @@ test('a base fee above the price is reported as the reason', async () => {
   expect(await told()).toEqual([[0, 'base_fee']])
 })
 
-test('each reason is reported once: a refusing node, missing funds, an unreachable node, a pause', async () => {
+test('reports each reason once: a refusing node, missing funds, an unreachable node, a pause', async () => {
   const { chain, proxy, send, says, patch, told, get, address } = await start()
   const refusal: Fault = { kind: 'internal_error', methods: ['eth_sendRawTransaction'] }
   await proxy.setFault(refusal)
@@ -105,7 +105,7 @@ test('each reason is reported once: a refusing node, missing funds, an unreachab
   ])
 })
 
-test('one event for 20 that wait: those behind name the first and its reason, and are told when they are first', async () => {
+test('sends one event for 20 waiting transactions, and reports the first one’s reason with the others', async () => {
   const { chain, proxy, send, says, told, client, get } = await start()
   await send(1)
   await expect.poll(async () => (await get()).status).toBe('submitted')

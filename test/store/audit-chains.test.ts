@@ -55,7 +55,7 @@ async function database() {
   }
 }
 
-test('each server writes its own chain; all are listed in one order and at any depth, and verified together', async () => {
+test('writes a chain per server; lists all in one order at any depth, and verifies them together', async () => {
   const { server, check } = await database()
   const [one, two] = [await server(), await server()]
   await one.record(1, 2)
@@ -86,7 +86,7 @@ test('each server writes its own chain; all are listed in one order and at any d
   expect(await check()).toEqual({ heads: await one.auditHeads(), fault: undefined })
 })
 
-test('a new server goes on with the chain of one that has ended', async () => {
+test('continues the chain of a server that has ended', async () => {
   const { server, check } = await database()
   const [one, two] = [await server(), await server()]
   await one.record(1)
@@ -103,7 +103,7 @@ test('a new server goes on with the chain of one that has ended', async () => {
   expect(await check()).toMatchObject({ fault: undefined })
 })
 
-test('changes of any chain are found, and with the heads of the log a chain that is gone', async () => {
+test('detects changes of any chain, and with the heads of the log a missing chain', async () => {
   const { server, check, query } = await database()
   const [one, two] = [await server(), await server()]
   for (const at of [1, 2, 3]) await one.record(at)
@@ -127,7 +127,7 @@ test('changes of any chain are found, and with the heads of the log a chain that
   expect(await check(...told)).toMatchObject({ fault: undefined })
 })
 
-test('the command verifies all chains, with the logs of all servers', async () => {
+test('verifies all chains by the command, with the logs of all servers', async () => {
   const { server, url, query } = await database()
   const [one, two] = [await server(), await server()]
   await one.record(1, 2)

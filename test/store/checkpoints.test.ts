@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/service.ts'
 
 const mebibyte = 1024 * 1024
 
-test('a thread of its own keeps the log short while it is written to, and leaves the file when it is closed', async () => {
+test('keeps the log short under writes by a separate thread, which leaves the file when it is closed', async () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   const connection = connect(file, { checkpointsApart: true })
   const { db, write } = connection

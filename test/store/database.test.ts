@@ -11,7 +11,7 @@ function connectForTest(file: string) {
   return connection
 }
 
-test('every connection writes through to the disk, in WAL mode, with foreign keys held', () => {
+test('writes through to the disk, in WAL mode, with foreign keys, on every connection', () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   for (const opening of ['the first', 'a later']) {
     const { db } = connectForTest(file)
@@ -24,11 +24,11 @@ test('every connection writes through to the disk, in WAL mode, with foreign key
   }
 })
 
-test('a database that cannot be in WAL mode is refused', () => {
+test('refuses a database that cannot use WAL mode', () => {
   expect(() => connect(':memory:')).toThrow(/journal_mode/)
 })
 
-test('every table is STRICT, and the schema’s number is that of its newest migration', () => {
+test('makes every table STRICT, and numbers the schema by its newest migration', () => {
   const { db } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const tables = db.pragma('table_list') as { name: string; schema: string; strict: number }[]
   const lax = tables.filter(({ name, schema, strict }) => schema === 'main' && !name.startsWith('sqlite_') && !strict)
@@ -38,7 +38,7 @@ test('every table is STRICT, and the schema’s number is that of its newest mig
   expect(db.pragma('user_version', { simple: true })).toBe(migrations.length)
 })
 
-test('a database of a newer version is refused, and stays as it was', async () => {
+test('refuses a database of a newer version, and leaves it unchanged', async () => {
   const { data_dir, close } = await startTestService()
   await close()
   const db = new Database(join(data_dir, 'relayer.sqlite'))
@@ -48,7 +48,7 @@ test('a database of a newer version is refused, and stays as it was', async () =
   expect(db.pragma('user_version', { simple: true })).toBe(99)
 })
 
-test('no statement is compiled at every execution: with ORDER BY and the like, parameters have a +', () => {
+test('compiles no statement at every execution: with ORDER BY and the like, parameters have a +', () => {
   const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'sqlite')
   const statements = readdirSync(folder).flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text),
@@ -58,7 +58,7 @@ test('no statement is compiled at every execution: with ORDER BY and the like, p
   expect(ordered.filter((text) => /(?:[=<>]|LIMIT|OFFSET) [?$](?!\{)/.test(text))).toEqual([])
 })
 
-test('an error inside a write rolls back, and the generation is unchanged', () => {
+test('rolls back after an error inside a write, and keeps the generation', () => {
   const { db, writeCached, generation } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const before = generation()
   const failing = () =>
@@ -71,7 +71,7 @@ test('an error inside a write rolls back, and the generation is unchanged', () =
   expect(generation()).toBe(before)
 })
 
-test('the generation moves in every connection when one of them changes what is cached, and only then', () => {
+test('moves the generation in every connection when one of them changes cached rows, and only then', () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   const one = connectForTest(file)
   const other = connectForTest(file)
@@ -94,7 +94,7 @@ test('the generation moves in every connection when one of them changes what is 
   expect([one.generation(), other.generation()]).toEqual([start + 3, start + 3])
 })
 
-test('a connection that ends takes no lock from another of the same process', () => {
+test('takes no lock from another connection of the process when one ends', () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   const first = connect(file)
   const second = connectForTest(file)
@@ -111,7 +111,7 @@ test('a connection that ends takes no lock from another of the same process', ()
   expect(second.generation()).toBe(second.db.prepare('SELECT value FROM generation').pluck().get())
 })
 
-test('two services that start at once on an empty folder both work, on one database with one demo relayer', async () => {
+test('starts two services at once on an empty folder, on one database with one demo relayer', async () => {
   const DATA_DIR = temporaryFolder()
   const services = await Promise.all([startTestService({ DATA_DIR }), startTestService({ DATA_DIR })])
   const [one, other] = await Promise.all(services.map(({ client }) => client.get('/api/v1/relayers')))

@@ -48,7 +48,7 @@ function insertRelayers(db: Database.Database): void {
   }
 }
 
-test('pages and totals of any filter are those of the rows, whatever changed and wherever the clock was', async () => {
+test('returns correct pages and totals for any filter, after any changes and clock settings', async () => {
   const { store, db } = openStore()
   const random = randomFrom(10)
   const below = (end: number) => Math.floor(random() * end)
@@ -132,7 +132,7 @@ const isListed = (row: Listed, filter: TransactionFilter): boolean =>
   (filter.nonce_from === undefined || (row.nonce ?? -1) >= filter.nonce_from) &&
   (filter.nonce_to === undefined || (row.nonce !== null && row.nonce <= filter.nonce_to))
 
-test('each search reads one index and scans no table', () => {
+test('reads one index and scans no table in each search', () => {
   const { db } = openStore()
   const index: Record<string, RegExp> = {
     hash: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash/,
@@ -169,7 +169,7 @@ test('each search reads one index and scans no table', () => {
   }
 })
 
-test('a filtered page reads a bounded part of the file, at any depth', async () => {
+test('reads a bounded part of the file for a filtered page, at any depth', async () => {
   const { db, file } = openStore()
   const count = 100_000
   db.prepare(`

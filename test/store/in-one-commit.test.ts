@@ -22,14 +22,14 @@ function start() {
   return { connection, add, rows: () => all.all(), commits: () => commits }
 }
 
-test('changes by several methods in one turn are one commit', async () => {
+test('commits changes by several methods in one turn together', async () => {
   const { connection, add, rows, commits } = start()
   const [first, second] = [groupCommit(connection, add), groupCommit(connection, (number: number) => -add(number))]
   expect(await Promise.all([first(1), second(2), first(3)])).toEqual([1, -2, 3])
   expect([rows(), commits()]).toEqual([[1, 2, 3], 1])
 })
 
-test('a failed change does not affect the others', async () => {
+test('does not fail other changes with a failed one', async () => {
   const { connection, add, rows } = start()
   const one = groupCommit(connection, add)
   const answers = await Promise.allSettled([one(1), one(2), one(2), one(3)])
@@ -38,7 +38,7 @@ test('a failed change does not affect the others', async () => {
   expect(rows()).toEqual([1, 2, 3])
 })
 
-test('a commit that takes long leaves the rest to the next turn', async () => {
+test('leaves the rest to the next turn when a commit takes long', async () => {
   const { connection, add, rows, commits } = start()
   const slow = groupCommit(connection, (number: number) => {
     for (const end = performance.now() + 11; performance.now() < end; );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { oncePerTurn } from '../../server/store/once-per-turn.ts'
 
-test('those who ask in one turn share a read, which sees all that changed before the last of them asked', async () => {
+test('shares a read among callers of one turn, which sees all earlier changes', async () => {
   let value = 0
   let reads = 0
   const read = oncePerTurn(() => {
@@ -17,7 +17,7 @@ test('those who ask in one turn share a read, which sees all that changed before
   expect(await read()).toBe(2)
 })
 
-test('a failed read fails for those who share it, and the next turn reads again', async () => {
+test('fails all callers of a failed read, and reads again in the next turn', async () => {
   const results = [
     () => 1,
     (): number => {

@@ -65,7 +65,7 @@ const scansIn = (plan: Plan): string[] => [
   ...(plan.Plans ?? []).flatMap(scansIn),
 ]
 
-test('no statement scans a large table, by a plan for its values or for any values', async () => {
+test('scans no large table with any statement, by a plan for its values or for any values', async () => {
   const { store, clock } = opened
   const example = newTransaction(relayers[0] as PlantedRelayer, 'example', {
     data: '0x1234',

@@ -20,7 +20,7 @@ async function answerOf(service: TestService, path: string, body?: object) {
   return { status: response.status, retry_after: response.headers.get('retry-after'), text: await response.text() }
 }
 
-test('while the database is away or silent, requests are answered 503 with Retry-After; then all goes on, and no line has the password', async () => {
+test('answers 503 with Retry-After while the database is down or silent, recovers, and logs no password', async () => {
   const { url } = await database()
   const proxy = await startDatabaseProxy(url)
   onTestFinished(proxy.stop)
@@ -54,7 +54,7 @@ test('while the database is away or silent, requests are answered 503 with Retry
   expect(log + metrics).not.toContain(password)
 })
 
-test('startup fails, and says why without the password, when the database is away or may lose acknowledged commits', async () => {
+test('does not start when the database is down or may lose acknowledged commits, and gives the reason without the password', async () => {
   const { url, query } = await database()
   const refusal = async (settings: Record<string, string>) => {
     const error = await startTestService(settings).then(() => undefined, String)

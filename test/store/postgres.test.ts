@@ -60,8 +60,8 @@ const entry = (operation: string): PendingAuditEntry => ({
   recorded: false,
 })
 
-describe('the start', () => {
-  test('servers that start at the same time migrate once, and all of them use the database', async () => {
+describe('startup', () => {
+  test('migrates once when servers start at the same time, and all use the database', async () => {
     const url = await newDatabase()
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => connect(settingsOf(url))))
     const ready = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -71,7 +71,7 @@ describe('the start', () => {
     expect(new Set(ready.map(({ membership }) => membership.row_id)).size).toBe(10)
   })
 
-  test('a database of a newer version is refused unless it still supports this one', async () => {
+  test('refuses a database of a newer version unless it still supports this one', async () => {
     const { url, close } = await connected()
     await close()
     const own = await client(url)
@@ -81,7 +81,7 @@ describe('the start', () => {
     await expect(connected(url)).resolves.toBeDefined()
   })
 
-  test('a setting that weakens durability is refused by name, or allowed by name', async () => {
+  test('refuses a setting that weakens durability by name, or allows it by name', async () => {
     const url = await newDatabase()
     const own = await client(url)
     await own.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
@@ -91,15 +91,15 @@ describe('the start', () => {
     expect(warnings).toEqual(['synchronous_commit = off'])
   })
 
-  test('the URL is in no error', async () => {
+  test('shows the URL in no error', async () => {
     const failure = connect(settingsOf('postgres://someone:secret@127.0.0.1:1/nothing'))
     await expect(failure).rejects.toThrow('PostgreSQL cannot be reached (ECONNREFUSED)')
     await expect(failure).rejects.not.toThrow(/secret/)
   })
 })
 
-describe('a database transaction', () => {
-  test('an error rolls back, and the generation and the audit trail are unchanged', async () => {
+describe('database transactions', () => {
+  test('rolls back after an error, and keeps the generation and the audit trail', async () => {
     const { writeCached, withAudit, generation, read, auditHead } = await connected()
     const before = await generation()
     const auditEntry = entry('createNotification')
@@ -114,7 +114,7 @@ describe('a database transaction', () => {
     expect([await generation(), (await auditHead()).up_to, auditEntry.recorded]).toEqual([before, 0, false])
   })
 
-  test('a change moves the generation and has its audit entry; a refused one does neither', async () => {
+  test('moves the generation and adds the audit entry with a change, and neither with a refused one', async () => {
     const { writeCached, withAudit, generation, auditHead } = await connected()
     const before = await generation()
     const [refused, accepted] = [entry('refused'), entry('accepted')]
@@ -124,7 +124,7 @@ describe('a database transaction', () => {
     expect([await generation(), (await auditHead()).up_to, accepted.recorded]).toEqual([before + 1, 1, true])
   })
 
-  test('a deadlock is repeated as a whole, and what follows the commit is done once', async () => {
+  test('repeats a deadlocked database transaction as a whole, and runs the steps after its commit once', async () => {
     const { write, read } = await connected()
     for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
     const rename = sql('UPDATE notifications SET url = url || $by WHERE id = $id')
@@ -149,7 +149,7 @@ describe('a database transaction', () => {
     expect(urls.map(({ url }) => [...url.slice(-2)].sort().join(''))).toEqual(['xy', 'xy'])
   })
 
-  test('without its lease changes nothing, and one that has the lease ends before it is taken over', async () => {
+  test('changes nothing without its lease, and ends before a takeover with it', async () => {
     const { write, fences, membership, url, read } = await connected()
     const own = await client(url)
     const { rows } = await own.query<{ token: string }>(
@@ -186,7 +186,7 @@ describe('a database transaction', () => {
     expect(await read.one(countNotifications)).toEqual({ count: 2 })
   })
 
-  test('the loss of the connection is 503 with Retry-After, and the next database transaction has another connection', async () => {
+  test('answers 503 with Retry-After after the loss of the connection, and uses another one next', async () => {
     const { write, read, url } = await connected()
     const own = await client(url)
     const failing = write(async (transaction) => {
@@ -219,7 +219,7 @@ describe('a database transaction', () => {
     expect(numbers.map(({ number }) => number)).toEqual([1, 2, 3])
   })
 
-  test('database transactions at the same time make one audit chain', async () => {
+  test('makes one audit chain of concurrent database transactions', async () => {
     const { write, withAudit, read, auditHead } = await connected()
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>

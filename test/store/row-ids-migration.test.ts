@@ -36,7 +36,7 @@ function restoreFormer(file: string): void {
   db.close()
 }
 
-test('a database with the former names of row ids keeps its rows and their MACs', async () => {
+test('keeps rows and their MACs in a database with the former names of row ids', async () => {
   const before = await startTestService({ MASTER_KEY })
   const { client } = before
   await client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })

@@ -74,7 +74,7 @@ function heardBy(store: PostgresStore): string[] {
 }
 
 describe('the generation', () => {
-  test('each change of one server is seen by the next read of the other', async () => {
+  test('sees each change of one server at the next read of the other', async () => {
     const { id } = await addRelayer({ store: there })
     for (let paused = 0; paused < 50; paused += 1) {
       const before = await here.generation()
@@ -86,7 +86,7 @@ describe('the generation', () => {
     expect(await here.generation()).toBe(before)
   })
 
-  test('a number that goes back, as after a restored backup, is a change too', async () => {
+  test('treats a number that decreases, as after a restored backup, as a change', async () => {
     const client = await connectClient({ url: database.url })
     onTestFinished(() => client.end())
     const before = await here.generation()
@@ -96,7 +96,7 @@ describe('the generation', () => {
 })
 
 describe('rows that grant rights', () => {
-  test('changes of both servers at once are trusted by both', async () => {
+  test('trusts changes of both servers at once', async () => {
     const { id } = await addRelayer({ store: there })
     const key = unique('key')
     await here.createApiKey(apiKeyOf(key, { relayer_ids: [id] }))
@@ -122,7 +122,7 @@ describe('rows that grant rights', () => {
 })
 
 describe('signals', () => {
-  test('reach the other server, and not the one that tells', async () => {
+  test('reach the other server, and not their sender', async () => {
     const [mine, theirs] = [heardBy(here), heardBy(there)]
     here.tell({ kind: 'work', relayer_row_id: 7 })
     here.tell({ kind: 'resend', relayer_row_id: 8 })
@@ -131,13 +131,13 @@ describe('signals', () => {
     expect(mine).toEqual([])
   })
 
-  test('thousands at once arrive', async () => {
+  test('arrive by the thousands', async () => {
     const heard = heardBy(there)
     for (let row_id = 1; row_id <= 2_000; row_id += 1) here.tell({ kind: 'work', relayer_row_id: row_id })
     await until('all are heard', () => new Set(heard).size === 2_001)
   })
 
-  test('a connection that was lost listens again, and tells that signals may be missing', async () => {
+  test('listens again after a lost connection, and reports that signals may be missing', async () => {
     const heard = heardBy(here)
     const version = here.version()
     await network.set('closed')
@@ -149,8 +149,8 @@ describe('signals', () => {
   })
 })
 
-describe('the database away', () => {
-  test.each(['closed', 'silent'] as const)('%s: all is refused with 503, and goes on by itself', async (state) => {
+describe('the database down', () => {
+  test.each(['closed', 'silent'] as const)('%s: refuses all calls with 503, and recovers', async (state) => {
     const { id } = await addRelayer({ store: here })
     await network.set(state)
     const refused = await Promise.allSettled([
@@ -174,7 +174,7 @@ describe('the database away', () => {
     expect(await here.updateRelayer(id, (its) => ({ ...its, paused: false }))).toMatchObject({ paused: false })
   })
 
-  test('read-only counts as away', async () => {
+  test('treats a read-only database as down', async () => {
     const client = await connectClient({ url: database.url })
     onTestFinished(() => client.end())
     const name = new URL(database.url).pathname.slice(1)

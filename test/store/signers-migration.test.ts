@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations')
 const migrations = readdirSync(folder).sort()
 
-test('the migration that allows other types of signers keeps signers, their keys, and the relayers that use them', () => {
+test('keeps signers, their keys and the relayers that use them in the migration that allows other types', () => {
   const db = new Database(':memory:')
   db.pragma('foreign_keys = ON')
   const run = (name: string) => db.transaction(() => db.exec(readFileSync(join(folder, name), 'utf8')))()

@@ -51,7 +51,7 @@ const versionsIn = (file: string): number[] => {
   }
 }
 
-test('data that was stored before it had versions is read as before', async () => {
+test('reads data from before it had versions as before', async () => {
   const store = open(formerDatabase())
   expect(await store.getTransaction(1, 't1')).toMatchObject({ data: '0xabcd', data_bytes: 2 })
   expect(await store.getTransaction(1, 't2')).toMatchObject({ data: null })
@@ -62,7 +62,7 @@ test('data that was stored before it had versions is read as before', async () =
   expect(await store.replay('c', 1, 'k', 'h')).toMatchObject({ transaction: { id: 't1', data: '0xabcd' } })
 })
 
-test('a version of data is deleted with the last row that names it, and not before', async () => {
+test('deletes a version of data with the last row that names it, and not before', async () => {
   const file = formerDatabase()
   const store = open(file)
   const [row] = await store.endedSince(1, 0)

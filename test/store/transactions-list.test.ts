@@ -6,7 +6,7 @@ import { changeTransaction, insertTransactions, transactionId } from '../support
 
 const listPath = '/api/v1/relayers/{relayer_id}/transactions/'
 
-test('a transaction has every key, null while it is unknown', async () => {
+test('returns every member of a transaction, null while it is unknown', async () => {
   const service = await startTestService()
   const { data: relayer } = await service.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   await insertTransactions(service, 'demo', 1)
@@ -41,7 +41,7 @@ test('a transaction has every key, null while it is unknown', async () => {
   ])
 })
 
-test('known members are shown: amounts as decimal strings, signature and speed as objects', async () => {
+test('returns known members: amounts as decimal strings, signature and speed as objects', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 1)
   const hash = `0x${'ab'.repeat(32)}`
@@ -66,7 +66,7 @@ test('known members are shown: amounts as decimal strings, signature and speed a
   expect(data[0]).toMatchObject(known)
 })
 
-test('rows from before receipts and errors were stored are shown with what they hold', async () => {
+test('returns rows from before receipts and errors were stored with the members that they have', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 4)
   const block_hash = `0x${'b1'.repeat(32)}`
@@ -88,7 +88,7 @@ test('rows from before receipts and errors were stored are shown with what they 
   expect(data.map(({ receipt }) => receipt)).toEqual([null, known, known, known])
 })
 
-test('the newest comes first, and each relayer has its own', async () => {
+test('returns the newest first, and each relayer’s own only', async () => {
   const service = await startTestService()
   const { id } = await createRelayer(service.client)
   const list = async (relayer_id: string) => {
@@ -102,7 +102,7 @@ test('the newest comes first, and each relayer has its own', async () => {
   expect(await list(id)).toEqual([2, ...[2, 1].map((sequence) => transactionId(id, sequence))])
 })
 
-test('the path serves with and without the slash at its end', async () => {
+test('serves the path with and without a trailing slash', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 12)
   const bodies = []
@@ -114,7 +114,7 @@ test('the path serves with and without the slash at its end', async () => {
   for (const body of bodies) expect(body).toEqual(bodies[0])
 })
 
-test('an unknown relayer is named', async () => {
+test('names an unknown relayer in the 404', async () => {
   const { client } = await startTestService()
   await expect(client.get(listPath, { path: { relayer_id: "it's~me" } })).rejects.toMatchObject({
     status: 404,
@@ -122,7 +122,7 @@ test('an unknown relayer is named', async () => {
   })
 })
 
-test('a paused relayer still lists', async () => {
+test('lists the transactions of a paused relayer', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 1)
   const path = { relayer_id: 'demo' }
@@ -130,7 +130,7 @@ test('a paused relayer still lists', async () => {
   expect((await service.client.get(listPath, { path })).data).toHaveLength(1)
 })
 
-test('the list of a relayer that takes a deleted one’s id starts empty', async () => {
+test('starts with an empty list for a relayer with a deleted one’s id', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 3)
   const path = { relayer_id: 'demo' }
@@ -141,7 +141,7 @@ test('the list of a relayer that takes a deleted one’s id starts empty', async
   expect([data, pagination.total_items]).toEqual([[], 0])
 })
 
-test('a page of megabytes, which is read and sent in steps, is whole and in order; filtered and by HEAD too', async () => {
+test('returns a page of megabytes in steps, complete and in order, also with filters and for HEAD', async () => {
   const service = await startTestService()
   const count = 35
   await insertTransactions(service, 'demo', count)

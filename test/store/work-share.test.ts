@@ -72,7 +72,7 @@ function team(kind: WorkKind) {
   }
 }
 
-describe('the parts of servers', () => {
+describe('fair shares of servers', () => {
   test.each([
     { of: 'the only one', rank: 0, held: [0], at_work: 7, share: { most: 7, surplus: 0 } },
     { of: 'the first of two', rank: 0, held: [0, 0], at_work: 7, share: { most: 4, surplus: 0 } },
@@ -101,7 +101,7 @@ describe('leases of rows', () => {
     await first?.close()
   })
 
-  test('are claimed by the first that asks, and given back to the others', async () => {
+  test('are claimed by the first server that requests them, and returned to the others', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
     const claims = await Promise.all([mine.claim(1), yours.claim(1)])
@@ -113,7 +113,7 @@ describe('leases of rows', () => {
     await until('the other has it', () => other.claim(1))
   })
 
-  test('of a server that counted as dead are lost: it changes nothing, and learns of it', async () => {
+  test('are lost for a server that counted as dead: it changes nothing, and notices it', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('retention'), two.share('retention')]
     expect(await mine.claim(0)).toBe(true)
@@ -134,7 +134,7 @@ describe('leases of rows', () => {
     await until('it takes work', () => mine.claim(5))
   })
 
-  test('of many new rows are taken at once, as many as are this server’s share', async () => {
+  test('of many new rows are taken at once, as many as this server’s share', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)
@@ -164,7 +164,7 @@ describe('leases of rows', () => {
     expect([share.holds(1), share.holds(2)]).toEqual([false, true])
   })
 
-  test('of a server that is not heard of any more go to the others', async () => {
+  test('move to the others from a server without heartbeats', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('gauges'), two.share('gauges')]
     expect(await mine.claim(0)).toBe(true)

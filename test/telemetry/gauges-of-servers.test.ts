@@ -7,7 +7,7 @@ const gauge = 'relayer_transactions_unfinished{status="pending"}'
 const hasGauge = async ({ metrics_url }: TestService) =>
   (await (await fetch(metrics_url as string)).text()).includes(gauge)
 
-test('one of several servers exposes the gauges of the database, and another one when it stops', async () => {
+test('exposes the gauges of the database on one of several servers, and on another one when it stops', async () => {
   const { url: DATABASE_URL, drop } = await newDatabase()
   onTestFinished(drop)
   const settings = {

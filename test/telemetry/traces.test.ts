@@ -44,7 +44,7 @@ const attributesOf = ({ attributes }: SentSpan) =>
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'
 
-test('requests, calls to nodes and deliveries are spans; a request is under its caller’s', async () => {
+test('makes spans of requests, calls to nodes and deliveries, with a request under its caller’s span', async () => {
   const collector = await startCollector()
   const chain = await testChain()
   const receiver = await startReceiver()
@@ -92,7 +92,7 @@ test('requests, calls to nodes and deliveries are spans; a request is under its 
   expect(JSON.stringify(collector.spans)).not.toContain(api_key)
 })
 
-test('work that continues after the request has ended is not part of its trace', async () => {
+test('excludes work that continues after the end of a request from its trace', async () => {
   const collector = await startCollector()
   const chain = await testChain({ noMining: true })
   const service = await startTestService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
@@ -121,7 +121,7 @@ test('work that continues after the request has ended is not part of its trace',
     expect([its === traceId, parentSpanId]).toEqual([false, undefined])
 })
 
-test('a collector that does not answer disturbs nobody', async () => {
+test('is not affected by a collector that does not answer', async () => {
   const service = await startTestService({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces' })
   expect((await service.raw('/api/v1/relayers')).status).toBe(200)
   await service.close()
@@ -144,7 +144,7 @@ test.each(contexts)('traceparent %s', (header, expected) => {
   expect(parseTraceparent(header)).toEqual(expected)
 })
 
-test('modules that no setting enables are not loaded', async () => {
+test('loads no module that no setting enables', async () => {
   const script = `
     import { registerHooks } from 'node:module'
     const loaded = []

@@ -21,7 +21,7 @@ const cast = ({ env }: Relayer, command: string, ...parameters: string[]) =>
 
 const unlocked = ({ account }: Relayer) => ['--json', '--unlocked', '--from', account.address]
 
-test('cast sends, deploys, calls and waits', async () => {
+test('cast: sends, deploys, calls and waits', async () => {
   const relayer = await startRelayer()
   const sent = JSON.parse(await cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1'))
   expect(sent).toMatchObject({ status: '0x1', from: relayer.account.address })
@@ -35,7 +35,7 @@ test('cast sends, deploys, calls and waits', async () => {
   expect(await cast(relayer, 'nonce', relayer.account.address, '--block', 'pending')).toBe('3')
 })
 
-test('cast signs typed data by the relayer', async () => {
+test('cast: signs typed data by the relayer', async () => {
   const relayer = await startRelayer()
   const types = { Order: [{ name: 'amount', type: 'uint256' }] }
   const order = TypedDataEncoder.getPayload({ name: 'Exchange', chainId: 31_337 }, types, { amount: 7 })
@@ -44,7 +44,7 @@ test('cast signs typed data by the relayer', async () => {
   expect(verifyTypedData(order.domain, types, order.message, signature).toLowerCase()).toBe(address)
 })
 
-test('cast ends with the right receipt when the transaction is signed again', async () => {
+test('cast: returns the right receipt after a higher price', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
   const { printed, hashes } = await throughSpike(relayer, () =>
     cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1'),

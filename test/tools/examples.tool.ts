@@ -24,21 +24,21 @@ async function start() {
   return { address, env: { RELAYER_URL: rig.url(), RELAYER_API_KEY: rig.api_key, RELAYER_ID: relayer_id } }
 }
 
-test('the example of Hardhat deploys a contract and calls it', async () => {
+test('Hardhat example: deploys a contract and calls it', async () => {
   const { env } = await start()
   const program = join(hardhat, 'node_modules', '.bin', 'hardhat')
   const printed = await runExample(hardhat, program, ['run', '--no-compile', 'deploy.ts'], env)
   expect(printed).toMatch(/deployed at 0x[0-9a-fA-F]{40}\ncount 5n\n$/)
 })
 
-test('the example of cast sends a transaction', async () => {
+test('cast example: sends a transaction', async () => {
   const { address, env } = await start()
   const printed = await runExample(folder, 'sh', ['cast.sh'], { ...env, PATH: `${cast}:${process.env.PATH}` })
   expect(printed).toMatch(/\nstatus +1 \(success\)\n/)
   expect(printed.toLowerCase()).toContain(address)
 })
 
-test('the example of Python signs and sends without the client', async () => {
+test('Python example: signs and sends without the client', async () => {
   const { address, env } = await start()
   const [signature = '', sent] = (await runExample(folder, 'python3', ['python.py'], env)).trimEnd().split('\n')
   expect(verifyMessage('Hello', signature.replace('signature ', ''))).toBe(getAddress(address))

@@ -59,7 +59,7 @@ const script = async ({ env }: Relayer, file: string) => {
   return /RESULT(.*)/.exec(printed)?.[1] ?? printed
 }
 
-test('Hardhat deploys, calls, waits and signs with a remote account', async () => {
+test('Hardhat: deploys, calls, waits and signs with a remote account', async () => {
   const relayer = await startRelayer()
   const { number, reason, recovered, typedRecovered, address } = JSON.parse(await script(relayer, 'work.ts'))
   expect(number).toBe('42')
@@ -69,7 +69,7 @@ test('Hardhat deploys, calls, waits and signs with a remote account', async () =
   expect(typedRecovered).toBe(address)
 })
 
-test('Hardhat: wait() ends with the right receipt when the transaction is signed again', async () => {
+test('Hardhat: returns the right receipt from wait() after a higher price', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
   const { printed, hashes } = await throughSpike(relayer, () => script(relayer, 'wait.ts'))
   const { sent, mined, status } = JSON.parse(printed)

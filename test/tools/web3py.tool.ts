@@ -62,7 +62,7 @@ const script = async ({ env }: Relayer, file: string) => {
   return /RESULT(.*)/.exec(printed)?.[1] ?? printed
 }
 
-test('web3.py deploys, calls, waits, decodes a custom error and signs typed data', async () => {
+test('web3.py: deploys, calls, waits, decodes a custom error and signs typed data', async () => {
   const relayer = await startRelayer()
   const { signature, ...result } = JSON.parse(await script(relayer, 'work.py'))
   expect(result).toEqual({ number: 42, status: 1, reason: `0x9ad27b26${'7'.padStart(64, '0')}` })
@@ -70,7 +70,7 @@ test('web3.py deploys, calls, waits, decodes a custom error and signs typed data
   expect(signer.toLowerCase()).toBe(relayer.account.address)
 })
 
-test('web3.py ends with the right receipt when the transaction is signed again', async () => {
+test('web3.py: returns the right receipt after a higher price', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
   const { printed, hashes } = await throughSpike(relayer, () => script(relayer, 'wait.py'))
   const { sent, mined, status } = JSON.parse(printed)

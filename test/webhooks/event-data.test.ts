@@ -10,7 +10,7 @@ const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 const before = `0x${'ab'.repeat(2_000)}`
 const after = `0x${'cd'.repeat(2_000)}`
 
-test('an event keeps the data that its transaction had, to the byte, at every attempt and after a replacement', async () => {
+test('keeps the data of an event’s transaction byte for byte, at every attempt and after a replacement', async () => {
   const chain = await testChain({ noMining: true })
   let isUp = false
   const receiver = await startReceiver((_, response) => void response.writeHead(isUp ? 200 : 500).end())

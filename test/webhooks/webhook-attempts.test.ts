@@ -41,7 +41,7 @@ async function weigh(port: number, send = anywhere) {
   return { result, grown_bytes: process.memoryUsage().rss - before }
 }
 
-test('an answer of a gigabyte is cut after 16 KiB, and shown by its beginning', async () => {
+test('cuts a response of a gigabyte after 16 KiB, and shows its beginning', async () => {
   let written = 0
   const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
@@ -61,7 +61,7 @@ test('an answer of a gigabyte is cut after 16 KiB, and shown by its beginning', 
   expect(written).toBeLessThan(64 * 1024 * 1024)
 })
 
-test('a compressed bomb stays as small as it was sent', async () => {
+test('does not inflate a compressed response', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
   const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
@@ -74,7 +74,7 @@ test('a compressed bomb stays as small as it was sent', async () => {
   await cut.promise
 })
 
-test('an answer that comes byte by byte ends when its time is up', async () => {
+test('ends a response that arrives byte by byte at the time limit', async () => {
   const attempt_ms = 2_000
   const hurried = createSendAttempt({
     checkTarget: () => undefined,
@@ -97,7 +97,7 @@ test('an answer that comes byte by byte ends when its time is up', async () => {
   await cut.promise
 })
 
-test('a redirect is a failure, and nobody goes where it points', async () => {
+test('treats a redirect as a failure, and does not follow it', async () => {
   let touched = 0
   const canary = await listen((_, response) => {
     touched += 1
@@ -131,7 +131,7 @@ test.each([
   '①②⑦.0.0.1',
   'user@127.0.0.1',
   'example.com@127.0.0.1',
-])('in production %s is not called', async (host) => {
+])('does not call %s in production', async (host) => {
   let touched = 0
   const canary = await listen((_, response) => {
     touched += 1
@@ -142,7 +142,7 @@ test.each([
   expect(touched).toBe(0)
 })
 
-test('a name that means a private address, even beside public ones, is not called in a thousand tries', async () => {
+test('does not call a name with a private address, also beside public ones, in a thousand tries', async () => {
   let touched = 0
   const canary = await listen((_, response) => {
     touched += 1
@@ -166,7 +166,7 @@ test('a name that means a private address, even beside public ones, is not calle
   expect(touched).toBe(0)
 })
 
-test('every address that a lookup returns was checked', () => {
+test('checks every address of a lookup', () => {
   const lookup = createLookup(false, (_host, _options, answer) => {
     const address = `${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 256)}.1.1`
     answer(null, [{ address, family: 4 }])

@@ -116,7 +116,7 @@ test.each<[string, (now: number) => string, number]>([
   ['of a month: a day', () => '2592000', 24 * hour],
   ['as a date', (now) => new Date(now + 90 * second).toUTCString(), 90 * second],
   ['as a date that is past: a second', (now) => new Date(now - hour).toUTCString(), second],
-])('Retry-After replaces the wait: %s', async (_, retryAfter, wait_ms) => {
+])('replaces the wait by Retry-After: %s', async (_, retryAfter, wait_ms) => {
   const { clock, pause, attempted, at, target } = await startClocked()
   target.answer = (response) => status(503, { 'Retry-After': retryAfter(clock.now) })(response)
   await pause(true)
@@ -142,7 +142,7 @@ test('counts Retry-After as one attempt of the ten', async () => {
 test.each([
   ['url', (url: string) => ({ url })],
   ['signing_key', () => ({ signing_key: 'another key' })],
-] as const)('410 disables at once, and says so; an update of the %s enables', async (_, changesFor) => {
+] as const)('disables at once after 410 with the reason; an update of the %s enables', async (_, changesFor) => {
   const { receiver, pause, health, events, target, update, redeliverSince, attempted, settle } = await startClocked()
   target.answer = status(410)
   await pause(true)

@@ -12,7 +12,7 @@ import { runTrial } from './trial.ts'
 const deadline_ms = 300_000
 const short = { max_faults: 2, hangs: false, patience_ms: 30_000 }
 
-test('3 kills and faults in three answers of ten lose nothing and change nothing', {
+test('loses and changes nothing after 3 kills and faults in three of ten responses', {
   timeout: deadline_ms,
 }, async () => {
   const result = await runTrial({ ...short, events: 300, kills: 3, seed: 4, switches: 40 })
@@ -29,7 +29,7 @@ test('the harness detects bodies that differ between attempts', { timeout: deadl
   expect(wrongIn(result.verdict), scoreboard(result)).toContain('altered')
 })
 
-test.each(Object.entries<SeededFault<ColumnName>>(seededFaults))('%s can still be seeded', (_, fault) => {
+test.each(Object.entries<SeededFault<ColumnName>>(seededFaults))('can still seed: %s', (_, fault) => {
   checkFault(fault)
 })
 
@@ -66,7 +66,7 @@ function cleanEvidence() {
 }
 type Known = ReturnType<typeof cleanEvidence>
 
-test('all is well with clean evidence', async () => {
+test('accepts clean evidence', async () => {
   expect(wrongIn((await judge(cleanEvidence())).verdict)).toEqual([])
 })
 
@@ -98,7 +98,7 @@ test.each<[string, ColumnName[], (evidence: Known) => unknown]>([
   ['a delivery that is not settled', ['unsettled'], (evidence) => Object.assign(evidence, { unsettled: 1 })],
   ['an error in the log', ['errors'], ({ errors }) => errors.push('error')],
   ['a damaged file', ['database'], ({ damage }) => damage.push('row 1 missing from index')],
-])('the judge sees %s', async (_, columns, spoil) => {
+])('detects %s', async (_, columns, spoil) => {
   const evidence = cleanEvidence()
   spoil(evidence)
   expect(wrongIn((await judge(evidence)).verdict)).toEqual(columns)

@@ -6,7 +6,7 @@ const answer = (status: number | null, retry_after_s?: number) => ({ status, err
 const second = 1_000
 const hour = 3_600 * second
 
-test.each([200, 204, 299])('takes %d for a success', (status) => {
+test.each([200, 204, 299])('treats %d as a success', (status) => {
   expect(judge(answer(status), 3, at - 200 * hour, at, 0.5, 1)).toMatchObject({ status: 'delivered', failures: 3 })
 })
 
@@ -31,11 +31,11 @@ test.each([
   ['longer than the schedule', 7_200, 7_200],
   ['at least a second', 0, 1],
   ['at most a day', 1_000_000, 86_400],
-])('Retry-After replaces the wait: %s', (_, asked_s, wait_s) => {
+])('replaces the wait by Retry-After: %s', (_, asked_s, wait_s) => {
   expect(judge(answer(503, asked_s), 1, undefined, at, 0, 1).next_at).toBe(at + wait_s * second)
 })
 
-test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('takes %s for a failure', (status) => {
+test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('treats %s as a failure', (status) => {
   expect(judge(answer(status), 0, undefined, at, 0.5, 1)).toMatchObject({ status: 'pending', next_at: at + 5 * second })
 })
 

@@ -21,7 +21,7 @@ function formsOf(key: string): Buffer[] {
 }
 
 test.each(Object.entries(kinds))(
-  'no signing key (%s) is in any line of the log, any answer or the database',
+  'shows no signing key (%s) in the log, in any response or in the database',
   async (_, keys) => {
     const [key, next] = keys as [string, string]
     let failures = 2

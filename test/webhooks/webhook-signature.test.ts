@@ -31,16 +31,16 @@ const headersOf = (key: string, former?: string, timestamp = now()) => ({
 describe.each(keys)('%s', (_kind, key, given) => {
   const headers = headersOf(key) as Record<string, string>
 
-  test('the library standardwebhooks takes it', () => {
+  test('passes the library standardwebhooks', () => {
     expect(new StandardWebhook(given).verify(body, headers)).toEqual(JSON.parse(body))
   })
 
-  test('the library svix takes it', () => {
+  test('passes the library svix', () => {
     expect(() => new SvixWebhook(given).verify(body, headers)).not.toThrow()
     expect(() => new SvixWebhook(given).verify(`${body} `, headers)).toThrow()
   })
 
-  test('our own client takes it, and signs the same', async () => {
+  test('passes our own client, which signs the same', async () => {
     expect(await verifyWebhook(key, headers, body)).toEqual(JSON.parse(body))
     const { 'x-signature': x, ...signed } = await signWebhook(key, id, body, Number(headers['webhook-timestamp']))
     expect({ ...signed, 'X-Signature': x }).toEqual(headers)
@@ -69,7 +69,7 @@ test('refuses a thousand mutations of id, time, body and signature', async () =>
   expect(refused).toBe(1_000)
 })
 
-test('a timestamp that is too old or in the future is refused, and so is another key', async () => {
+test('rejects a timestamp that is too old or in the future, and another key', async () => {
   const key = 'a key'
   const attempt = (timestamp: number) => verifyWebhook(key, headersOf(key, undefined, timestamp) as never, body)
   await expect(attempt(now() - 301)).rejects.toThrow('within 300 s')
@@ -77,7 +77,7 @@ test('a timestamp that is too old or in the future is refused, and so is another
   await expect(verifyWebhook('b key', headersOf(key) as never, body)).rejects.toThrow('does not match')
 })
 
-test('a former key signs beside the new one in webhook-signature only', async () => {
+test('signs with a former key beside the new one in webhook-signature only', async () => {
   const headers = headersOf('new key', 'old key') as Record<string, string>
   expect(headers['webhook-signature']?.split(' ')).toHaveLength(2)
   await verifyWebhook('old key', headers, body)

@@ -48,7 +48,7 @@ test('delivers each state of a transaction once, signed, in order and without ga
   }
 })
 
-test('a pause and its end are reported', async () => {
+test('reports a pause and its end', async () => {
   const receiver = await startReceiver()
   const service = await startTestService()
   await reportTo(service, receiver.url)
@@ -64,7 +64,7 @@ test('a pause and its end are reported', async () => {
   ])
 })
 
-test('a balance below the policy is reported once, and again after it has recovered', async () => {
+test('reports a balance below the policy once, and again after a recovery', async () => {
   const chain = await testChain()
   const receiver = await startReceiver()
   const service = await startTestService()
@@ -99,7 +99,7 @@ test('a balance below the policy is reported once, and again after it has recove
   expect(BigInt(told()[0]?.balance ?? '0')).toBeLessThan(10n ** 18n)
 })
 
-test('a failure is tried again with the same id and bytes, and nothing of the same relayer overtakes it', async () => {
+test('repeats a failed delivery with the same id and bytes, before any later event of the same relayer', async () => {
   let failures = 4
   const receiver = await startReceiver((_, response) => {
     failures -= 1
@@ -125,7 +125,7 @@ test('a failure is tried again with the same id and bytes, and nothing of the sa
   })
 })
 
-test('410 disables; an update of the URL enables, and failed deliveries can be redelivered', async () => {
+test('disables after 410, enables with an update of the URL, and redelivers failed deliveries', async () => {
   let gone = true
   const receiver = await startReceiver((_, response) => void (gone && response.writeHead(410).end()))
   const service = await startTestService()
@@ -156,7 +156,7 @@ test('410 disables; an update of the URL enables, and failed deliveries can be r
   ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
 })
 
-test('a response of the old URL does not disable the new one', async () => {
+test('does not disable the new URL because of a response of the old one', async () => {
   const answers: ServerResponse[] = []
   const old = await startReceiver((_, response) => {
     hold(response)
@@ -175,7 +175,7 @@ test('a response of the old URL does not disable the new one', async () => {
   expect((await client.get('/api/v1/notifications/{notification_id}/health', hook)).data.status).toBe('enabled')
 })
 
-test('a notification that is deleted while it is delivered to leaves nothing behind, and no error', async () => {
+test('leaves nothing behind, without an error, when a notification is deleted during a delivery', async () => {
   const answers: ServerResponse[] = []
   const receiver = await startReceiver((_, response) => {
     hold(response)
@@ -194,7 +194,7 @@ test('a notification that is deleted while it is delivered to leaves nothing beh
   expect(service.logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([])
 })
 
-test('one target that never answers delays no other', async () => {
+test('delays no other target by one that never answers', async () => {
   const hole = await startReceiver((_, response) => hold(response))
   const receiver = await startReceiver()
   const service = await startTestService()
@@ -206,7 +206,7 @@ test('one target that never answers delays no other', async () => {
   await expect.poll(() => receiver.got.length).toBe(1)
 })
 
-test('a replaced signing key goes on signing beside the new one; a removed one does not', async () => {
+test('signs with a replaced signing key beside the new one, and not with a removed one', async () => {
   const receiver = await startReceiver()
   const service = await startTestService()
   const hook = await reportTo(service, receiver.url)
@@ -227,7 +227,7 @@ test('a replaced signing key goes on signing beside the new one; a removed one d
   expect(none.headers['webhook-signature'] ?? none.headers['x-signature']).toBeUndefined()
 })
 
-test('events can be followed as a stream, and taken up again where it ended', async () => {
+test('streams events, and resumes after the last received one', async () => {
   const service = await startTestService()
   await pause(service, true)
   await pause(service, false)

@@ -5,7 +5,7 @@ import { onEveryStore } from './stores.ts'
 const hex = (bytes: Uint8Array | null | undefined) => bytes && Buffer.from(bytes).toString('hex')
 
 onEveryStore((opened) => {
-  test('an API key is created, read, changed and deleted', async () => {
+  test('creates, reads, changes and deletes an API key', async () => {
     const { store } = opened()
     const [one, other] = [await addRelayer({ store }), await addRelayer({ store })]
     const limited = apiKeyOf(unique('key'), {
@@ -30,7 +30,7 @@ onEveryStore((opened) => {
     expect(await store.getApiKey(limited.id)).toBeUndefined()
   })
 
-  test('the first unknown relayer is told by its index, and nothing is changed', async () => {
+  test('reports the first unknown relayer by its index, and changes nothing', async () => {
     const { store } = opened()
     const { id: known } = await addRelayer({ store })
     const key = apiKeyOf(unique('key'), { relayer_ids: [known, 'none', 'nothing'] })
@@ -40,7 +40,7 @@ onEveryStore((opened) => {
     expect(await store.getApiKey(key.id)).toMatchObject({ name: 'Name', relayer_ids: [known] })
   })
 
-  test('rotation keeps the former secret as long as it is told to', async () => {
+  test('keeps the former secret after a rotation for the given time', async () => {
     const { store } = opened()
     const { id } = apiKeyOf(unique('key'))
     await store.createApiKey(apiKeyOf(id))
@@ -60,7 +60,7 @@ onEveryStore((opened) => {
     expect(await store.rotateApiKey('none', Buffer.alloc(32), null)).toBeUndefined()
   })
 
-  test('all keys are told for authentication, without relayers that were deleted, and uses are noted', async () => {
+  test('lists all keys for authentication, without deleted relayers, and records their use', async () => {
     const { store } = opened()
     const [stays, goes] = [await addRelayer({ store }), await addRelayer({ store })]
     const [a, b] = [unique('key'), unique('key')]
@@ -82,7 +82,7 @@ onEveryStore((opened) => {
     expect([items.at(-1)?.id, items.length]).toEqual([b, total_items])
   })
 
-  test('there are at most 1,000 keys, also when they are created at the same time', async () => {
+  test('limits keys to 1,000, also when they are created concurrently', async () => {
     const { store, rows } = opened()
     const { total_items } = await store.listApiKeys({ offset: 0, limit: 0 })
     const values = Array.from({ length: 995 - total_items }, (_, index) => `('many ${index}')`)

@@ -15,7 +15,7 @@ const entries = (count: number): AuditEntry[] =>
   }))
 
 onEveryStore((opened) => {
-  test('the head of the audit trail covers all entries in their order, also of large batches', async () => {
+  test('covers all entries in their order by the head of the audit trail, also in large batches', async () => {
     const { store } = opened()
     expect(await store.auditHead()).toEqual({ chain: 1, up_to: 0, hash: expect.anything() })
     expect(await store.auditHeads()).toEqual([])
@@ -30,7 +30,7 @@ onEveryStore((opened) => {
     expect([up_to, Buffer.from(hash).toString('hex')]).toEqual([12_003, Buffer.from(head.hash).toString('hex')])
   })
 
-  test('the generation is read and the store answers', async () => {
+  test('reads the generation, and answers a ping', async () => {
     const { store } = opened()
     await store.ping()
     expect(await store.generation()).toBe(1)

@@ -3,7 +3,7 @@ import { newTransaction, plantRelayer } from './relayers.ts'
 import { onEveryStore } from './stores.ts'
 
 onEveryStore((opened) => {
-  test('100 callers at once: limits, nonces, idempotency keys and revisions hold', async () => {
+  test('enforces limits, nonces, idempotency keys and revisions for 100 concurrent callers', async () => {
     const relayer = await plantRelayer(opened(), 1)
     const { store } = opened()
     const { chain_id, address, row_id } = relayer
@@ -36,7 +36,7 @@ onEveryStore((opened) => {
     expect(await store.countUnfinished(row_id)).toBe(50)
   })
 
-  test('accepted together, a refused one leaves no trace, and half of a surrogate pair becomes a character', async () => {
+  test('leaves no trace of a refused transaction beside accepted ones, and replaces half of a surrogate pair', async () => {
     const relayer = await plantRelayer(opened(), 2)
     const { store } = opened()
     const spending = [{ policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '5' }]

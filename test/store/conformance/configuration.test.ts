@@ -3,7 +3,7 @@ import { addRelayer, networkOf, notificationOf, relayerOf, signerOf, unique } fr
 import { onEveryStore } from './stores.ts'
 
 onEveryStore((opened) => {
-  test('networks: created once, read back, changed, listed in order and deleted', async () => {
+  test('networks: creates once, reads, changes, lists in order and deletes', async () => {
     const { store } = opened()
     const { total_items: before } = await store.listNetworks({ offset: 0, limit: 0 })
     const [a, b] = [networkOf(unique('n')), networkOf(unique('n'), { is_testnet: true, average_blocktime_ms: 2_000 })]
@@ -28,7 +28,7 @@ onEveryStore((opened) => {
     ])
   })
 
-  test('signers: the secret is told by getSecret only; a used one is not deleted', async () => {
+  test('signers: returns the secret by getSecret only, and refuses to delete a used one', async () => {
     const { store } = opened()
     const { signer_id: id, address, network } = await addRelayer({ store })
     expect(await store.createSigner(signerOf(id))).toBe(false)
@@ -45,7 +45,7 @@ onEveryStore((opened) => {
     expect([await store.deleteSigner(other.id), await store.deleteSigner(other.id)]).toEqual(['deleted', 'missing'])
   })
 
-  test('relayers: each obstacle has its name, in the same order', async () => {
+  test('relayers: names each obstacle, in the same order', async () => {
     const { store } = opened()
     const { id, network, signer_id } = await addRelayer({ store })
     const free = unique('s')
@@ -59,7 +59,7 @@ onEveryStore((opened) => {
     ]).toEqual(['id_taken', 'unknown_network', 'unknown_signer', 'unknown_notification', 'address_taken'])
   })
 
-  test('relayers: read by id, row id and address, listed, changed and deleted', async () => {
+  test('relayers: reads by id, row id and address, lists, changes and deletes', async () => {
     const { store } = opened()
     const relayer = await addRelayer({ store })
     const { id, row_id, address } = relayer
@@ -82,7 +82,7 @@ onEveryStore((opened) => {
     expect([await store.getRelayer(id), await store.relayersOn(address)]).toEqual([undefined, []])
   })
 
-  test('a relayer takes a notification of its creator only, and keeps the one that it has', async () => {
+  test('relayers: accepts only a notification of their creator, and keep an attached one', async () => {
     const { store } = opened()
     const { id } = await addRelayer({ store })
     const [mine, foreign] = [unique('hook'), unique('hook')]
@@ -103,7 +103,7 @@ onEveryStore((opened) => {
     ])
   })
 
-  test('a relayer that stops or starts, or whose balance is low, has events; each is delivered', async () => {
+  test('relayers: creates events for a stop, a start and a low balance, each with its deliveries', async () => {
     const { store } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
@@ -126,7 +126,7 @@ onEveryStore((opened) => {
     expect((await store.listDeliveries(target, { offset: 0, limit: 10 }, [])).total_items).toBe(4)
   })
 
-  test('changes of cached rows move the generation; refused ones and those of notifications do not', async () => {
+  test('moves the generation with changes of cached rows, but not with refused ones and those of notifications', async () => {
     const { store } = opened()
     const moves = async (work: () => Promise<unknown>) => {
       const before = await store.generation()
@@ -145,7 +145,7 @@ onEveryStore((opened) => {
     ]).toEqual([1, 0, 1, 0, 0, 0])
   })
 
-  test('changes of one relayer at the same time all count', async () => {
+  test('applies all concurrent changes of one relayer', async () => {
     const { store } = opened()
     const { id } = await addRelayer({ store }, { name: '' })
     await Promise.all(
@@ -154,7 +154,7 @@ onEveryStore((opened) => {
     expect((await store.getRelayer(id))?.name).toBe('x'.repeat(30))
   })
 
-  test('one of many that create the same thing at the same time succeeds', async () => {
+  test('lets one of many concurrent creations succeed', async () => {
     const { store } = opened()
     const [name, hook] = [unique('n'), unique('hook')]
     const networks = await Promise.all(Array.from({ length: 20 }, () => store.createNetwork(networkOf(name))))
@@ -163,7 +163,7 @@ onEveryStore((opened) => {
     expect(hooks.filter((outcome) => outcome === 'created')).toHaveLength(1)
   })
 
-  test('notifications: keys stay inside, a replaced one signs on for a while, and creators see their own', async () => {
+  test('notifications: hides keys, signs with a replaced key for a while, and shows creators their own', async () => {
     const { store } = opened()
     const [id, creator] = [unique('hook'), unique('key')]
     const signing_key = Buffer.from('first')
@@ -203,7 +203,7 @@ onEveryStore((opened) => {
     expect(await store.getTarget(row_id)).toBeUndefined()
   })
 
-  test('a change has its audit entry in the same commit; a refused one has none', async () => {
+  test('commits an audit entry with each change, and none with a refused one', async () => {
     const { store } = opened()
     const entry = { at: 1, caller: 'environment', relayer_id: null, subject: null, result: 200, request_id: null }
     const [accepted, refused] = [

@@ -5,7 +5,7 @@ import { onEveryStore } from './stores.ts'
 const forever = '9999-01-01T00:00:00.000Z'
 
 onEveryStore((opened) => {
-  test('the time is that of the newest row until one is believed', async () => {
+  test('returns the time of the newest row until a trusted time is stored', async () => {
     const { store, clock } = opened()
     expect(await store.believedTime()).toBeUndefined()
     const { id } = await addRelayer({ store })
@@ -16,7 +16,7 @@ onEveryStore((opened) => {
     expect(await store.believedTime()).toBe(7)
   })
 
-  test('rows are worked on under a lease that is kept until it is given back', async () => {
+  test('keeps the lease of a row until it is returned', async () => {
     const { store } = opened()
     const share = store.share('bulk changes')
     expect([share.holds(1), await share.claim(1), share.holds(1)]).toEqual([false, true, true])
@@ -27,7 +27,7 @@ onEveryStore((opened) => {
     expect(share.holds(1)).toBe(false)
   })
 
-  test('entries of the audit trail are listed newest first, at any depth, and filtered', async () => {
+  test('lists audit entries newest first, at any depth, with filters', async () => {
     const { store } = opened()
     const before = (await store.auditHead()).up_to
     const entry = (index: number) => ({
@@ -55,7 +55,7 @@ onEveryStore((opened) => {
     expect(await store.listAudit({ offset: 0, limit: 5 }, { subject: '0x6000' })).toMatchObject({ total_items: 1 })
   })
 
-  test('old events go when no delivery refers to them, but never the last one of a relayer', async () => {
+  test('deletes old events without deliveries, but never a relayer’s last one', async () => {
     const { store, rows } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
@@ -79,7 +79,7 @@ onEveryStore((opened) => {
     expect(await store.lastEvent(row_id)).toBe(3)
   })
 
-  test('final transactions go from the first one on, and those before an unfinished one only', async () => {
+  test('deletes final transactions from the first one on, only before an unfinished one', async () => {
     const { store, rows } = opened()
     const { row_id, address, id } = await addRelayer({ store })
     const states = ['confirmed', 'failed', 'confirmed', 'pending', 'confirmed']
@@ -106,7 +106,7 @@ onEveryStore((opened) => {
     expect(left.map(({ sequence }) => sequence)).toEqual([4, 5])
   })
 
-  test('gauges count what is unfinished and due, and the nonces that nothing holds', async () => {
+  test('counts unfinished and due work in gauges, and nonces that no transaction holds', async () => {
     const { store, rows, clock } = opened()
     const { row_id, address, id } = await addRelayer({ store })
     await rows(`DELETE FROM idempotency`)

@@ -30,7 +30,7 @@ const settlement = (
 const everything = { offset: 0, limit: 1_000 }
 
 onEveryStore((opened) => {
-  test('events of a relayer come in order, and one delivery of a subject at a time is due', async () => {
+  test('lists events of a relayer in order, with one due delivery per subject', async () => {
     const { store, clock } = opened()
     const { relayer_row_id, target } = await scene(opened(), 3)
     const events = await store.events(relayer_row_id, 1, 10)
@@ -51,7 +51,7 @@ onEveryStore((opened) => {
     expect(second?.row_id).toBeGreaterThan(due?.row_id as number)
   })
 
-  test('attempts are told with their delivery, and a failure counts until a success', async () => {
+  test('returns attempts with their delivery, and counts failures until a success', async () => {
     const { store, clock } = opened()
     const { target } = await scene(opened(), 1)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
@@ -89,7 +89,7 @@ onEveryStore((opened) => {
     expect(health).toMatchObject({ last_success_at: attempt.at, failing_since: null, pending: 0 })
   })
 
-  test('a disabled notification gives up, takes nothing, and is enabled by a new URL', async () => {
+  test('gives up deliveries of a disabled notification, adds none, and enables it by a new URL', async () => {
     const { store, clock } = opened()
     const { hook, id, target } = await scene(opened(), 4)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
@@ -116,7 +116,7 @@ onEveryStore((opened) => {
     expect(await store.notificationHealth(target)).toMatchObject({ status: 'enabled', pending: 5, failed: 0 })
   })
 
-  test('bulk changes of many deliveries go on in batches until all are changed or removed', async () => {
+  test('changes many deliveries in batches until all are changed or removed', async () => {
     const { store, rows } = opened()
     const { hook, id, target } = await scene(opened(), 1)
     const values = Array.from({ length: 1_200 }, (_, index) => `(${index})`).join(', ')
@@ -138,7 +138,7 @@ onEveryStore((opened) => {
     expect(await rows(`SELECT block FROM delivery_blocks WHERE notification_row_id = ${target}`)).toEqual([])
   })
 
-  test('many settlements at the same time all count', async () => {
+  test('applies many concurrent results of attempts', async () => {
     const { store, clock } = opened()
     const scenes = [await scene(opened(), 1), await scene(opened(), 1), await scene(opened(), 1)]
     const due = await Promise.all(scenes.map(({ target }) => store.dueDeliveries(target, clock.ms, 1)))

@@ -27,7 +27,7 @@ onEveryStore((opened) => {
     expect(await store.masterKeyCheck()).toEqual({ sealed: Buffer.from(sealed), wrapped })
   })
 
-  test('what the service writes is trusted, also after many changes of the same rows at once', async () => {
+  test('trusts its own writes, also after many concurrent changes of the same rows', async () => {
     const { store } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
@@ -56,7 +56,7 @@ onEveryStore((opened) => {
     expect(faults).toEqual([])
   })
 
-  test('an API key that another program changed grants nothing, and the others go on', async () => {
+  test('refuses an API key that another program changed, and accepts the others', async () => {
     const { store, rows } = opened()
     const { id: relayer } = await addRelayer({ store })
     const [changed, widened, fine] = [unique('key'), unique('key'), unique('key')]
@@ -69,7 +69,7 @@ onEveryStore((opened) => {
     expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
   })
 
-  test('a changed relayer is refused, for reading and for a change, and can be deleted', async () => {
+  test('refuses to read or change a relayer that another program changed, and deletes it', async () => {
     const { store, rows } = opened()
     const { id, address } = await addRelayer({ store })
     const { id: other } = await addRelayer({ store })
@@ -95,7 +95,7 @@ onEveryStore((opened) => {
     await rows('DROP TABLE older_networks')
   }
 
-  test('a trigger of another program ends every change of a protected row', async () => {
+  test('fails every change of a protected row with a trigger of another program', async () => {
     const { store, rows, trigger } = opened()
     await rows(trigger.create)
     await expect(store.createNotification(notificationOf(unique('hook')))).rejects.toThrow(/triggers or views.*planted/)
@@ -104,7 +104,7 @@ onEveryStore((opened) => {
   })
 
   // The last case: since then the tables are refused.
-  test('an older state of a row is refused, and its whole table once a scan has seen it, as where a row is missing', async () => {
+  test('refuses an older state of a row, and its whole table after a scan, as with a missing row', async () => {
     const { store, rows } = opened()
     const { network } = await addRelayer({ store })
     const [gone, stays] = [unique('hook'), unique('hook')]

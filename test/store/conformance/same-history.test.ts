@@ -49,7 +49,7 @@ const tables = {
   audit: 'SELECT entries FROM audit ORDER BY up_to',
 }
 
-test('one history of calls has the same answers and the same rows on every store', async () => {
+test('returns the same answers and rows for one history of calls on every store', async () => {
   const relayers = new Map<Opened, PlantedRelayer[]>()
   for (const opened of stores) {
     relayers.set(opened, [await plantRelayer(opened, 1), await plantRelayer(opened, 2), await plantRelayer(opened, 3)])
