@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
+import { collectBufferGarbage } from './background/buffer-garbage.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 
@@ -40,6 +41,7 @@ async function start(config: Config): Promise<Processes> {
   // `npm start` sets --heap-growing-percent: by default V8 collects when the heap has several times its live size, 100 MB more.
   flushCompileCache()
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  collectBufferGarbage()
   return service
 }
 

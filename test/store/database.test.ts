@@ -21,6 +21,8 @@ test('writes through to the disk, in WAL mode, with foreign keys, on every conne
     expect.soft(value('synchronous'), opening).toBe(2)
     expect.soft(value('foreign_keys'), opening).toBe(1)
     expect.soft(value('busy_timeout'), opening).toBeGreaterThan(0)
+    // In KiB, negated. The default of 16 MB is a fourth of what a hostile key may make the memory grow by, in each connection.
+    expect.soft(value('cache_size'), opening).toBe(-4_000)
   }
 })
 

@@ -4,6 +4,7 @@ import type { RightsReports } from '../rights-reports.ts'
 import type { RightsChange, RightsSeal } from '../rights-seal.ts'
 import { follow, type RightsState } from '../rights-state.ts'
 import type { RightsTable } from '../rights-tables.ts'
+import { limitCache } from './open-database.ts'
 import { scanNow, scanRights } from './rights-scan.ts'
 
 /** The pause after a scan: 50 times its duration, at least 1 s. */
@@ -37,7 +38,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
     const started_at = performance.now()
     scannedAt = version()
     sinceScan = []
-    reader ??= new Database(file, { readonly: true })
+    reader ??= openReader(file)
     reader.exec('BEGIN')
     const steps = scanRights(reader, seal, state)
     const end = () => {
@@ -82,4 +83,10 @@ export function createMonitor(db: Database.Database, file: string, version: () =
       reader?.close()
     },
   }
+}
+
+function openReader(file: string): Database.Database {
+  const reader = new Database(file, { readonly: true })
+  limitCache(reader)
+  return reader
 }
