@@ -97,6 +97,7 @@ export const blockFinding = (what: string, block: Block): Finding => ({
   found: `${block.wall_ms.toFixed(0)} ms (own ${block.own_ms.toFixed(0)}, CPU ${block.cpu_ms.toFixed(0)})`,
   wanted: `under ${max_block_ms} ms`,
   holds: judged(block) < max_block_ms,
+  block_ms: judged(block),
 })
 
 /** While it answered a request. */

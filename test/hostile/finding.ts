@@ -8,6 +8,8 @@ export interface Finding {
   found: string
   wanted: string
   holds: boolean
+  /** Of a block of the event loop: the summary shows the longest of many. */
+  block_ms?: number
 }
 
 export type Point = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 
+/** The processes that a process started. */
+export const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
 /** The memory of a process and of those that it started, in MB: now (VmRSS), or the most that they ever had (VmHWM). */
 export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
   const own =
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  return children.reduce((sum, child) => sum + memoryOf(Number(child), field), own)
+  return childrenOf(pid).reduce((sum, child) => sum + memoryOf(child, field), own)
 }
