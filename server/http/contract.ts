@@ -6,14 +6,9 @@ import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
 import { nextTurn } from '../next-turn.ts'
 import { type BodyViolations, createBodyViolations } from './body-violations.ts'
-import {
-  type ContractDocument,
-  describeOperations,
-  namesIn,
-  type OperationFacts,
-  validatorDocument,
-} from './document.ts'
+import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
 import { isTime } from './time-format.ts'
+import { validatorDocument } from './validator-document.ts'
 import { isViolation, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
@@ -56,27 +51,21 @@ export const readContract = (): ContractDocument => JSON.parse(readFileSync(cont
  * finds the operation, runs here once per operation, and its result is kept. A request runs only the request and response steps of
  * its operation. If a later version returns other steps, the middleware is mounted as a whole: slower, never wrong.
  */
-export async function mountContract(document: ContractDocument, logger: Pick<Logger, 'warn'>): Promise<Contract> {
-  const steps = middleware({
-    apiSpec: validatorDocument(document) as never,
-    validateApiSpec: false,
-    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, allErrors: true },
-    validateResponses: { coerceTypes: false },
-    validateSecurity: false,
-    validateFormats: true,
-    ajvFormats: { mode: 'full' },
-    formats: { 'date-time': { type: 'string', validate: isTime } },
-    fileUploader: false,
-    serDes: [],
-  }) as unknown as Step[]
+export async function mountContract(
+  document: ContractDocument,
+  logger: Pick<Logger, 'warn'>,
+  createSteps: CreateSteps = validatorSteps,
+): Promise<Contract> {
+  const separate = createSteps(validatorDocument(document, { failures: false }))
   warnOfUrlParse()
-  const stepNames = steps.map(({ name }) => name)
+  const stepNames = separate.map(({ name }) => name)
   const isKnown = stepNames.join() === known_steps.join()
   if (!isKnown)
     logger.warn(
       { steps: stepNames },
       'contract validator has unexpected steps: mounted as a whole, requests are slower',
     )
+  const steps = isKnown ? separate : createSteps(validatorDocument(document, { failures: true }))
   const names = namesIn(document)
   const bodyViolations = createBodyViolations(document)
   const operations = await Promise.all(
@@ -98,6 +87,23 @@ export async function mountContract(document: ContractDocument, logger: Pick<Log
     },
   }
 }
+
+export type CreateSteps = (document: ContractDocument) => Step[]
+
+/** The validator's own middleware for the document. */
+export const validatorSteps: CreateSteps = (document) =>
+  middleware({
+    apiSpec: document as never,
+    validateApiSpec: false,
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, allErrors: true },
+    validateResponses: { coerceTypes: false },
+    validateSecurity: false,
+    validateFormats: true,
+    ajvFormats: { mode: 'full' },
+    formats: { 'date-time': { type: 'string', validate: isTime } },
+    fileUploader: false,
+    serDes: [],
+  }) as unknown as Step[]
 
 /**
  * The validator calls `url.parse` for every request. Until Node has emitted its deprecation warning once, each call takes a stack

@@ -61,7 +61,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     id: operation.operationId,
     method,
     path,
-    status: soleSuccess(operation),
+    status: Number(successOf(operation)),
     streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
     guarded: operation.security?.length !== 0,
     roles: rolesOf(operation),
@@ -80,26 +80,6 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
   }))
 }
 
-/**
- * A copy of the document for the validator, which compiles each check with the whole document. The copy omits prose and examples,
- * and keeps only `default` of the failures, because all failures have one schema.
- */
-export function validatorDocument(document: ContractDocument): ContractDocument {
-  const { webhooks: _, ...copy } = withoutProse(document) as ContractDocument & { webhooks?: unknown }
-  for (const { operation } of operationsOf(copy)) {
-    for (const status of Object.keys(operation.responses)) {
-      if (!status.startsWith('2') && status !== 'default') delete operation.responses[status]
-    }
-  }
-  // Query values are percent-decoded already, so reserved characters have no meaning in them.
-  const parameters = [
-    ...Object.values(copy.components.parameters),
-    ...operationsOf(copy).flatMap(({ operation, shared }) => [...shared, ...(operation.parameters ?? [])]),
-  ]
-  for (const parameter of parameters) if (parameter.in === 'query') Object.assign(parameter, { allowReserved: true })
-  return copy
-}
-
 /** The names of properties and parameters in the contract. */
 export function namesIn(document: ContractDocument): ReadonlySet<string> {
   const names = new Set<string>()
@@ -115,27 +95,7 @@ function collectNames(node: unknown, names: Set<string>): void {
   for (const child of Object.values(node)) collectNames(child, names)
 }
 
-const prose: ReadonlySet<string> = new Set([
-  'description',
-  'summary',
-  'example',
-  'examples',
-  'x-codeSamples',
-  'x-expected',
-])
-
-/** `isNames`: the node's keys are names of properties, one of which may be `description`. */
-function withoutProse(node: unknown, isNames = false): unknown {
-  if (Array.isArray(node)) return node.map((child) => withoutProse(child))
-  if (typeof node !== 'object' || node === null) return node
-  return Object.fromEntries(
-    Object.entries(node)
-      .filter(([key]) => isNames || !prose.has(key))
-      .map(([key, child]) => [key, withoutProse(child, !isNames && key === 'properties')]),
-  )
-}
-
-const operationsOf = (document: ContractDocument) =>
+export const operationsOf = (document: ContractDocument) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method]
@@ -154,13 +114,13 @@ function amountsOf({ requestBody }: ContractOperation, { components }: ContractD
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
   parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
 
-/** An error in the contract fails at startup instead of in a request. */
-function soleSuccess({ operationId, responses }: ContractOperation): number {
+/** The status of its only success with a body. Throws, so that an error in the contract fails at startup instead of in a request. */
+export function successOf({ operationId, responses }: ContractOperation): string {
   const successes = Object.keys(responses).filter((status) => status.startsWith('2') && status !== '204')
   if (successes.length !== 1)
     throw new Error(`${operationId} must declare exactly one 2XX response with a body; it declares ${successes.length}`)
   if (!('default' in responses)) throw new Error(`${operationId} must declare the response "default"`)
-  return Number(successes[0])
+  return successes[0] as string
 }
 
 /**

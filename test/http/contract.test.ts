@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { mountContract, readContract, validatorSteps } from '../../server/http/contract.ts'
+import { validatorDocument } from '../../server/http/validator-document.ts'
+import { startTestService } from '../support/service.ts'
+
+test('a validator with steps of other names is mounted as a whole: with a warning, and with the same answers', async () => {
+  const warnings: object[] = []
+  const logger = { warn: (fields: object) => warnings.push(fields) }
+  const contract = await mountContract(readContract(), logger as never, (document) =>
+    validatorSteps(document).map((step) => Object.defineProperty(step, 'name', { value: `new ${step.name}` })),
+  )
+  expect(warnings).toEqual([{ steps: expect.arrayContaining(['new requestMiddleware']) }])
+  const { url, api_key } = await startTestService({}, { contract })
+
+  const ask = async (path: string, body?: object) => {
+    const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    const response = await fetch(`${url}/api/v1/${path}`, init)
+    return { status: response.status, body: await response.json() }
+  }
+  expect(await ask('relayers/demo/sign', { message: 'Hello' })).toMatchObject({ status: 200, body: { success: true } })
+  expect(await ask('relayers?page=1')).toMatchObject({ status: 200, body: { pagination: { per_page: 10 } } })
+  expect(await ask('relayers/demo/sign', { message: 1 })).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request', details: [{ path: '/body/message' }] },
+  })
+  expect(await ask('relayers/nobody')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+})
+
+test('a schema that contains itself is refused at startup', () => {
+  const document = readContract()
+  document.components.schemas.Failure = { properties: { inner: { $ref: '#/components/schemas/Failure' } } }
+  expect(() => validatorDocument(document, { failures: true })).toThrow('#/components/schemas/Failure')
+})
