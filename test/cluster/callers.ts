@@ -1,10 +1,14 @@
-import { type CreateSignerRequest, createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type CreateSignerRequest, createRelayerClient, type RelayerClient, RelayerError } from '../../client/index.ts'
 import { token } from './member.ts'
 import type { Stage } from './stage.ts'
 
 export const block_ms = 500
 /** More than one, so that failures come between `mined` and `confirmed` too. */
 const confirmations = 2
+/** How long a server may answer that the database is away: on a busy machine, it may take a slow answer for that. */
+const setup_ms = 60_000
+const again_ms = 200
 const network = { name: 'cluster', network_type: 'evm' } as const
 
 interface Relayer {
@@ -30,32 +34,48 @@ export function randomClient({ members }: Stage, random: () => number, maxRetrie
 
 /** With fresh keys, whose nonces begin at 0, and a webhook. */
 export async function makeRelayers(client: RelayerClient, rpc_url: string, hook_url: string, count: number) {
-  await client.post('/api/v1/networks', {
-    body: {
-      ...network,
-      chain_id: 31_337,
-      rpc_urls: [rpc_url],
-      required_confirmations: confirmations,
-      average_blocktime_ms: block_ms,
-    },
-  })
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url } })
+  await available(() =>
+    client.post('/api/v1/networks', {
+      body: {
+        ...network,
+        chain_id: 31_337,
+        rpc_urls: [rpc_url],
+        required_confirmations: confirmations,
+        average_blocktime_ms: block_ms,
+      },
+    }),
+  )
+  await available(() => client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url } }))
   const relayers: Relayer[] = []
   for (let index = 0; index < count; index += 1) relayers.push(await makeRelayer(client, { type: 'generated' }))
   return relayers
 }
 
 export async function makeRelayer(client: RelayerClient, its: CreateSignerRequest): Promise<Relayer> {
-  const { data: signer } = await client.post('/api/v1/signers', { body: its })
-  const { data } = await client.post('/api/v1/relayers', {
-    body: {
-      name: `Relayer of ${signer.id}`,
-      network: network.name,
-      network_type: network.network_type,
-      paused: false,
-      signer_id: signer.id,
-      notification_id: 'hook',
-    },
-  })
+  const { data: signer } = await available(() => client.post('/api/v1/signers', { body: its }))
+  const { data } = await available(() =>
+    client.post('/api/v1/relayers', {
+      body: {
+        name: `Relayer of ${signer.id}`,
+        network: network.name,
+        network_type: network.network_type,
+        paused: false,
+        signer_id: signer.id,
+        notification_id: 'hook',
+      },
+    }),
+  )
   return { id: data.id, address: data.address }
+}
+
+/** Repeats a request that was answered 503, which did nothing. */
+export async function available<T>(request: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + setup_ms; ; await pause(again_ms)) {
+    try {
+      return await request()
+    } catch (error) {
+      const isUnavailable = error instanceof RelayerError && error.status === 503
+      if (!isUnavailable || performance.now() > end) throw error
+    }
+  }
 }

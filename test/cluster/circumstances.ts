@@ -16,13 +16,14 @@ export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 
     relayer: `SELECT relayer_row_id, status, waiting_for, status_reason, intent, count(*), min(nonce) AS from, max(nonce) AS to,
         max(changed_at) AS changed_at
       FROM transactions GROUP BY relayer_row_id, status, waiting_for, status_reason, intent ORDER BY relayer_row_id, status`,
-    disabled: `SELECT row_id, paused, system_disabled, disabled_reason FROM relayers WHERE system_disabled OR paused`,
+    disabled: `SELECT row_id, paused, system_disabled, disabled_reason FROM relayers WHERE system_disabled = 1 OR paused = 1`,
     session: `SELECT pid, state, wait_event_type, wait_event, clock_timestamp() - xact_start AS since, left(query, 200) AS query
       FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'`,
   }
   const lines: string[] = [`now: ${new Date().toISOString()}`]
   for (const [name, statement] of Object.entries(tables)) {
-    const found = await rows(statement)
+    // The database may be away.
+    const found = await rows(statement).catch((error: Error) => [error.message])
     lines.push(...found.map((row) => `${name}: ${JSON.stringify(row)}`))
   }
   for (const member of members) {

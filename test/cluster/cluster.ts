@@ -7,7 +7,7 @@ import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
 import { randomFrom } from '../support/random.ts'
-import { block_ms, makeRelayer, makeRelayers, randomClient } from './callers.ts'
+import { available, block_ms, makeRelayer, makeRelayers, randomClient } from './callers.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Replication } from './database.ts'
 import { countUndelivered, countWrongDeliveries, readAudit, readDatabase } from './evidence.ts'
@@ -159,7 +159,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const circumstances = isConfirmed ? [] : await readCircumstances(stage)
     await settled(async () => -(await countUndelivered(stage.rows)), 0, patience_ms)
     const listed = new Map<string, Awaited<ReturnType<typeof readList>>>()
-    for (const { id } of relayers) listed.set(id, await readList(patient, id))
+    for (const { id } of relayers) listed.set(id, await available(() => readList(patient, id)))
     const ends = stage.members.flatMap((member) => member.ends())
     const wrongEnds = ends.filter((text) => !/PostgreSQL|database cannot be used/.test(text))
     await Promise.all(stage.members.map((member) => member.stop()))

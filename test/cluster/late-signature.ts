@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RelayerClient } from '../../client/index.ts'
 import type { HeldSigner } from '../support/held-signer.ts'
+import { available } from './callers.ts'
 import type { Stage } from './stage.ts'
 
 const look_ms = 50
@@ -28,11 +29,13 @@ export async function signLate(
   const wrong: string[] = []
 
   signer.hold()
-  await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-    path: { relayer_id },
-    header: { 'Idempotency-Key': 'late' },
-    body: { to: signer.address, value: '1', gas_limit: 21_000 },
-  })
+  await available(() =>
+    client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      path: { relayer_id },
+      header: { 'Idempotency-Key': 'late' },
+      body: { to: signer.address, value: '1', gas_limit: 21_000 },
+    }),
+  )
   const [its] = await signer.held(1)
   const [owner] = await rows<{ row_id: string; name: string }>(
     `SELECT servers.row_id, servers.name FROM work_leases
