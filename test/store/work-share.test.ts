@@ -89,6 +89,8 @@ describe('fair shares of servers', () => {
 describe('leases of rows', () => {
   test('are spread evenly: a new server gets its share, and the others get the share of one that leaves', async () => {
     const { members, join, settles } = team('sender')
+    // A command, or a server that still starts: no lease is kept for it.
+    await startServer()
     await join()
     await settles([7])
     await join()
@@ -146,7 +148,7 @@ describe('leases of rows', () => {
     })
     await Promise.all(mine.held().map(mine.giveBack))
     expect(mine.held()).toEqual([])
-    expect(await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer'")).toHaveLength(50)
+    expect(await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer' AND row_id >= 1000")).toHaveLength(50)
   })
 
   test('are checked one by one in a group commit: only the change without its lease fails', async () => {

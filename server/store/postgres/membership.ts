@@ -21,6 +21,8 @@ export interface Membership {
   isValid(): boolean
   /** `ended`: called when this server counted as dead and has lost all its leases. `freed`: when those of another were given up. */
   watch(listener: Listener): void
+  /** This server works: from now on it counts among those that share the work. */
+  enter(): Promise<void>
   /** This server takes no more work. */
   leave(): Promise<void>
   /** Ends the registration. */
@@ -33,7 +35,7 @@ const is_over = `(until <= clock_timestamp() OR until > clock_timestamp() + ${10
 
 const join = sql<{ row_id: number }>(`INSERT INTO servers (name, until) VALUES ($name, ${validity}) RETURNING row_id`)
 const renew = sql<{ row_id: number }>(
-  `UPDATE servers SET until = ${validity} WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id`,
+  `UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id`,
 )
 const rejoin = sql(`
   WITH dropped AS (DELETE FROM work_leases WHERE server_row_id = $row_id)
@@ -55,7 +57,8 @@ const dropLeases = sql<{ dropped: number }>(`
     RETURNING 1)
   SELECT count(*) AS dropped FROM dropped`)
 
-type State = 'running' | 'leaving' | 'ended'
+/** `idle`: it has no part of the work, because it still starts, or is a command. */
+type State = 'idle' | 'running' | 'leaving' | 'ended'
 
 interface Listener {
   ended(): void
@@ -69,12 +72,12 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
   const { row_id } = (await read.one(join, { name: `${hostname()} ${process.pid}` })) as { row_id: number }
   let validUntil = joinedAt + lease_ms - margin_ms
   let beatAt = joinedAt
-  let state: State = 'running'
+  let state: State = 'idle'
   let isClosing = false
 
   async function beat(): Promise<void> {
     const startedAt = performance.now()
-    if (!(await dedicated.one(renew, { row_id }))) {
+    if (!(await dedicated.one(renew, { row_id, state }))) {
       await dedicated.one(rejoin, { row_id, state })
       for (const { ended } of listeners) ended()
     }
@@ -105,6 +108,7 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
   }
   next()
 
+  /** The next renewal repeats it. */
   async function become(its: State): Promise<void> {
     state = its
     await dedicated.one(setState, { row_id, state }).catch(() => undefined)
@@ -114,6 +118,7 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
     row_id,
     isValid: () => performance.now() < validUntil,
     watch: (listener) => void listeners.push(listener),
+    enter: () => (state === 'idle' ? become('running') : Promise.resolve()),
     leave: () => (state === 'running' ? become('leaving') : Promise.resolve()),
     async close() {
       isClosing = true

@@ -46,6 +46,7 @@ export const workShares = (connection: Connection): Pick<Store, 'share'> => ({
 
 function createShare({ read, fences, membership, signals }: Connection, kind: WorkKind): WorkShare {
   const { row_id: server_row_id } = membership
+  const entered = membership.enter()
   const held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
   const refused = new Map<number, number>()
@@ -96,6 +97,7 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
   async function compare(): Promise<void> {
     isStale = false
     refused.clear()
+    await entered
     const servers = await read.all(select, { kind })
     share = fairShare(server_row_id, servers, at_work)
     claimed = 0
