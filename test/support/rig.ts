@@ -12,12 +12,13 @@ import {
   type SendTransactionRequest,
   type Transaction,
 } from '../../client/index.ts'
-import { readConfig } from '../../server/config.ts'
+import { type Config, readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
 import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+import { placeDatabase } from './first-database.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { type Money, moneyOf } from './money.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
@@ -110,12 +111,17 @@ export async function startRig({
   const data_dir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
   const clock = { ahead_ms: 0, passed_ms: 0 }
   let values = 0
-  let service = await start()
+  const first_config = await readSettings('0')
+  placeDatabase(first_config)
+  let service = await start(first_config)
   let client = connect()
 
-  async function start(port = '0') {
+  async function readSettings(port: string) {
     const basic = { PORT: port, DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
-    const config = readConfig({ ...basic, ...(await databaseSettings(data_dir)), ...settings })
+    return readConfig({ ...basic, ...(await databaseSettings(data_dir)), ...settings })
+  }
+
+  async function start(config: Config) {
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,
@@ -185,7 +191,7 @@ export async function startRig({
     async restart(meanwhile, { keepsPort = false } = {}) {
       await service.close()
       await meanwhile?.()
-      service = await start(keepsPort ? new URL(service.url).port : undefined)
+      service = await start(await readSettings(keepsPort ? new URL(service.url).port : '0'))
       client = connect()
     },
 

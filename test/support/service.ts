@@ -11,6 +11,7 @@ import type { World } from '../../server/service/storage.ts'
 import { type Service, startService } from '../../server/service.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
+import { placeDatabase } from './first-database.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
 
 export interface TestService extends Service {
@@ -53,7 +54,9 @@ export async function startTestService(
   const database = settings.DATABASE_URL ? {} : await databaseSettings(data_dir, dropLater)
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => done(void logged.push(`${line}`)) }))
-  const service = await startService(readConfig({ PORT: '0', DATA_DIR: data_dir, ...database, ...settings }), {
+  const config = readConfig({ PORT: '0', DATA_DIR: data_dir, ...database, ...settings })
+  if (settings.DATA_DIR === undefined) placeDatabase(config)
+  const service = await startService(config, {
     // Names of the world outside stay unknown: no test calls anybody.
     lookup: noLookup,
     openPost: (url, max_bytes) =>
