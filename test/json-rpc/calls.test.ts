@@ -4,8 +4,8 @@ import { type Answer, jsonRpcOf } from '../support/json-rpc.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 
-async function start(settings = {}, policies = {}) {
-  const service = await startTestService(settings)
+async function start(settings = {}, policies = {}, world = {}) {
+  const service = await startTestService(settings, world)
   const relayer = await createRelayer(service.client, { policies })
   return { ...service, relayer, rpc: jsonRpcOf(service.url, service.api_key, relayer.id) }
 }
@@ -66,7 +66,7 @@ describe('JSON-RPC 2.0', () => {
   })
 
   test('accepts at most 1,000 calls in a batch, and counts each of them against the rate limit', async () => {
-    const { rpc } = await start({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '20' })
+    const { rpc } = await start({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '20' }, {}, { elapsed: () => 0 })
     const batch = (size: number) => Array.from({ length: size }, (_, id) => call('eth_chainId', [], id))
     expect((await rpc.post(batch(1_001))).answer).toMatchObject({ id: null, error: { code: -32_600 } })
     expect((await rpc.post(batch(10))).answer).toHaveLength(10)
