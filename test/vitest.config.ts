@@ -3,26 +3,47 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { alsoOnPostgres, onSqliteOnly } from './databases.ts'
 
-/** Files that take long though they are short. The others run in the order of their size. */
+/** Files that take long though they are short, the longest first. The others run in the order of their size. */
 const long = [
-  'cluster',
-  'servers',
-  'server-processes',
   'crash',
+  'server-processes',
+  'cluster',
+  'processes',
   'webhook-crash',
   'rotate-master-key',
-  'move-database',
-  'generated-requests',
-  'examples',
+  'lying-nodes',
+  'burst',
+  'rpc-faults',
+  'web3-adapters',
+  'samples',
   'client-package',
+  'generated-requests',
   'model',
   'stop',
+  'batches',
+  'servers',
+  'server',
+  'wrong-folder',
+  'examples',
+  'planted-secrets',
+  'move-database',
+  'reorg',
+  'nonce-compaction',
+  'waiting-reasons',
+  'key-service',
+  'killed-rotation',
+  'command-line',
+  'missing-packages',
+  'traces',
   'memory',
 ]
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => (long.includes(basename(moduleId, '.test.ts')) ? 0 : 1)
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = long.indexOf(basename(moduleId, '.test.ts'))
+      return place < 0 ? long.length : place
+    }
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
 }
