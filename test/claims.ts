@@ -12,10 +12,10 @@ export const securityClaims: Claims = {
   ],
   'The master key is not in the database, or only as a key service encrypts it. No operation returns a private key, and no log line or error contains one':
     ['secrets/planted-secrets.test: shows no secret in any response, log line, metric, span or file'],
-  'no file and no setting contains the master key. The database has it encrypted, bound to its purpose': [
+  'no file and no setting contains the master key. The database stores it encrypted, bound to its purpose': [
     'secrets/key-encryption.test: generates a master key at the first start that only the key service can decrypt, and uses it at later starts',
   ],
-  'A start fails when the key service is away, denies the call or has another key, and when the ciphertext was changed':
+  'A start fails when the key service is down, denies the call or has another key, and when the ciphertext was changed':
     [
       'secrets/key-encryption.test: fails the start with the reason when the key service is down, forbids the call or has another key, and when the ciphertext was changed',
     ],
