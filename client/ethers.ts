@@ -91,7 +91,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
     return (await this.client.post(path, { path: this.#path, body })).data.sig
   }
 
-  /** The request must be complete: nonce, prices, gas limit, chain id. The service does not track what it signs here. */
+  /** The request must be complete: nonce, prices, gas limit, chain id. The service does not track the signed transaction. */
   async signTransaction(request: TransactionRequest): Promise<string> {
     const { from, to, ...others } = await this.populateTransaction(request)
     const unsigned_transaction = Transaction.from({ ...others, to: to ?? null }).unsignedSerialized

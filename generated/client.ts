@@ -201,7 +201,7 @@ export interface paths {
          *     node has the transaction and it is not mined in time, the service signs it again with the same nonce and prices
          *     at least 10 % higher, as time and blocks pass, up to the policies `gas_price_cap` and `max_fee_multiple`. When
          *     no node has accepted it, the service signs it again at the market price, which may be lower. While a transaction
-         *     waits, `status_reason` says why.
+         *     waits, `status_reason` gives the reason.
          *
          *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The
          *     same key and body return the first response again; the same key with another body returns 422. A key is valid
@@ -571,7 +571,7 @@ export interface paths {
          * Drain a relayer
          * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy
          *     `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization"
-         *     return 403 from then on. Unfinished transactions go on; they can be replaced and canceled. Messages and typed
+         *     return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed
          *     data are still signed.
          *
          *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be
@@ -1065,8 +1065,8 @@ export interface paths {
         };
         /**
          * List the queues of all relayers
-         * @description For every relayer that the API key may use: how many transactions are unfinished, and the one that comes first,
-         *     for which all others wait. In the order in which the relayers were created. No node is called.
+         * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for
+         *     which all others wait. Relayers are in the order of their creation. No node is called.
          */
         get: operations["listQueues"];
         put?: never;
@@ -1382,7 +1382,7 @@ export interface paths {
         };
         /**
          * Get the head of the audit trail
-         * @description How many entries the trail has, and the hash that covers all of them. `npm run audit -- verify` reads
+         * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads
          *     the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later
          *     that no entry is missing at the end.
          */
@@ -2282,7 +2282,7 @@ export interface components {
             payload_type: "transaction";
         };
         /**
-         * @description The transaction makes no progress; `waiting_for` and `status_reason` say why. Sent once per transaction and
+         * @description The transaction makes no progress; `waiting_for` and `status_reason` give the reason. Sent once per transaction and
          *     value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
          *     wait for it.
          */
@@ -2402,8 +2402,8 @@ export interface components {
         };
         AuditEntry: {
             /**
-             * @description The chain of hashes that the entry is part of. With SQLite there is one, 1. With PostgreSQL each server that
-             *     runs writes its own, and 0 is the trail that was moved from SQLite.
+             * @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL
+             *     each server writes its own chain; chain 0 is the trail that was moved from SQLite.
              */
             chain: number;
             /** @description Counts the entries of the chain from 1, without gaps. */
@@ -2419,18 +2419,18 @@ export interface components {
             result: number;
             request_id: string | null;
             /**
-             * @description The id that the key service gave the request for this signature, as its own audit log has it (AWS KMS, Azure
+             * @description The id of the signature request in the audit log of the key service (AWS KMS, Azure
              *     Key Vault). Null for other keys.
              */
             key_request_id: string | null;
         };
         AuditHead: {
-            /** @description How many entries the trail has. */
+            /** @description The number of entries in the trail. */
             entries: number;
             /**
-             * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain it is the chain's; with several
-             *     it is SHA-256 over a line for each chain, in the order of their numbers: its number, its entries and its hash,
-             *     separated by a space, with a line feed at the end.
+             * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of
+             *     that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries
+             *     and hash, separated by spaces, with a line feed at the end.
              */
             hash: string;
             /** @description The heads of all chains that have entries, by their numbers. */
@@ -2829,7 +2829,7 @@ export interface components {
          * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing,
          *     sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change
          *     does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee
-         *     limits apply to every signature: a transaction that they block waits, and `status_reason` says so. Policies
+         *     limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies
          *     check the signed transaction itself, not the calls that a contract makes in turn.
          *
          *     A signed message or signed typed data is valid on every chain where the address is used. Therefore
@@ -2865,7 +2865,7 @@ export interface components {
             /**
              * @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every
              *     signature, by the policies at that time. If it does not allow a higher price, the transaction or its
-             *     cancellation waits, and `status_reason` says so. The data fee of some rollups is not counted.
+             *     cancellation waits, and `status_reason` gives the reason. The data fee of some rollups is not counted.
              */
             max_fee_per_transaction?: components["schemas"]["AmountInput"];
             /**
@@ -2884,7 +2884,7 @@ export interface components {
              *     with the same nonce only one can be mined, so a transaction counts with the highest one: a higher price
              *     counts the increase. Cancellations, transfers that fill a nonce, and sign-transaction count too. A
              *     transaction that is canceled before it was signed is subtracted; unused gas is not. If the limit is reached,
-             *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` says so.
+             *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` gives the reason.
              */
             max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The only allowed recipients. If set, contracts cannot be created. */
@@ -2932,7 +2932,7 @@ export interface components {
             max_gap_fills_per_hour?: number;
             /**
              * @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer"
-             *     sets it to false. Accepted transactions go on, and can be replaced and canceled.
+             *     sets it to false. Accepted transactions continue, and can be replaced and canceled.
              */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */

@@ -1,5 +1,5 @@
-// Required before the service: what was compiled once is not compiled again, TypeScript included. That is a fifth of the time until
-// the first answer, and 15 MB. Where it cannot be kept, every start is like the first.
+// Required before the service: caches compiled code, TypeScript included. This saves a fifth of the time until the first
+// response, and 15 MB of memory. Where the cache cannot be written, every start is as slow as the first.
 const { join } = require('node:path')
 const { enableCompileCache } = require('node:module')
 

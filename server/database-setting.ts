@@ -9,7 +9,7 @@ export type DatabaseSetting =
       /** Holds the password: it must never be shown. */
       url: string
       max_connections: number
-      /** After this long without an answer, the database counts as away. */
+      /** After this long without an answer, the database counts as down. */
       timeout_ms: number
       /** The settings of PostgreSQL that may weaken durability. */
       allow_weak: Weak[]

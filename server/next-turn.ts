@@ -11,7 +11,7 @@ export function nextTurn(): Promise<void> {
   })
 }
 
-/** The step itself runs when the promise is resolved: after this function, and before the event loop goes on. */
+/** The step itself runs when the promise is resolved: after this function, and before the event loop continues. */
 function runOne(): void {
   waiting.shift()?.()
   if (waiting.length > 0) setImmediate(runOne)

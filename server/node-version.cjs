@@ -1,4 +1,4 @@
-// Runs before the service, on whatever Node there is: an old one gets one clear line instead of a syntax error.
+// Runs before the service on any version of Node: with an old one, startup fails with one clear line instead of a syntax error.
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
   console.error(

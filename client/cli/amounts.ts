@@ -8,6 +8,8 @@ export function readWei(input: string): bigint {
   const [, whole = '', fraction = '', unit = 'wei'] = match ?? []
   const places = decimals[unit] as number
   if (!match || fraction.length > places)
-    throw new CommandError(`An amount is in wei, or has a unit: 1000, 2.5gwei, 0.1ether; it is ${input}`)
+    throw new CommandError(
+      `An amount must be in wei or have a unit, for example 1000, 2.5gwei or 0.1ether; it is ${input}`,
+    )
   return BigInt(whole + fraction.padEnd(places, '0'))
 }

@@ -32,7 +32,7 @@ function assign(body: Body, assignment: string): void {
   const names = assignment.slice(0, Math.max(0, sign)).split('.')
   const last = names.pop()
   if (!last || names.includes(''))
-    throw new CommandError(`--set takes NAME=VALUE, for example name=Treasury; it is ${assignment}`)
+    throw new CommandError(`--set must be NAME=VALUE, for example name=Treasury; it is ${assignment}`)
   if (secrets.has(last))
     throw new CommandError(`${last} is a secret: pass it in a file or on standard input, not with --set`)
   let place = body

@@ -4,7 +4,7 @@ import { createRelayerClient, type RelayerClient } from '../index.ts'
 import { CommandError } from './exit-codes.ts'
 import { printer } from './print.ts'
 
-/** What a command works with. */
+/** The context of a command: its client and its output. */
 export interface Context {
   url: string
   token: string

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { RelayerError } from '../error.ts'
 
-/** What a script can tell from the exit code. */
+/** Exit codes, for scripts. */
 export const exitCodes = {
   done: 0,
   unexpected: 1,

@@ -1,4 +1,4 @@
-/** What doctor found about one part. `remedy`: what to do; null when nothing is wrong. */
+/** A result of `doctor`. `remedy`: the action that resolves the problem; null when there is none. */
 export interface Finding {
   part: string
   state: 'ok' | 'warning' | 'problem'

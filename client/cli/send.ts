@@ -55,7 +55,7 @@ async function bodyOf(values: string[], options: SendCommandOptions): Promise<Se
   const { to, value, call, create, gasLimit, validUntil, reference } = options
   if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
-  if (call === undefined && values.length > 0) throw new CommandError('Arguments belong to --call, which is missing')
+  if (call === undefined && values.length > 0) throw new CommandError('Arguments require --call')
   const data = call === undefined ? options.data : await encodeCall(call, values, options.abi)
   if (gasLimit !== undefined && !/^\d{1,15}$/.test(gasLimit)) throw new CommandError('--gas-limit must be a number')
   return {

@@ -59,7 +59,7 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
 
   let sweeping: Promise<unknown> = Promise.resolve()
   const begin = () => {
-    sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'removing expired rows failed'))
+    sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'retention sweep failed'))
   }
   const timer = setInterval(begin, sweep_ms)
   begin()

@@ -65,12 +65,12 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
       await forgetFormerLease(row_id)
       return !stopping.signal.aborted && !leaving.has(row_id)
     } catch (error) {
-      logger.error({ err: error }, 'claiming background work failed')
+      logger.error({ err: error }, 'lease claim failed')
       return false
     }
   }
 
-  /** What is remembered of the row is not valid when another process may have worked on it since. */
+  /** The state of the row in memory is invalid when another process may have worked on it since. */
   async function forgetFormerLease(row_id: number): Promise<void> {
     const lease = share.lease(row_id)
     if (leases.has(row_id) && leases.get(row_id) !== lease) await left(row_id)
@@ -88,7 +88,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
       await lane.sleep(wait_ms ?? 0, stopping.signal)
       isMine = await mayWork(row_id)
     }
-    // What is remembered of the row is not valid after another process has worked on it.
+    // The state of the row in memory is invalid after another process has worked on it.
     if (hasWorked && !isMine) await left(row_id)
     lanes.delete(row_id)
     lane.close()
@@ -106,7 +106,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
 
   const left = (row_id: number) => {
     leases.delete(row_id)
-    return leave(row_id).catch((error) => logger.error({ err: error, row_id }, 'leaving background work failed'))
+    return leave(row_id).catch((error) => logger.error({ err: error, row_id }, 'lease release failed'))
   }
 
   /** Ends the row's lane after its round, and gives the row back. */
@@ -123,7 +123,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     try {
       await share.giveBack(row_id)
     } catch (error) {
-      logger.error({ err: error, row_id }, 'giving background work back failed')
+      logger.error({ err: error, row_id }, 'lease return failed')
     }
   }
 
@@ -141,7 +141,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   }
   let polling = Promise.resolve()
   const pollNow = (force: boolean) => {
-    polling = poll(force).catch((error) => logger.error({ err: error }, 'poll for work failed'))
+    polling = poll(force).catch((error) => logger.error({ err: error }, 'work poll failed'))
   }
   const watch = setInterval(() => pollNow(false), watch_ms)
   pollNow(true)

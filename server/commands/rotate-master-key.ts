@@ -34,7 +34,7 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     const current = await openDatabaseVault(config, held).catch(asFault)
     if (!current || current instanceof Error) return await endUnfinished(file, held, next, current)
     if (next?.master_key && vaultOf([next.master_key], held.sealed)) {
-      throw new CommandError('NEW_MASTER_KEY is the master key already')
+      throw new CommandError('NEW_MASTER_KEY must differ from the current master key')
     }
     const key_encryption_key = next ? next.key_encryption_key : config.key_encryption_key
     if (!next && !key_encryption_key && (config.production || !file)) {

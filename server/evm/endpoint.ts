@@ -88,7 +88,8 @@ export function createEndpoint(
   }
 
   function verify(answer: RpcAnswer | undefined) {
-    if (!answer || !('result' in answer) || typeof answer.result !== 'string') throw new Error('It tells no chain id')
+    if (!answer || !('result' in answer) || typeof answer.result !== 'string')
+      throw new Error('It returned no chain id')
     if (Number(answer.result) !== chain_id) {
       endpoint.wrong_chain = BigInt(answer.result)
       endpoint.rest_until = now() + wrong_chain_rest_ms
@@ -109,7 +110,7 @@ export function createEndpoint(
       }
       const refused = readAnswer(answer)
       if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
-        throw new Error(`It is at its limit: ${refused.error.message}`)
+        throw new Error(`It limits the rate of requests: ${refused.error.message}`)
       }
       if (refused && 'error' in refused && too_large.test(String(refused.error.message))) return split(calls)
       // Some nodes refuse batches with a single error, so the calls are sent one by one.
@@ -157,10 +158,10 @@ export function createEndpoint(
     try {
       answer = JSON.parse(text)
     } catch {
-      throw new Error(`It answers ${status} without JSON`)
+      throw new Error(`It responded ${status} without JSON`)
     }
     if (!Array.isArray(answer) && readAnswer(answer) === undefined)
-      throw new Error(`It answers ${status} without JSON-RPC`)
+      throw new Error(`It responded ${status} without JSON-RPC`)
     return answer
   }
 

@@ -30,7 +30,7 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   // First, because the text after a revert comes from the contract and may contain "nonce too low".
   ['reverted', /execution reverted|transaction reverted|reverted with|^revert(?:ed)?\b|vm execution error/im],
   ['reverted', /vm exception while processing transaction: revert|always failing transaction/i],
-  // These contain "nonce too high" or "nonce too low" but are permanent, whatever the account's nonce is.
+  // These contain "nonce too high" or "nonce too low" but are permanent, independent of the account's nonce.
   ['rejected', /nonce has max value|exceeds max nonce|nonce overflow|authority nonce too low/i],
   ['replacement_underpriced', /replacement transaction (?:is )?underpriced|to replace existing transaction/i],
   ['replacement_underpriced', /could not replace existing|replacementnotallowed/i],

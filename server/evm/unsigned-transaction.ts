@@ -112,7 +112,7 @@ function listIn(decoded: Decoded | undefined, counts?: number[]): Decoded[] {
 }
 
 function bytesIn(decoded: Decoded | undefined, length?: number): Uint8Array {
-  if (!(decoded instanceof Uint8Array)) throw new Error('A list stands where bytes are required')
+  if (!(decoded instanceof Uint8Array)) throw new Error('A list is given where bytes are required')
   if (length !== undefined && decoded.length !== length) throw new Error(`A field must have ${length} bytes`)
   return decoded
 }

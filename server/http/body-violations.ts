@@ -7,7 +7,7 @@ import { expectedBranch, violationText } from './violation-text.ts'
 export type BodyViolations = (body: unknown) => Detail[]
 
 /**
- * Describes what is wrong with a body that the validator refused. The validator reports the violations of every alternative of an
+ * Describes the violations of a body that the validator refused. The validator reports the violations of every alternative of an
  * `anyOf`; this reports those of the alternative that the caller most likely meant. Schemas are compiled at their first use.
  */
 export function createBodyViolations({ components }: ContractDocument): (schema: object) => BodyViolations {

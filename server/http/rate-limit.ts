@@ -24,7 +24,7 @@ export interface Limit {
 const max_callers = 10_000
 /** The size of requests and responses together that counts as one request. */
 const bytes_each = 64 * 1024
-/** The longest time that a caller waits for what it has already got. */
+/** The longest time that a caller waits because of large requests and responses in the past. */
 const max_debt_ms = 60_000
 /** More than the bodies and responses that one process has under way at once (shares.ts) count as. */
 const max_owed = 4_096

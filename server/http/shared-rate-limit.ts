@@ -19,7 +19,7 @@ const pause_ms = 50
 const keep_ms = 1_000
 const max_callers = 10_000
 
-/** What a server has taken from the bucket of a caller. */
+/** The requests that a server has taken from the bucket of a caller. */
 interface Purse {
   /** Below 0: used and not yet taken. */
   tokens: number
@@ -34,7 +34,7 @@ interface Purse {
 /**
  * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from
  * it in batches. Callers that wait in one turn of the event loop share a batch. After a refusal the database is not asked until the pause
- * is over. `ask` rejects while the database is away; then nothing is admitted. `now`: milliseconds.
+ * is over. `ask` rejects while the database is down; then nothing is admitted. `now`: milliseconds.
  */
 export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
   const bucketFor = bucketReader(usual, 1)
@@ -111,7 +111,7 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
       for (let isFilled = false; ; isFilled = true) {
         const time_ms = now()
         const passed_ms = time_ms - purse.filled_at_ms
-        // What was just taken is used, also after a pause of this process.
+        // The requests that were just taken are used, also after a pause of this process.
         const has = purse.tokens >= count && (isFilled || passed_ms < keep_ms)
         const full_ms = Math.max(0, purse.empty_in_ms - passed_ms)
         if (has) {

@@ -45,7 +45,7 @@ export function expectedBranch(branches: ErrorObject[][]): ErrorObject[] | Detai
 
 const isOfWholeType = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'type' && instancePath === ''
 
-/** A property with a constant that tells the alternatives apart is missing or has another value. */
+/** A property with a constant that distinguishes the alternatives is missing or has another value. */
 const isTag = (error: ErrorObject): boolean => tagValue(error) !== undefined && /^\/[^/]+$/.test(tagPath(error))
 const tagPath = ({ instancePath, params: { missingProperty } }: ErrorObject): string =>
   missingProperty === undefined ? instancePath : `${instancePath}/${missingProperty}`

@@ -70,7 +70,7 @@ export function throwFault(error: SdkError): never {
 
 function kindOf({ name, message }: SdkError, status: number | undefined): FaultKind {
   if (throttles.has(name) || status === 429) return 'throttled'
-  if (failures.has(name) || (status !== undefined && status >= 500)) return 'away'
+  if (failures.has(name) || (status !== undefined && status >= 500)) return 'unavailable'
   if (local.test(name) || local.test(message)) return 'refused'
-  return status === undefined ? 'away' : 'refused'
+  return status === undefined ? 'unavailable' : 'refused'
 }

@@ -77,7 +77,7 @@ export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: Abo
     return shared(async () => {
       client ??= openClient(config, authority)
       const { kind, application } = await client.catch((error) => {
-        // What is missing may appear later.
+        // After a failure, the next call tries again.
         client = undefined
         throw error
       })

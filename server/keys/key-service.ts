@@ -30,11 +30,11 @@ export interface RemoteSignature {
 }
 
 /**
- * `throttled`: too many requests; the same request succeeds later. `away`: no answer, or a failure of the key service itself.
+ * `throttled`: too many requests; the same request succeeds later. `unavailable`: no answer, or a failure of the key service itself.
  * `refused`: the key service refuses (permission, state of the key, credentials). `wrong`: the answer is not a valid signature by
  * the key. `missing`: the package of the type is not installed.
  */
-export type FaultKind = 'throttled' | 'away' | 'refused' | 'wrong' | 'missing'
+export type FaultKind = 'throttled' | 'unavailable' | 'refused' | 'wrong' | 'missing'
 
 /** A call to a key service failed. `message`: for every caller. `detail`: for the operator, as the key service worded it. */
 export class KeyServiceFault extends Error {

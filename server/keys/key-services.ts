@@ -81,7 +81,7 @@ export function createKeyServices(
     const timer = setTimeout(() => controller.abort(), ms)
     calls.add(controller)
     const late = new Promise<never>((_, reject) => {
-      const end = () => reject(new KeyServiceFault('away', 'no answer from the key service in time'))
+      const end = () => reject(new KeyServiceFault('unavailable', 'no answer from the key service in time'))
       controller.signal.addEventListener('abort', end, { once: true })
     })
     if (isStopped) controller.abort()
@@ -142,7 +142,7 @@ function refusing(fault: KeyServiceFault): RemoteKey {
 
 function refusal({ kind, message, detail }: KeyServiceFault): ApiError {
   const details = [{ path: '/body/config', message: detail ? `${message}: ${detail}` : message }]
-  return kind === 'away' || kind === 'throttled'
+  return kind === 'unavailable' || kind === 'throttled'
     ? new ApiError('unavailable', 'Service Unavailable', details, { 'Retry-After': '5' })
     : new ApiError('unprocessable', 'Unprocessable Content', details)
 }

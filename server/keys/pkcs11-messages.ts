@@ -19,7 +19,7 @@ export type TokenStart = { login: TokenLogin }
 /** `fault`: the name of a PKCS #11 return value (CKR_...), or a sentence. */
 export interface TokenFault {
   fault: string
-  kind: 'refused' | 'away' | 'throttled'
+  kind: 'refused' | 'unavailable' | 'throttled'
   /** Whether a fresh process may help: it finds a token that was removed and inserted, and logs in again. */
   restart: boolean
 }

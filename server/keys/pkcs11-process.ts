@@ -10,7 +10,7 @@ import { pinFaults } from './pkcs11-messages.ts'
 
 /** Each signature in flight needs a session of its own. A token may permit fewer. */
 const max_sessions = 64
-/** They stay until somebody changes the key or the token. */
+/** These faults last until the key or the token is changed. */
 const refusals = new Set([
   ...pinFaults,
   'CKR_MECHANISM_INVALID',
@@ -57,13 +57,13 @@ async function answer({ id, key, digest }: TokenRequest): Promise<void> {
   } catch (error) {
     const fault = (error as Error).message
     const kind = kindOf(fault, error instanceof Refusal)
-    reply({ id, fault, kind, restart: kind === 'away' || !token })
+    reply({ id, fault, kind, restart: kind === 'unavailable' || !token })
   }
 }
 
 function kindOf(fault: string, isRefusal: boolean): TokenFault['kind'] {
   if (isRefusal || refusals.has(fault)) return 'refused'
-  return busy.has(fault) && performance.now() - signed_at < busy_ms ? 'throttled' : 'away'
+  return busy.has(fault) && performance.now() - signed_at < busy_ms ? 'throttled' : 'unavailable'
 }
 
 const reply = (message: TokenAnswer) => process.send?.(message)

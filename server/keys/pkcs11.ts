@@ -31,7 +31,7 @@ const max_tokens = 16
 const hang_ms = 4_000
 /** Signatures wait for a network HSM in threads of the process, not in its event loop. */
 const threads = '64'
-const ended: TokenFault = { fault: 'the process of the token ended', kind: 'away', restart: true }
+const ended: TokenFault = { fault: 'the process of the token ended', kind: 'unavailable', restart: true }
 const program = join(import.meta.dirname, 'pkcs11-process.ts')
 
 /** Secrets of the service, which are not for a module. Those of the vendors' own programs may be. */
@@ -94,7 +94,7 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
     signal: AbortSignal,
   ): Promise<Exclude<TokenAnswer, TokenFault>> {
     await loadPackage('pkcs11js', () => import('pkcs11js'))
-    if (isStopped) throw new KeyServiceFault('away', 'the service stops')
+    if (isStopped) throw new KeyServiceFault('unavailable', 'the service stops')
     const login = loginOf(config)
     const name = JSON.stringify(login)
     const wrong = wrong_pins.get(name)
@@ -111,7 +111,7 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
       // A process that answers other calls does not hang.
       const late = () => {
         const hangs = token.answers === answers && performance.now() - began >= hang_ms
-        resolve({ fault: 'no answer in time', kind: 'away', restart: hangs })
+        resolve({ fault: 'no answer in time', kind: 'unavailable', restart: hangs })
       }
       signal.addEventListener('abort', late, { once: true })
       token.child.send({ id, key, ...(digest && { digest }) }, (error) => {

@@ -132,12 +132,12 @@ export function createRemoteSigner(
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
-      if (error.kind === 'away' && elapsed() >= job.due - timer_ms) late(job, error)
+      if (error.kind === 'unavailable' && elapsed() >= job.due - timer_ms) late(job, error)
       else failed(job, error)
     }
   }
 
-  /** The deadline cut the call short. Alone, that does not show that the key service is away. */
+  /** The deadline cut the call short. Alone, that does not show that the key service is down. */
   function late(job: Job, fault: KeyServiceFault): void {
     if (job.attempts > 1 && answered_at <= job.began) begin(fault, elapsed())
     give(job)
@@ -153,8 +153,8 @@ export function createRemoteSigner(
 
   function failed(job: Job, fault: KeyServiceFault): void {
     const now = elapsed()
-    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'away' && answered_at > job.began)
-    const isRepeated = isThrottled || (fault.kind === 'away' && !rest && job.attempts < max_attempts)
+    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'unavailable' && answered_at > job.began)
+    const isRepeated = isThrottled || (fault.kind === 'unavailable' && !rest && job.attempts < max_attempts)
     if (isThrottled) slowDown(now)
     else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
     else begin(fault, now)

@@ -6,7 +6,7 @@ import { max_in_flight } from './remote-signer.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
 export interface RestService {
-  /** Rejects with KeyServiceFault (`away`) when there is no answer. */
+  /** Rejects with KeyServiceFault (`unavailable`) when there is no answer. */
   send(request: Omit<JsonRequest, 'lookup' | 'agent'>): Promise<JsonAnswer>
 }
 
@@ -24,7 +24,7 @@ export function createRestService(
       try {
         return await requestJson({ ...request, lookup, agent })
       } catch (error) {
-        throw new KeyServiceFault('away', `no answer from ${name}`, (error as Error).message)
+        throw new KeyServiceFault('unavailable', `no answer from ${name}`, (error as Error).message)
       }
     },
   }
@@ -33,7 +33,7 @@ export function createRestService(
 /** By the meaning of HTTP's status codes (RFC 9110, RFC 6585). */
 export function kindOfStatus(status: number): FaultKind {
   if (status === 429) return 'throttled'
-  return status >= 500 || status === 408 ? 'away' : 'refused'
+  return status >= 500 || status === 408 ? 'unavailable' : 'refused'
 }
 
 /** The token that a vendor's package gets, or the fault: without a token nothing is signed. */
@@ -48,7 +48,7 @@ export async function tokenOf(name: string, get: () => Promise<string | null | u
   throw new KeyServiceFault('refused', `no access token for ${name}`)
 }
 
-/** A refusal has the status of an answer, or a code of the package; anything else means that nobody answered. */
+/** A refusal has the status of an answer, or a code of the package; any other error means that there was no answer. */
 function kindOfTokenError(error: unknown): FaultKind {
   const { status, response, code, errorCode } = error as {
     status?: unknown
@@ -60,6 +60,6 @@ function kindOfTokenError(error: unknown): FaultKind {
   if (typeof answered === 'number') return kindOfStatus(answered)
   const word = `${textMember(error, 'code') ?? code} ${errorCode}`
   return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EPIPE|network|timeout|endpoints_resolution/i.test(word)
-    ? 'away'
+    ? 'unavailable'
     : 'refused'
 }

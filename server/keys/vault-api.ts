@@ -23,7 +23,7 @@ export function createVaultApi(access: VaultAccess, lookup: LookupFunction | und
     }
     const url = `${access.url.replace(/\/$/, '')}/v1/${path}`
     const answer = await requestJson({ url, method, headers, body, lookup, signal }).catch((error) => {
-      throw new KeyServiceFault('away', 'no answer from Vault', (error as Error).message)
+      throw new KeyServiceFault('unavailable', 'no answer from Vault', (error as Error).message)
     })
     if (answer.status !== 200) throw faultOf(answer)
     return answer.body
@@ -54,5 +54,5 @@ function faultOf({ status, body }: JsonAnswer): KeyServiceFault {
 function kindOf(status: number): FaultKind {
   if (status === 429) return 'throttled'
   // A sealed or standby node answers 503, 472 or 473.
-  return status >= 472 ? 'away' : 'refused'
+  return status >= 472 ? 'unavailable' : 'refused'
 }

@@ -147,4 +147,4 @@ const unavailable = (message: string) =>
 
 const badGateway = (message: string) => new ApiError('bad_gateway', 'Bad Gateway', [{ path: 'node', message }])
 
-const ask_less = 'ask for less, for example for fewer blocks'
+const ask_less = 'request less data, for example fewer blocks'

@@ -17,7 +17,7 @@ const wei_per_gwei = 10n ** 9n
 /** Queues that are read in one turn of the event loop: a few milliseconds. */
 const turn_queues = 50
 
-/** What relayers do now, and what they did in the last hour and day. */
+/** The present queues of relayers, and their activity in the last hour and day. */
 export function activity({ store, now }: ActivityDependencies): Pick<Handlers, 'listQueues' | 'getActivity'> {
   async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])

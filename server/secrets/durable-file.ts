@@ -11,7 +11,7 @@ export interface Draft {
 const exclusively = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 /**
- * Creates a file of mode 0600, whatever the umask is. The file appears complete and durable or not at all, and never replaces
+ * Creates a file of mode 0600, with any umask. The file appears complete and durable or not at all, and never replaces
  * another file. `fill` writes the draft, which has an unpredictable name. Throws EEXIST when the name is taken.
  */
 export function createFile(file: string, fill: (draft: Draft) => void): void {

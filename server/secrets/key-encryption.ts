@@ -32,7 +32,8 @@ export function createKeyEncryption(key: KeyEncryptionKey, vault: VaultAccess | 
       const other = by === name ? '' : ` (${by} encrypted it)`
       throw told(`${name} does not decrypt the master key${other}`, error)
     })
-    if (master_key.length !== key_bytes) throw new ConfigError(`${name} decrypts to something that is no master key`)
+    if (master_key.length !== key_bytes)
+      throw new ConfigError(`${name} decrypts to a value that is not a master key of 32 bytes`)
     return Buffer.from(master_key)
   }
 
@@ -70,7 +71,7 @@ async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T>
     try {
       return await once(call)
     } catch (error) {
-      const isRepeated = error instanceof KeyServiceFault && ['away', 'throttled'].includes(error.kind)
+      const isRepeated = error instanceof KeyServiceFault && ['unavailable', 'throttled'].includes(error.kind)
       if (!isRepeated || attempt === max_attempts) throw error
       await pause(first_backoff_ms * 2 ** (attempt - 1))
     }
@@ -81,7 +82,7 @@ async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T>
 async function once<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const late = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(new KeyServiceFault('away', 'no answer in time')))
+    controller.signal.addEventListener('abort', () => reject(new KeyServiceFault('unavailable', 'no answer in time')))
   })
   const timer = setTimeout(() => controller.abort(), call_ms)
   return Promise.race([call(controller.signal), late]).finally(() => clearTimeout(timer))

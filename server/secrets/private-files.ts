@@ -42,7 +42,7 @@ export function privacyFaults(files: string[], mend: boolean): string[] {
 }
 
 /**
- * Creates an empty file of mode 0600, whatever the umask is, if absent. SQLite creates its -wal and -shm files with the same mode.
+ * Creates an empty file of mode 0600, with any umask, if absent. SQLite creates its -wal and -shm files with the same mode.
  */
 export function makePrivateFile(file: string): void {
   try {

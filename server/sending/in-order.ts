@@ -1,6 +1,6 @@
 /**
  * Starts work for the items in their order, at most `atOnce` at a time, and yields the results in that order, as many as are
- * ready. Work goes on while the caller handles results. After the caller has stopped, no more work starts, the signal aborts, and
+ * ready. Work continues while the caller handles results. After the caller has stopped, no more work starts, the signal aborts, and
  * results of work in progress are discarded.
  */
 export async function* inOrder<T, R>(

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 
-/** The highest row id of a transaction when this process started. While the database is away then, it is read later: fewer rows are new. */
+/** The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new. */
 export function createNewestAtStart(store: Pick<Store, 'newestRowId'>): () => Promise<number> {
   let newest: Promise<number> | undefined
   const read = () => {

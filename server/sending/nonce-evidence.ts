@@ -206,7 +206,7 @@ const explainDoubt = (counted: number, next_nonce: number): string =>
   `${doubted} ${counted} transactions of this account, but this service has assigned ${next_nonce} nonces, and no signed ` +
   `transaction proves the difference. Sending is stopped until the counts agree, or until ${needed}`
 
-/** What an uncertain count needs. */
+/** The action that resolves an uncertain count. */
 export const needed =
   'POST .../nonce/heal finds a majority of at least two endpoints, or is given the count from a trusted source, for example a ' +
   'block explorer: {"next_nonce": 5000}'

@@ -28,7 +28,7 @@ export interface Gaps {
   ): Promise<number>
   /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
   noteHead(chain_id: number, head: number): void
-  /** Counts one more nonce that nobody asked to fill. False: the policy `max_gap_fills_per_hour` allows no more. */
+  /** Counts one more nonce that is filled without a request. False: the policy `max_gap_fills_per_hour` allows no more. */
   takeFill(relayer: RelayerRow): boolean
 }
 

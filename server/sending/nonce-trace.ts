@@ -29,7 +29,7 @@ type Surveyed = Pick<NetworkClient, 'each' | 'network'>
 type Receipts = Awaited<ReturnType<typeof deepReceipts>>
 type Rival = NonNullable<Awaited<ReturnType<Evidence['findRival']>>>
 
-/** What an investigation has shown. */
+/** The result of an investigation. */
 interface Finding {
   isChanged: boolean
   /** Most endpoints count fewer transactions: the nonce is not used. */

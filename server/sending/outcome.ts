@@ -8,7 +8,7 @@ import type { Seen } from './state.ts'
 const max_revert_bytes = 4_096
 const max_message_length = 1_000
 
-/** What the contract shows of a receipt. */
+/** The receipt as the contract shows it. */
 export const receiptOf = (
   seen: Omit<Seen, 'purpose'>,
 ): TransactionReceipt & { block_number: number; block_hash: string } => ({

@@ -64,7 +64,7 @@ export async function serveHttp(
   const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = storage
   let stopping = false
   const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
-    logger.error({ err: error }, 'writing the last uses of API keys failed'),
+    logger.error({ err: error }, 'API key uses not stored'),
   )
   const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
   const rateLimit = store.takeTokens

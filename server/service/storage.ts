@@ -86,13 +86,22 @@ export async function openStorage(config: Config, dependencies: World): Promise<
     logger.fatal({ err: error }, 'database failed: the process exits, because the state of the database is unknown')
     process.exit(exit_code_io)
   }
-  const databaseAway = (reason?: string) => {
-    if (reason === undefined) logger.info('database back')
-    else logger.error({ reason }, 'database away: requests are answered 503')
+  const databaseDown = (reason?: string) => {
+    if (reason === undefined) logger.info('database up')
+    else logger.error({ reason }, 'database down: requests return 503')
   }
   const checkEvent = schemaCheck(contract.document, 'Event')
-  const storeWorld = { now, makeId, checkEvent, showRelayer, observer, broken, databaseAway, checkpointsApart: true }
-  const store = await orConfigError(() => openStore(config, storeWorld, logger))
+  const storeDependencies = {
+    now,
+    makeId,
+    checkEvent,
+    showRelayer,
+    observer,
+    broken,
+    databaseDown,
+    checkpointsApart: true,
+  }
+  const store = await orConfigError(() => openStore(config, storeDependencies, logger))
   const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
   const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost)
   try {

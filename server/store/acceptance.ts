@@ -5,7 +5,7 @@ import { crowdedBy, type Unfinished } from './room.ts'
 import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from './sending-rows.ts'
 import { bytesOf, type Row, read } from './transaction-rows.ts'
 
-/** What is known before some transactions are accepted together. It follows each acceptance, and is written once for all. */
+/** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
 export interface Ledger {
   /** Row ids to assign. */
   row_ids: { transactions: number[]; data: number[] }
@@ -26,7 +26,7 @@ export interface AccountState extends Account, ReservationSums {
   isChanged: boolean
 }
 
-/** What is inserted for one accepted transaction. */
+/** The rows of one accepted transaction. */
 export interface Acceptance {
   row: AcceptedRow
   shown: TransactionRow

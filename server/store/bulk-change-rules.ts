@@ -16,7 +16,7 @@ export interface BulkChange {
   up_to: number
 }
 
-/** What a batch did: how many deliveries it changed, whether it was the last one, and up to which row id it went. */
+/** The result of a batch: the number of changed deliveries, whether it was the last batch, and the last row id. */
 export interface Batch {
   changed: number
   isDone: boolean

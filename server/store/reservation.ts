@@ -6,7 +6,7 @@ const transfer_gas = 21_000
 
 /** The sums of an account, in wei. */
 export interface ReservationSums {
-  /** What its unfinished transactions can still cost. */
+  /** The highest cost of its unfinished transactions. */
   reserved: string
   /** All amounts that ever left `reserved`. */
   released: string

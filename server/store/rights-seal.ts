@@ -60,7 +60,7 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
     isGenuine(table: RightsTable, row: SealedRow): boolean {
       return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
     },
-    /** A row's element of its table's sum. It depends on the master key, so nobody else can find other rows with the same sum. */
+    /** A row's element of its table's sum. It depends on the master key, so that without it no other rows with the same sum can be found. */
     element: (table: RightsTable, row_id: number, version: number): Buffer =>
       mac(`element ${table} ${row_id} ${version}`),
     sealManifest({ version, sums }: Manifest): Uint8Array {

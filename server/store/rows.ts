@@ -57,7 +57,7 @@ export interface WrappedKey {
   bytes: Uint8Array
 }
 
-/** What a database says about its master key. `wrapped`: null when the master key is given by settings or files. */
+/** The row about the master key of a database. `wrapped`: null when the master key is given by settings or files. */
 export interface MasterKeyCheck {
   sealed: Uint8Array
   wrapped: WrappedKey | null

@@ -17,7 +17,7 @@ export type HearSignal = (signal: Signal | undefined) => void
 /** How this process learns of the changes of others before it looks by itself. */
 export interface SignalStore {
   /**
-   * Changes when another process may have committed something that no signal told of. It is read without waiting, and cheap enough for
+   * Changes when another process may have committed something that no signal reported. It is read without waiting, and cheap enough for
    * frequent polling.
    */
   version(): number

@@ -15,8 +15,8 @@ export interface StoreDependencies {
   checkpointsApart?: boolean
   /** Called when the disk has failed: this process must not write any more. */
   broken?(error: unknown): void
-  /** Called with the reason when the database goes away, and with undefined when it is back. */
-  databaseAway?(reason?: string): void
+  /** Called with the reason when the database goes down, and with undefined when it is up again. */
+  databaseDown?(reason?: string): void
   /** Called for each setting of the database server with which acknowledged commits may be lost. */
   weakDatabase?(setting: string): void
 }

@@ -1,2 +1,2 @@
-/** The database cannot be used. The message tells the operator why. */
+/** The database cannot be used. The message gives the operator the reason. */
 export class StoreError extends Error {}

@@ -24,7 +24,7 @@ import type {
 export interface TransactionStore {
   /**
    * Newest first. A page costs the same at any depth, with and without a filter. `admit`: called with the size of the page's data
-   * before it is read; what it throws ends the method.
+   * before it is read; an error ends the method.
    */
   listTransactions(
     relayer_row_id: number,

@@ -11,7 +11,7 @@ export interface WorkShare {
    * `surplus`: rows to give back, because others have too few, or because they have had no work for a while.
    */
   divide(row_ids: number[]): Promise<{ own: number[]; surplus: number[] }>
-  /** Whether this process may work on the row. Takes it when nobody has it and this process has not more than its part. */
+  /** Whether this process may work on the row. Takes it when it is free and this process has no more than its share. */
   claim(row_id: number): Promise<boolean>
   /** Whether this process may work on the row, by the monotonic clock: asked directly before each signature. */
   holds(row_id: number): boolean

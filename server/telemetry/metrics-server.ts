@@ -36,7 +36,7 @@ export async function serveMetrics(dependencies: MetricsServerDependencies): Pro
     try {
       answer(response, 200, contentType, await expose())
     } catch (error) {
-      logger.error({ err: error }, 'reading the metrics failed')
+      logger.error({ err: error }, 'metrics not readable')
       answer(response, 500, 'text/plain', 'Internal Server Error\n')
     }
   })

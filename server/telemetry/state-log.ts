@@ -20,7 +20,7 @@ export function createStateLog(
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
-      else logger.info({ relayer_id, reason: 'The cause of the disabling is gone' }, 'relayer enabled')
+      else logger.info({ relayer_id, reason: 'The cause no longer exists' }, 'relayer enabled')
     },
   }
 }

@@ -83,11 +83,11 @@ test('refuses a node’s answer that is too large with 502, and continues to use
     expect(await failure(ask('eth_getLogs'))).toEqual({
       status: 502,
       path: 'node',
-      message: "The node's answer is larger than 4 MiB; ask for less, for example for fewer blocks",
+      message: "The node's answer is larger than 4 MiB; request less data, for example fewer blocks",
     })
     expect(await failure(ask('eth_call'))).toMatchObject({
       status: 502,
-      message: "The node's answer has more than 100000 values; ask for less, for example for fewer blocks",
+      message: "The node's answer has more than 100000 values; request less data, for example fewer blocks",
     })
   }
   expect((await ask('eth_blockNumber')).data.result).toBe('0x1')

@@ -75,7 +75,7 @@ test('repeats a request that fails while others are signed, without stopping the
   const { sign, outcomes } = signerOver((index) => {
     if (index !== 0 || failures === 0) return undefined
     failures -= 1
-    return new KeyServiceFault('away', 'no answer in time')
+    return new KeyServiceFault('unavailable', 'no answer in time')
   })
   let isSigned = false
   const first = sign(0).then(() => {
@@ -84,12 +84,12 @@ test('repeats a request that fails while others are signed, without stopping the
   let index = 1
   while (!isSigned) await Promise.all([sign(index++ % 200), sign(index++ % 200), pause(1)])
   await first
-  expect(outcomes.filter((outcome) => outcome === 'away')).toHaveLength(6)
+  expect(outcomes.filter((outcome) => outcome === 'unavailable')).toHaveLength(6)
 })
 
 test('treats a key service as down after the second call without an answer', async () => {
   let ahead_ms = 0
-  const { sign, outcomes } = signerOver(() => new KeyServiceFault('away', 'no answer in time'), {
+  const { sign, outcomes } = signerOver(() => new KeyServiceFault('unavailable', 'no answer in time'), {
     elapsed: () => performance.now() + ahead_ms,
     // Each call takes as long as it may.
     limited: async (ms, run) => {
@@ -98,7 +98,7 @@ test('treats a key service as down after the second call without an answer', asy
     },
   })
   await expect(sign(0)).rejects.toMatchObject({ reason: 'no answer in time' })
-  expect(outcomes).toEqual(['away', 'away'])
+  expect(outcomes).toEqual(['unavailable', 'unavailable'])
   await expect(sign(1)).rejects.toMatchObject({ reason: 'no answer in time' })
   expect(outcomes).toHaveLength(2)
 })

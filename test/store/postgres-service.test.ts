@@ -49,8 +49,8 @@ test('answers 503 with Retry-After while the database is down or silent, recover
   const metrics = await (await fetch(service.metrics_url as string)).text()
   await service.close()
   const log = service.logged.join('')
-  expect(log).toContain('database away')
-  expect(log).toContain('database back')
+  expect(log).toContain('database down')
+  expect(log).toContain('database up')
   expect(log + metrics).not.toContain(password)
 })
 

@@ -17,7 +17,7 @@ const begin = sql<Chain>(`
   ON CONFLICT DO NOTHING RETURNING chain`)
 
 /**
- * The chain of the audit trail that a server writes: it goes on with the one of a server that has ended, so that there are as many chains
+ * The chain of the audit trail that a server writes: it continues the chain of a server that has ended, so that there are as many chains
  * as there ever were servers at one time. Should that one still write an entry, the lock of the head keeps the chain whole.
  */
 export async function takeChain(read: Session, server_row_id: number): Promise<number> {

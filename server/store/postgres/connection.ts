@@ -25,8 +25,8 @@ export { type Statement, sql } from './statement.ts'
 
 export interface ConnectionWorld {
   observer?: Observer
-  /** Called with the reason when the database goes away, and with undefined when it is back. */
-  databaseAway?(reason?: string): void
+  /** Called with the reason when the database goes down, and with undefined when it is up again. */
+  databaseDown?(reason?: string): void
 }
 
 export interface ConnectionSettings extends PoolSettings {
@@ -45,7 +45,7 @@ export interface Connection {
   /** Each statement by itself. */
   read: Session
   /**
-   * Runs `work` in one database transaction; what it throws rolls it back. The audit entry of the current `withAudit` is committed with
+   * Runs `work` in one database transaction; an error rolls it back. The audit entry of the current `withAudit` is committed with
    * its changes: must be called before the first `await`.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
@@ -86,7 +86,7 @@ export interface Connection {
  * cannot be used: its message has nothing of the URL.
  */
 export async function connect(settings: ConnectionSettings, dependencies: ConnectionWorld = {}): Promise<Connection> {
-  const { observer = {}, databaseAway = () => {} } = dependencies
+  const { observer = {}, databaseDown = () => {} } = dependencies
   const warnings = await prepareDatabase(settings)
   const pool = createPool(settings)
   const signals = createSignals()
@@ -94,9 +94,9 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     opened: signals.opened,
     away(reason) {
       pool.cut()
-      databaseAway(reason)
+      databaseDown(reason)
     },
-    back: databaseAway,
+    back: databaseDown,
   })
   signals.sendBy(dedicated)
   const generation = createGeneration(dedicated)

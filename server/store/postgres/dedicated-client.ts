@@ -4,13 +4,13 @@ import { type Client, connectClient, type PoolSettings, start_ms } from './pool.
 import { bind, type Statement, sql, type Values } from './statement.ts'
 
 /**
- * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat tells within a
+ * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat detects within a
  * second that the database, or the network to it, does not answer.
  */
 export interface DedicatedClient {
   /** Runs a statement that may be repeated. Throws ApiError (503) when it is not answered. */
   one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
-  /** Throws ApiError (503) while the database is away. */
+  /** Throws ApiError (503) while the database is down. */
   check(): void
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface DedicatedClient {
 export interface DedicatedClientEvents {
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
-  /** The database is away: it does not answer, or is read-only. Called once until `back`. */
+  /** The database is down: it does not answer, or is read-only. Called once until `back`. */
   away(reason: string): void
   back(): void
 }

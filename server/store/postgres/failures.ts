@@ -28,7 +28,7 @@ export const isUnanswered = (error: unknown): boolean =>
 /** 503: nothing was changed. */
 export class StoreAway extends ApiError {
   constructor() {
-    const details = [{ path: 'store', message: 'The database cannot be used at present; try again later' }]
+    const details = [{ path: 'store', message: 'The database is unavailable; try again later' }]
     super('unavailable', 'Service Unavailable', details, { 'Retry-After': '1' })
   }
 }

@@ -2,7 +2,7 @@ import type { DedicatedClient } from './dedicated-client.ts'
 import { sql } from './statement.ts'
 
 /**
- * The rule of caches on several servers. What a server keeps in memory of API keys, relayers, signers and networks is valid under a
+ * The rule of caches on several servers. The API keys, relayers, signers and networks in the memory of a server are valid under a
  * generation, a number in the database that each change of such a row replaces in its own database transaction. The number is read
  * from the database
  * - when a request is authenticated (once for all requests of one turn of the event loop),
@@ -28,7 +28,7 @@ export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
         if (performance.now() - asked_ms < max_age_ms) return changes
       }
     },
-    /** What was read under the present generation may be wrong: it must be read again. */
+    /** Rows that were read under the present generation may be wrong: they must be read again. */
     doubt(): void {
       changes += 1
     },

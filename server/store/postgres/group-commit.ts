@@ -121,7 +121,7 @@ async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, ba
     const results = await connection.writeFor(undefined, work, fences)
     for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
-    // Changes that may have been committed are not made again, and none is made while the database is away.
+    // Changes that may have been committed are not made again, and none is made while the database is down.
     const isOfAll = error instanceof UnknownOutcome || error instanceof StoreAway
     if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
     else for (const waiting of batch) await commitSome(connection, lock, [waiting])

@@ -33,7 +33,7 @@ const lockTargets = sql(
   'SELECT row_id FROM notifications WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE',
 )
 
-/** Locks the rows of notifications, by ascending row id, until the commit: nobody else adds or changes their deliveries. */
+/** Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries. */
 export async function lockNotifications(transaction: Transaction, row_ids: number[]): Promise<void> {
   await transaction.all(lockTargets, { row_ids })
 }

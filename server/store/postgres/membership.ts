@@ -102,7 +102,7 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
   const next = () => {
     if (isClosing) return
     timer = setTimeout(() => {
-      // While the database is away, the registration ends by the clock.
+      // While the database is down, the registration ends by the clock.
       beating = beat().then(next, next)
     }, beat_ms)
   }

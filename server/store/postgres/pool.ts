@@ -5,11 +5,11 @@ import { StoreError } from '../store-error.ts'
 export interface PoolSettings {
   url: string
   max_connections: number
-  /** After this long without an answer, the database counts as away. */
+  /** After this long without an answer, the database counts as down. */
   timeout_ms: number
 }
 
-/** The time to connect, unless an answer may take longer; then the database counts as away. */
+/** The time to connect, unless an answer may take longer; then the database counts as down. */
 const connect_ms = 1_000
 /** The same while a server starts, when there is much else to do. */
 export const start_ms = 10_000

@@ -24,7 +24,7 @@ export async function prepareDatabase({ url, allow_weak }: PreparationSettings):
         pg_is_in_recovery() AS is_replica`,
     )
     const { version, encoding, is_replica } = rows[0] as (typeof rows)[0]
-    if (Number(version) < oldest_version) throw new StoreError('PostgreSQL 15 or newer is needed')
+    if (Number(version) < oldest_version) throw new StoreError('PostgreSQL must be version 15 or newer')
     if (encoding !== 'UTF8') throw new StoreError(`The encoding of the database must be UTF8; it is ${encoding}`)
     if (is_replica)
       throw new StoreError('PostgreSQL is a standby, which is read-only: DATABASE_URL must name the primary')

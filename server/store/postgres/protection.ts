@@ -29,7 +29,7 @@ export async function protectRights(
     return count
   })
   if (!proof) throw new Error('There is no proof of the master key')
-  // A generation that was read once tells those of other programs from those of this server.
+  // A generation that was read once distinguishes those of other programs from those of this server.
   await generation()
   await rights.protect(proof.guard, report)
   return { first_sealed }

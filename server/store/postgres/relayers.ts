@@ -145,7 +145,7 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
         // Waits for the transactions that are being accepted; later ones find no relayer.
         await transaction.one(lockToDelete, row)
         if (await transaction.one(unfinished, row)) return 'in_use'
-        // The list of an API key is part of what its MAC covers, and it becomes shorter.
+        // The MAC of an API key covers its list of relayers, which becomes shorter.
         for (const key of await transaction.all(limitedKeys, row))
           await rights.updated(transaction, 'api_keys', key.row_id)
         await rights.deleted(transaction, 'relayers', row.row_id)

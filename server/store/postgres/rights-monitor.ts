@@ -65,13 +65,13 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
 
   const isForeign = () => foreign() !== foreignAtScan
 
-  /** What is read now may be cached until the next generation: no later use would scan. */
+  /** Rows that are read now may be cached until the next generation, and no later use would scan. */
   function later(seal: RightsSeal): void {
     timer ??= setTimeout(start, next_ms - performance.now(), seal).unref()
   }
 
   const reported = (error: unknown) => {
-    // The database is away: the next use scans again.
+    // The database is down: the next use scans again.
     if (error instanceof ApiError) return
     tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
   }

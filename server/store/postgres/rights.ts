@@ -63,7 +63,7 @@ export function createRights(dependencies: MonitorDependencies): Rights {
         row,
         fault: faultOf(seal, table, contentAsText(row), monitor.of(table)),
       }))
-      // The row may have been read before a change, and judged by what a follow or a scan saw after it.
+      // The row may have been read before a change, and checked against the state after it.
       const mayBeOld = moves !== monitor.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
       if (mayBeOld && reads < max_reads) continue
       tell(found.flatMap(({ fault }) => fault ?? []))
@@ -84,7 +84,7 @@ export function createRights(dependencies: MonitorDependencies): Rights {
   async function sealChanges(transaction: Transaction, seal: RightsSeal, changes: RightsChange[]): Promise<void> {
     await checkSchema(transaction)
     const manifest = seal.openManifest((await transaction.one(lockManifest))?.sealed)
-    if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
+    if (!manifest) throw new Error('The manifest of the rows that grant rights is missing')
     const sealed: RightsChange[] = []
     for (const change of changes) {
       const { table, row_id } = change

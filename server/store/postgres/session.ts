@@ -45,7 +45,7 @@ export function createSession(client: ClientBase | Pool, changed: (rows: number)
   }
 }
 
-/** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is away. */
+/** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is down. */
 export function createReader(pool: Pool, check: () => void): Session {
   const session = createSession(pool)
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {

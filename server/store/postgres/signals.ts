@@ -48,7 +48,7 @@ export function createSignals() {
       payloads.push(JSON.stringify({ from: own, leases, work: of('work'), hurry: of('hurry'), resend: of('resend') }))
     }
     leases = false
-    // While the database is away, nobody hears.
+    // While the database is down, no server receives it.
     client?.one(notify, { payloads }).catch(() => undefined)
   }
 

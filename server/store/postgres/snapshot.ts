@@ -5,7 +5,7 @@ import { createSession, type Session } from './session.ts'
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
 /**
- * Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is away.
+ * Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is down.
  */
 export const createSnapshot =
   (pool: Pool, check: () => void): Snapshot =>

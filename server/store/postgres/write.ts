@@ -8,7 +8,7 @@ import { createSession, type Transaction } from './session.ts'
 
 export interface WriteDependencies {
   pool: Pool
-  /** Throws ApiError (503) while the database is away. */
+  /** Throws ApiError (503) while the database is down. */
   check(): void
   begin: Begin
   /** Writes the audit entries; the last statement before the commit. */

@@ -13,7 +13,7 @@ type Candidate = Pick<Row, 'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'i
 
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 
-/** Withdraws many transactions in short database transactions, by the rules of `withdraw`. `giveBack`: returns what a row has spent. */
+/** Withdraws many transactions in short database transactions, by the rules of `withdraw`. `giveBack`: subtracts the spending of a row. */
 export function batchWithdrawal(
   { db, write, attributed }: Connection,
   writeEvent: Events['ofTransaction'],

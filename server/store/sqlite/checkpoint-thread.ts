@@ -8,7 +8,7 @@ import { type CheckpointOrder, isClosed, isClosing, numberOfCommits } from './ch
 const due_pages = 1_000
 /** Between two looks at the length of the log. */
 const rest_ms = 50
-/** What is committed during a checkpoint needs another one, and the log begins anew only when nothing is left. */
+/** Commits during a checkpoint need another one, and the log restarts only when none is left. */
 const max_rounds = 5
 
 interface Progress {

@@ -23,7 +23,7 @@ export interface Connection {
    * and compiles the statement for every execution (5 to 8 us; a seek takes 1 us). A test checks all statements.
    */
   db: Database.Database
-  /** Runs `work` in one database transaction that takes the write lock at once; what it throws rolls it back. */
+  /** Runs `work` in one database transaction that takes the write lock at once; an error rolls it back. */
   write<T>(work: () => T): T
   /** Commits the audit entry with the changes that `work` makes before it returns. */
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T

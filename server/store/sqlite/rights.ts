@@ -99,7 +99,7 @@ export function createRights(
       if (!sealing || !statements || changes.size === 0) return
       checkSchema()
       const manifest = sealing.openManifest(statements.manifest.get())
-      if (!manifest) throw new Error('The manifest of the rows that grant rights is gone')
+      if (!manifest) throw new Error('The manifest of the rows that grant rights is missing')
       for (const its of changes.values()) {
         const { table, row_id } = its
         const done = sealChange(sealing, manifest, its, statements.rows[table].get(row_id))

@@ -23,7 +23,7 @@ const selectBatches = sql<AuditBatch>(`
   SELECT up_to, first, entries, hash FROM audit WHERE chain = $chain AND up_to > $after ORDER BY up_to LIMIT 100`)
 const selectHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain')
 
-/** Checks what was copied, before it is committed. Throws StoreError. */
+/** Checks the copy before its commit. Throws StoreError. */
 export async function checkCopy(
   source: Database.Database,
   target: Session,

@@ -59,7 +59,7 @@ export async function moveRows(
     await target.query('ANALYZE')
     return { tables: tables.length, rows, ...checked }
   } finally {
-    // Rolls back what is not committed.
+    // Rolls back uncommitted changes.
     await target.end()
   }
 }
