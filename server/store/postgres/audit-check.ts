@@ -15,7 +15,11 @@ const batchesAfter = sql<AuditBatch>(`
 const foreignBatch = sql<{ chain: number }>(
   'SELECT chain FROM audit WHERE chain NOT IN (SELECT chain FROM audit_chains) LIMIT 1',
 )
-const batch = sql('SELECT 1 FROM audit WHERE up_to = $up_to AND hash = $hash')
+// OFFSET 0: each chain is searched by the index. Without the chain, each recorded head would read the whole trail.
+const batch = sql(`
+  SELECT 1 FROM audit_chains, LATERAL (
+    SELECT 1 FROM audit WHERE audit.chain = audit_chains.chain AND up_to = $up_to AND hash = $hash OFFSET 0
+  ) AS its`)
 
 /**
  * Recomputes all chains from their first entries. `session`: all statements must see one state. `told`: heads that were recorded elsewhere
