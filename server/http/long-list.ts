@@ -30,12 +30,18 @@ function stepOf(data: unknown[]): number {
 /** A response with a longer text is validated and encoded in a turn of the event loop of its own. */
 const long_characters = 16 * 1024
 
-export const isLong = (body: unknown): boolean => widthOf((body as { data?: unknown }).data) > long_characters
+export function isLong(body: unknown): boolean {
+  const { data } = body as { data?: unknown }
+  return !Array.isArray(data) && widthOf(data) > long_characters
+}
 
-/** The characters of a row and of its nested rows (a delivery's attempts, each with a response). */
+/**
+ * The characters of a row and of its nested rows (a delivery's attempts, each with a response). Once `for...in` has seen an array here,
+ * V8 takes seven times as long for every row, which was an eighth of a request for a page of ten.
+ */
 function widthOf(row: unknown): number {
   let characters = 0
-  if (typeof row !== 'object') return characters
+  if (typeof row !== 'object' || Array.isArray(row)) return characters
   for (const name in row) {
     const value = (row as Record<string, unknown>)[name]
     if (typeof value === 'string') characters += value.length
