@@ -79,6 +79,18 @@ export class NonceTaken extends ApiError {
   }
 }
 
+/** 503: the database cannot be used, and nothing was changed. */
+export class StoreAway extends ApiError {
+  /** The store has logged that the database is away. */
+  readonly isLogged: boolean
+
+  constructor({ isLogged = false } = {}) {
+    const details = [{ path: 'store', message: 'The database is unavailable; try again later' }]
+    super('unavailable', 'Service Unavailable', details, { 'Retry-After': '1' })
+    this.isLogged = isLogged
+  }
+}
+
 /** 403: policies of the relayer refuse the request. `details` names each of them. */
 export const refusedBy = (details: Detail[]): ApiError => new ApiError('policy_violation', 'Forbidden', details)
 

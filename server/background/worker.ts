@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { StoreAway } from '../errors.ts'
 import { LeaseLost, type WorkShare } from '../store/work-share.ts'
 import { createLane, type Lane } from './lane.ts'
 
@@ -48,6 +49,12 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   let seen = version()
   let foundAt = Number.NEGATIVE_INFINITY
 
+  /** While the database is away, everything fails for the one reason that the store has logged. */
+  function logFailure(error: unknown, message: string, row_id?: number): void {
+    const isLogged = error instanceof StoreAway && error.isLogged
+    logger[isLogged ? 'debug' : 'error']({ err: error, row_id }, message)
+  }
+
   const wake = (row_id: number) => {
     if (stopping.signal.aborted || leaving.has(row_id)) return
     const lane = lanes.get(row_id)
@@ -65,7 +72,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
       await forgetFormerLease(row_id)
       return !stopping.signal.aborted && !leaving.has(row_id)
     } catch (error) {
-      logger.error({ err: error }, 'lease claim failed')
+      logFailure(error, 'lease claim failed', row_id)
       return false
     }
   }
@@ -99,14 +106,14 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
       return await share.under(row_id, () => work(row_id, stopping.signal))
     } catch (error) {
       if (error instanceof LeaseLost) logger.info({ row_id }, 'background work taken over by another server')
-      else logger.error({ err: error, row_id }, 'background work failed')
+      else logFailure(error, 'background work failed', row_id)
       return failure_ms
     }
   }
 
   const left = (row_id: number) => {
     leases.delete(row_id)
-    return leave(row_id).catch((error) => logger.error({ err: error, row_id }, 'lease release failed'))
+    return leave(row_id).catch((error) => logFailure(error, 'lease release failed', row_id))
   }
 
   /** Ends the row's lane after its round, and gives the row back. */
@@ -123,7 +130,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     try {
       await share.giveBack(row_id)
     } catch (error) {
-      logger.error({ err: error, row_id }, 'lease return failed')
+      logFailure(error, 'lease return failed', row_id)
     }
   }
 
@@ -141,7 +148,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   }
   let polling = Promise.resolve()
   const pollNow = (force: boolean) => {
-    polling = poll(force).catch((error) => logger.error({ err: error }, 'work poll failed'))
+    polling = poll(force).catch((error) => logFailure(error, 'work poll failed'))
   }
   const watch = setInterval(() => pollNow(false), watch_ms)
   pollNow(true)

@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
+import { StoreAway } from '../../server/errors.ts'
 import { fakeShare } from '../support/fake-share.ts'
 
 const patience_ms = 60_000
@@ -252,4 +253,15 @@ test('discards the state of a row when its lease was lost and taken again betwee
   await worker.run(1)
   await worker.run(1)
   expect(done).toEqual(['worked on 1', 'worked on 1', 'left 1', 'worked on 1', 'worked on 1'])
+})
+
+test('failures while the database is away are not logged again: the store has logged it once', async () => {
+  const failures = [new StoreAway({ isLogged: true }), new StoreAway()]
+  for (const failure of failures) {
+    const worker = testWorker({ work: () => Promise.reject(failure) })
+    worker.wake(1)
+    await vi.waitUntil(() => worker.begun.length > 0, patience_ms)
+    await settled()
+    expect(worker.logged.some((line) => line.includes('background work failed'))).toBe(!failure.isLogged)
+  }
 })

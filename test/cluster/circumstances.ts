@@ -29,7 +29,15 @@ export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 
   for (const member of members) {
     lines.push(`log of ${member.url}, process ${member.pid()}:`)
     const log = readFileSync(member.logFile, 'utf8').trimEnd().split('\n')
-    lines.push(...log.slice(-quoted_lines).map((line) => `  ${line.slice(0, quoted_characters)}`))
+    lines.push(...log.slice(-quoted_lines).map((line) => `  ${withoutStack(line).slice(0, quoted_characters)}`))
   }
   return lines
+}
+
+/** A line of the log, which is JSON, or of the output of a start. */
+function withoutStack(line: string): string {
+  // The last line of a killed process may be cut off.
+  if (!line.startsWith('{') || !line.endsWith('}')) return line
+  const { time, err, ...others } = JSON.parse(line)
+  return JSON.stringify({ time: new Date(time).toISOString(), ...others, ...(err && { error: err.message }) })
 }

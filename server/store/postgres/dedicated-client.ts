@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAway, storeAway } from './failures.ts'
+import { StoreAway } from '../../errors.ts'
+import { isAway } from './failures.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
 import { bind, type Statement, sql, type Values } from './statement.ts'
 
@@ -113,7 +114,7 @@ export async function openDedicatedClient(
   }
 
   const unlessDown = () => {
-    if (isDown) throw storeAway()
+    if (isDown) throw new StoreAway({ isLogged: true })
   }
 
   return {
@@ -125,7 +126,7 @@ export async function openDedicatedClient(
           return await attempt(statement, values)
         } catch (error) {
           if (!isAway(error)) throw error
-          if (attempts === max_attempts) throw storeAway()
+          if (attempts === max_attempts) throw new StoreAway()
           // The connection may have ended alone: its end is noticed before the next attempt.
           await rest(0)
         }

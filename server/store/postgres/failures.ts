@@ -1,5 +1,3 @@
-import { ApiError } from '../../errors.ts'
-
 /** The whole database transaction may be repeated: serialization_failure, deadlock_detected. */
 const repeatable = new Set(['40001', '40P01'])
 
@@ -24,13 +22,3 @@ export const isAway = (error: unknown): boolean =>
 /** Whether it is unknown, after this error of a COMMIT, if it was made: PostgreSQL has not answered that it was rolled back. */
 export const isUnanswered = (error: unknown): boolean =>
   (error as { severity?: string }).severity !== 'ERROR' && !isRepeatable(error)
-
-/** 503: nothing was changed. */
-export class StoreAway extends ApiError {
-  constructor() {
-    const details = [{ path: 'store', message: 'The database is unavailable; try again later' }]
-    super('unavailable', 'Service Unavailable', details, { 'Retry-After': '1' })
-  }
-}
-
-export const storeAway = () => new StoreAway()

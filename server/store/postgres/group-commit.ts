@@ -1,7 +1,7 @@
+import { StoreAway } from '../../errors.ts'
 import type { PendingAuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
-import { StoreAway } from './failures.ts'
 import type { Fence } from './fence.ts'
 import { lockRelayers, type RelayersToLock } from './locks.ts'
 import type { Transaction } from './session.ts'

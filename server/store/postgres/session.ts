@@ -1,6 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
+import { StoreAway } from '../../errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
-import { isAway, storeAway } from './failures.ts'
+import { isAway } from './failures.ts'
 import { bind, type Statement, type Values } from './statement.ts'
 
 /** Runs statements: each by itself, or all in one database transaction. */
@@ -53,7 +54,7 @@ export function createReader(pool: Pool, check: () => void): Session {
     try {
       return await work()
     } catch (error) {
-      throw isAway(error) ? storeAway() : error
+      throw isAway(error) ? new StoreAway() : error
     }
   }
   return {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { StoreAway } from '../../errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
-import { isAway, isRepeatable, isUnanswered, storeAway } from './failures.ts'
+import { isAway, isRepeatable, isUnanswered } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
 import { createSession, type Transaction } from './session.ts'
 
@@ -90,7 +91,7 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
         try {
           return await once(auditEntry, work, fences)
         } catch (error) {
-          if (isAway(error)) throw storeAway()
+          if (isAway(error)) throw new StoreAway()
           if (!isRepeatable(error) || attempt >= max_attempts) throw error
         }
         await pause(Math.random() * first_pause_ms * 2 ** attempt)
