@@ -3,7 +3,7 @@ import { mountContract, readContract, validatorSteps } from '../../server/http/c
 import { validatorDocument } from '../../server/http/validator-document.ts'
 import { startTestService } from '../support/service.ts'
 
-test('a validator with steps of other names is mounted as a whole: with a warning, and with the same answers', async () => {
+test('mounts a validator with unknown steps as a whole, logs a warning, and returns the same responses', async () => {
   const warnings: object[] = []
   const logger = { warn: (fields: object) => warnings.push(fields) }
   const contract = await mountContract(readContract(), logger as never, (document) =>
@@ -27,7 +27,7 @@ test('a validator with steps of other names is mounted as a whole: with a warnin
   expect(await ask('relayers/nobody')).toMatchObject({ status: 404, body: { code: 'not_found' } })
 })
 
-test('a schema that contains itself is refused at startup', () => {
+test('refuses a schema that contains itself at startup', () => {
   const document = readContract()
   document.components.schemas.Failure = { properties: { inner: { $ref: '#/components/schemas/Failure' } } }
   expect(() => validatorDocument(document, { failures: true })).toThrow('#/components/schemas/Failure')

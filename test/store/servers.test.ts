@@ -201,7 +201,7 @@ describe('the database down', () => {
 })
 
 describe('a commit whose answer is lost', () => {
-  test('is not repeated: each request in it hears that its outcome is unknown, and an idempotency key tells it', async () => {
+  test('is not repeated: each of its requests returns that the outcome is unknown, and its idempotency key returns the outcome', async () => {
     const relayer = await addRelayer({ store: here })
     const accept = (key?: string) => {
       const idempotency = key === undefined ? {} : { idempotency: { caller: 'me', key, body_hash: 'same' } }

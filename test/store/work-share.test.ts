@@ -136,7 +136,7 @@ describe('leases of rows', () => {
     await until('it takes work', () => mine.claim(5))
   })
 
-  test('of many new rows are taken at once, as many as this server’s share', async () => {
+  test('are taken together for many new rows, up to this server’s share', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)

@@ -24,7 +24,7 @@ test('loses and changes nothing after 3 kills and faults in three of ten respons
   expect(result.faults.count).toBeGreaterThan(result.arrivals * 0.2)
 })
 
-test('the harness detects bodies that differ between attempts', { timeout: deadline_ms }, async () => {
+test('detects bodies that differ between attempts', { timeout: deadline_ms }, async () => {
   const result = await runTrial({ ...short, events: 60, kills: 1, seed: 5, switches: 20, fault: 'body-made-anew' })
   expect(wrongIn(result.verdict), scoreboard(result)).toContain('altered')
 })
