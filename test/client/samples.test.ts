@@ -55,35 +55,31 @@ test('compiles the TypeScript samples under strict', async () => {
   expect(code).toBe(0)
 })
 
-test.each(['curl', 'TypeScript'])(
-  'runs every sample for %s',
-  async (label) => {
-    const { service, prepare, valuesOf } = await world()
-    const folder = project()
-    const failures: string[] = []
-    for (const { id, success, path, streams, samples } of inOrder) {
-      await prepare(id)
-      let source = sampleOf(samples, label).replace('http://127.0.0.1:8080', service.url)
-      for (const [name, value] of Object.entries(await valuesOf(path))) {
-        source = source.replaceAll(path[name] as string, value)
-      }
-      const program = join(folder, `${id}.ts`)
-      writeFileSync(program, source)
-      const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
-      const [command, input] = label === 'curl' ? ['bash', ['-c', script]] : [process.execPath, [program]]
-      const { output, code } = await run(command as string, input as string[], {
-        env: { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key },
-        until: streams ? 'event: ' : undefined,
-      })
-      const succeeded = streams
-        ? output.includes('event: ')
-        : code === 0 && (label !== 'curl' || output.endsWith(`\n${success}`))
-      if (!succeeded) failures.push(`${id}: ${code} ${output}`)
+test.each(['curl', 'TypeScript'])('runs every sample for %s', async (label) => {
+  const { service, prepare, valuesOf } = await world()
+  const folder = project()
+  const failures: string[] = []
+  for (const { id, success, path, streams, samples } of inOrder) {
+    await prepare(id)
+    let source = sampleOf(samples, label).replace('http://127.0.0.1:8080', service.url)
+    for (const [name, value] of Object.entries(await valuesOf(path))) {
+      source = source.replaceAll(path[name] as string, value)
     }
-    expect(failures).toEqual([])
-  },
-  300_000,
-)
+    const program = join(folder, `${id}.ts`)
+    writeFileSync(program, source)
+    const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
+    const [command, input] = label === 'curl' ? ['bash', ['-c', script]] : [process.execPath, [program]]
+    const { output, code } = await run(command as string, input as string[], {
+      env: { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key },
+      until: streams ? 'event: ' : undefined,
+    })
+    const succeeded = streams
+      ? output.includes('event: ')
+      : code === 0 && (label !== 'curl' || output.endsWith(`\n${success}`))
+    if (!succeeded) failures.push(`${id}: ${code} ${output}`)
+  }
+  expect(failures).toEqual([])
+})
 
 const sampleOf = (samples: Sample[], label: string) => samples.find((sample) => sample.label === label)?.source ?? ''
 
