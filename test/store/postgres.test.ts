@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
@@ -217,6 +218,18 @@ describe('database transactions', () => {
     await add(3)
     const numbers = await direct.read.all(sql<{ number: number }>('SELECT number FROM numbers ORDER BY number'))
     expect(numbers.map(({ number }) => number)).toEqual([1, 2, 3])
+  })
+
+  test('quotes no value of a row in an error', async () => {
+    const { write } = await connected()
+    const secret = sql(
+      "INSERT INTO notifications (id, type, url) VALUES ('a', 'webhook', $url), (NULL, 'webhook', $url)",
+    )
+    const error = await write((transaction) =>
+      transaction.run(secret, { url: 'https://hooks.example.com/token' }),
+    ).catch((its) => its)
+    expect(error).toMatchObject({ code: '23502' })
+    expect(inspect(error)).not.toContain('token')
   })
 
   test('makes one audit chain of concurrent database transactions', async () => {

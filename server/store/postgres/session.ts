@@ -1,4 +1,4 @@
-import type { ClientBase, Pool } from 'pg'
+import pg, { type ClientBase, type Pool } from 'pg'
 import { StoreAway } from '../../errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { isAway } from './failures.ts'
@@ -30,11 +30,9 @@ const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 /** `changed`: called with the number of rows that a statement has changed. */
 export function createSession(client: ClientBase | Pool, changed: (rows: number) => void = () => {}): Session {
   async function query<Row extends object>(statement: Statement<Row>, values: Values) {
-    const { command, rowCount, rows } = await client.query<Row>({
-      name: statement.name,
-      text: statement.text,
-      values: bind(statement, values),
-    })
+    const { command, rowCount, rows } = await client
+      .query<Row>({ name: statement.name, text: statement.text, values: bind(statement, values) })
+      .catch(withoutValues)
     if (changing.has(command) && rowCount) changed(rowCount)
     return { rows, count: rowCount ?? 0 }
   }
@@ -44,6 +42,12 @@ export function createSession(client: ClientBase | Pool, changed: (rows: number)
     one: async (statement, values = {}) => (await query(statement, values)).rows[0],
     run: async (statement, values = {}) => (await query(statement, values)).count,
   }
+}
+
+/** PostgreSQL quotes the row that violates a constraint, with its secrets, and unexpected errors are logged. */
+function withoutValues(error: unknown): never {
+  if (error instanceof pg.DatabaseError) error.detail = undefined
+  throw error
 }
 
 /** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is down. */
