@@ -47,6 +47,8 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
         done += 1
         if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
       }
+      // A pause that was answered meanwhile discards the signatures.
+      if (made.length > 0 && !(await maySign(lane.held.relayer))) return { signed, isStopped: true }
       signed += await storeAndHandOver(lane, made)
       if (stopped === 'paused') return { signed, isStopped: true }
       if (stopped) {
@@ -64,7 +66,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     return inOrder(
       decided,
       () => signer.at_once,
-      (one, signal) => signRemotely(lane, one, signal),
+      (one, signal) => signOne(lane, one, signal),
     )
   }
 
@@ -90,11 +92,9 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
   }
 
-  /** A pause while the key service signs discards the signature. */
-  async function signRemotely(lane: Lane, one: Decided, signal: AbortSignal): Promise<Made> {
-    const made = await signOne(lane, one, signal)
-    const held = await dependencies.findSigner(one.row.relayer_id)
-    return !held || held.relayer.paused ? 'paused' : made
+  async function maySign({ id }: RelayerRow): Promise<boolean> {
+    const held = await dependencies.findSigner(id)
+    return held !== undefined && !held.relayer.paused
   }
 
   /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */

@@ -110,6 +110,30 @@ test('cancels a submitted transaction by a self-transfer of zero for at least 10
   expect(await onChain(sent.hash)).toBeNull()
 })
 
+test('sends no cancellation whose relayer is paused before it is signed', async () => {
+  const { client, send, cancel, get, become, hold, proxy } = await start()
+  const setPaused = (paused: boolean) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' }, body: { paused } })
+  const sent = await send(prices)
+  const [asked, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  proxy.setLiar(async ({ method }) => {
+    if (method !== 'eth_estimateGas') return undefined
+    asked.resolve()
+    await mayAnswer.promise
+    return undefined
+  })
+  await cancel(sent)
+  await asked.promise
+  await setPaused(true)
+  mayAnswer.resolve()
+  await expect.poll(async () => (await get(sent)).status_reason).toContain('paused')
+  await hold([{ hash: sent.hash as string }])
+  expect((await get(sent)).hash).toBe(sent.hash)
+  await setPaused(false)
+  await become(sent, { status_reason: 'Canceled by request' })
+  await expect.poll(async () => (await get(sent)).hash).not.toBe(sent.hash)
+})
+
 test('continues with the original when the cancellation is too late', async () => {
   const { send, cancel, become, chain, proxy, get } = await start(3)
   const sent = await send()
