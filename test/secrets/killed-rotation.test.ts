@@ -1,4 +1,4 @@
-import { cpSync, existsSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runCommand } from '../support/command.ts'
@@ -26,30 +26,39 @@ test.each([
     await service.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
     await service.close()
     const { NEW_MASTER_KEY } = after()
-    const seen = { old: 0, new: 0 }
-    for (let step = 1; ; step += stride) {
+    const rotateCopy = async (environment: Record<string, string>) => {
       const DATA_DIR = join(temporaryFolder(), 'data')
       cpSync(service.data_dir, DATA_DIR, { recursive: true })
       const settings = { DATA_DIR, ...old, NEW_MASTER_KEY }
-      const killed = { ...credentials, ...settings, KILL_AT: `${step}` }
-      const end = await runCommand('rotate-master-key', [], killed, ['--import', './test/support/kill-at.ts'])
-      if (end.code !== 0) {
-        expect(end.code).toBe('SIGKILL')
-        const [by_old, by_new] = [
-          await opens({ DATA_DIR, ...old }),
-          await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY }),
-        ]
-        expect([by_old, by_new], `killed before step ${step}`).toEqual(by_old ? [true, false] : [false, true])
-        seen[by_old ? 'old' : 'new'] += 1
-        await rotate(settings)
-      }
+      const preload = ['--import', './test/support/kill-at.ts']
+      const end = await runCommand('rotate-master-key', [], { ...credentials, ...settings, ...environment }, preload)
+      return { end, settings, DATA_DIR }
+    }
+    const isRotated = async (DATA_DIR: string) => {
       expect(await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })).toBe(true)
       expect(existsSync(join(DATA_DIR, 'master-key'))).toBe(false)
-      if (end.code !== 0) continue
-      expect(end).toMatchObject({ err: '', out: expect.stringContaining('are encrypted under the new master key') })
-      const { client } = await startTestService({ ...credentials, DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })
-      await client.post('/api/v1/relayers/{relayer_id}/sign', sign)
-      break
+    }
+
+    const STEPS_FILE = join(temporaryFolder(), 'steps')
+    const { end, DATA_DIR } = await rotateCopy({ STEPS_FILE })
+    expect(end).toMatchObject({ err: '', out: expect.stringContaining('are encrypted under the new master key') })
+    await isRotated(DATA_DIR)
+    const { client } = await startTestService({ ...credentials, DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })
+    await client.post('/api/v1/relayers/{relayer_id}/sign', sign)
+
+    const seen = { old: 0, new: 0 }
+    // The last one comes after the commit.
+    for (let step = Number(readFileSync(STEPS_FILE, 'utf8')); step >= 1; step -= stride) {
+      const { end, settings, DATA_DIR } = await rotateCopy({ KILL_AT: `${step}` })
+      expect(end.code).toBe('SIGKILL')
+      const [by_old, by_new] = [
+        await opens({ DATA_DIR, ...old }),
+        await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY }),
+      ]
+      expect([by_old, by_new], `killed before step ${step}`).toEqual(by_old ? [true, false] : [false, true])
+      seen[by_old ? 'old' : 'new'] += 1
+      await rotate(settings)
+      await isRotated(DATA_DIR)
     }
     expect(seen.old).toBeGreaterThan(0)
     expect(seen.new).toBeGreaterThan(0)

@@ -2,8 +2,11 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import Database from 'better-sqlite3'
 
-// Ends the process, as kill -9 does, just before its KILL_AT-th change of a file or of a row.
+// Ends the process, as kill -9 does, just before its KILL_AT-th change of a file or of a row. With STEPS_FILE, writes their number instead.
 const at = Number(process.env.KILL_AT)
+const { STEPS_FILE } = process.env
+const { writeFileSync } = fs
+if (STEPS_FILE) process.once('exit', () => writeFileSync(STEPS_FILE, `${steps}`))
 let steps = 0
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever it is called with is passed on.
