@@ -28,15 +28,19 @@ export function validatorDocument(document: ContractDocument, { failures }: { fa
   return resolved
 }
 
-/** Schemas that are referred to more than once are shared. Throws when one contains itself. */
+/** Schemas that are referred to more than once are shared. Throws when one contains itself, or has keywords beside a reference. */
 function resolveReferences(part: unknown, document: object): unknown {
   const known = new Map<string, unknown>()
 
   const resolve = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(resolve)
     if (typeof node !== 'object' || node === null) return node
-    const { $ref } = node as { $ref?: unknown }
-    if (typeof $ref === 'string') return target($ref)
+    const { $ref, ...others } = node as { $ref?: unknown }
+    if (typeof $ref === 'string') {
+      if (Object.keys(others).length > 0)
+        throw new Error(`Keywords beside the reference to ${$ref} would have no effect`)
+      return target($ref)
+    }
     return Object.fromEntries(Object.entries(node).map(([key, child]) => [key, resolve(child)]))
   }
   const target = ($ref: string): unknown => {

@@ -27,8 +27,11 @@ test('mounts a validator with unknown steps as a whole, logs a warning, and retu
   expect(await ask('relayers/nobody')).toMatchObject({ status: 404, body: { code: 'not_found' } })
 })
 
-test('refuses a schema that contains itself at startup', () => {
+test.each([
+  ['contains itself', { properties: { inner: { $ref: '#/components/schemas/Failure' } } }, 'contains itself'],
+  ['has a keyword beside a reference', { $ref: '#/components/schemas/Signer', maxProperties: 1 }, 'Keywords beside'],
+])('refuses a schema that %s at startup', (_, schema, message) => {
   const document = readContract()
-  document.components.schemas.Failure = { properties: { inner: { $ref: '#/components/schemas/Failure' } } }
-  expect(() => validatorDocument(document, { failures: true })).toThrow('#/components/schemas/Failure')
+  document.components.schemas.Failure = schema
+  expect(() => validatorDocument(document, { failures: true })).toThrow(message)
 })
