@@ -7,6 +7,21 @@ export const max_move_bytes = 1_000_000
 
 export const bytesOfMove = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
+/** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
+export function batchesOfMoves(moves: Move[]): Move[][] {
+  const batches: Move[][] = []
+  let bytes = max_move_bytes
+  for (const move of moves) {
+    if (bytes >= max_move_bytes) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)?.push(move)
+    bytes += bytesOfMove(move)
+  }
+  return batches
+}
+
 /** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
 export function movedRow(before: TransactionRow, set: Move['set'], now: number): TransactionRow {
   const { data: _, ...others } = set

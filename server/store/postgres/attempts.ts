@@ -1,11 +1,16 @@
 import { attemptColumns, signatureEntry } from '../attempt-rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
-import { type Connection, sql, type Transaction } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { itself, readTogether } from './read-together.ts'
+import type { Transaction } from './session.ts'
+import { records, sql } from './statement.ts'
 
-const selectAll = sql<AttemptRow>(
-  `SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = $transaction_row_id ORDER BY number`,
-)
+// OFFSET 0: each transaction is looked up by the index. A join would read the whole table while it is small.
+const selectAll = sql<AttemptRow & { transaction_row_id: number }>(`
+  SELECT its.* FROM unnest($row_ids::bigint[]) AS wanted (row_id), LATERAL (
+    SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = wanted.row_id OFFSET 0
+  ) AS its ORDER BY transaction_row_id, number`)
 // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
 const selectSlice = sql<AttemptRow>(`
   SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = $transaction_row_id AND number > $offset
@@ -19,22 +24,36 @@ const raw = sql<{ raw: Uint8Array }>(
 const insert = sql(`
   INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
     max_priority_fee_per_gas, created_at)
-  VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas,
-    $max_priority_fee_per_gas, $created_at)`)
+  SELECT transaction_row_id, number, purpose, nonce, hash, decode(raw, 'hex'), gas_price, max_fee_per_gas,
+    max_priority_fee_per_gas, $created_at::text
+  FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, purpose text, nonce bigint,
+    hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text)`)
 const setTaken = sql(`
   UPDATE attempts SET taken_at = $timestamp, refusal = NULL
-  WHERE transaction_row_id = $transaction_row_id AND number = ANY ($numbers::int[]) AND taken_at IS NULL`)
-const setRefusal = sql(
-  'UPDATE attempts SET refusal = $refusal WHERE transaction_row_id = $transaction_row_id AND number = $number',
-)
+  FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer)
+  WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number AND taken_at IS NULL
+    AND attempts.transaction_row_id = ANY ($transaction_row_ids::bigint[])`)
+const setRefusal = sql(`
+  UPDATE attempts SET refusal = new.refusal
+  FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal text)
+  WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number
+    AND attempts.transaction_row_id = ANY ($transaction_row_ids::bigint[])`)
 
 /** An offset beyond every number of an attempt. */
 const max_number = 2 ** 31 - 1
 
 /** Reads attempts. Their bytes, which may be large, are read one at a time. */
 export function attempts({ read }: Pick<Connection, 'read'>): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
+  // The sender asks for those of all transactions in flight at once.
+  const attemptsOf = readTogether(itself, async (row_ids: number[]) => {
+    const found = new Map<number, AttemptRow[]>()
+    for (const { transaction_row_id, ...attempt } of await read.all(selectAll, { row_ids })) {
+      found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
+    }
+    return found
+  })
   return {
-    attempts: (transaction_row_id) => read.all(selectAll, { transaction_row_id }),
+    attempts: async (transaction_row_id) => (await attemptsOf(transaction_row_id)) ?? [],
     async listAttempts(transaction_row_id, { offset, limit }) {
       const page = { transaction_row_id, offset: Math.min(offset, max_number), limit }
       return {
@@ -47,19 +66,34 @@ export function attempts({ read }: Pick<Connection, 'read'>): Pick<Store, 'attem
   }
 }
 
-/** Writes a move's changes of attempts: a new attempt with its audit entry, and the nodes' answers to earlier ones. */
-export async function writeAttempts(
-  transaction: Transaction,
-  row: TransactionRow,
-  { attempt, key_request_id, taken, refused }: Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'>,
-  now: number,
-): Promise<void> {
+/** What a move changes of the attempts of its transaction. */
+export interface AttemptChange extends Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
+  row: TransactionRow
+}
+
+/**
+ * Writes the changes of attempts by moves of different transactions: new attempts with their audit entries, and the nodes' answers to
+ * earlier ones.
+ */
+export async function writeAttempts(transaction: Transaction, changes: AttemptChange[], now: number): Promise<void> {
   const timestamp = new Date(now).toISOString()
-  const { row_id: transaction_row_id } = row
-  if (attempt) {
-    await transaction.run(insert, { ...attempt, transaction_row_id, created_at: timestamp })
-    transaction.record(signatureEntry(row, attempt, now, key_request_id))
+  const made = changes.flatMap(({ row, attempt }) =>
+    attempt ? { ...attempt, raw: Buffer.from(attempt.raw).toString('hex'), transaction_row_id: row.row_id } : [],
+  )
+  const taken = changes.flatMap(({ row, taken = [] }) =>
+    taken.map((number) => ({ transaction_row_id: row.row_id, number })),
+  )
+  const refused = changes.flatMap(({ row, refused }) => (refused ? { ...refused, transaction_row_id: row.row_id } : []))
+  const of = (rows: { transaction_row_id: number }[]) => ({
+    rows: records(rows),
+    transaction_row_ids: rows.map(({ transaction_row_id }) => transaction_row_id),
+  })
+  for (const { row, attempt, key_request_id } of changes) {
+    if (attempt) transaction.record(signatureEntry(row, attempt, now, key_request_id))
   }
-  if (taken && taken.length > 0) await transaction.run(setTaken, { timestamp, transaction_row_id, numbers: taken })
-  if (refused) await transaction.run(setRefusal, { ...refused, transaction_row_id })
+  await Promise.all([
+    ...(made.length > 0 ? [transaction.run(insert, { rows: records(made), created_at: timestamp })] : []),
+    ...(taken.length > 0 ? [transaction.run(setTaken, { ...of(taken), timestamp })] : []),
+    ...(refused.length > 0 ? [transaction.run(setRefusal, of(refused))] : []),
+  ])
 }

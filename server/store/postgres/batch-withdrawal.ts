@@ -5,7 +5,7 @@ import { type Connection, sql } from './connection.ts'
 import type { Events } from './events.ts'
 import { lockRelayers } from './locks.ts'
 import { nextNonce, setNonce } from './nonce-counter.ts'
-import { changeReservation } from './reservations.ts'
+import { changeReservations } from './reservations.ts'
 import type { Spending } from './spending.ts'
 
 /** The columns that a withdrawal depends on. */
@@ -59,7 +59,7 @@ export function batchWithdrawal(
             if (neverSigned && attempts === 0) await giveBack(transaction, row)
             if (neverSigned && (await nextNonce(transaction, account)) === nonce + 1) {
               await setNonce(transaction, account, nonce)
-              await changeReservation(transaction, account, row.reserved, null)
+              await changeReservations(transaction, [{ account, before: row.reserved, after: null }])
               const changed_at = new Date(now()).toISOString()
               const ended = await transaction.one(end, { row_id, intent, reason, status: endOf[intent], changed_at })
               await events.ofTransactions(transaction, [read(ended as Row)])

@@ -1,11 +1,12 @@
-import { type AcceptedRow, accountOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
+import { accountOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
-import type { ReservationSums } from '../reservation.ts'
 import type { Account, NewTransaction } from '../sending-rows.ts'
 import { dataColumn } from '../transaction-data.ts'
+import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'
 import { openSpendingBook } from './spending-book.ts'
 import { sql } from './statement.ts'
+import { allColumns, recordsOf } from './transaction-columns.ts'
 
 interface KnownRow extends KnownAnswer {
   relayer_row_id: number
@@ -32,8 +33,6 @@ const account = `(
     SELECT chain_id, address, next_nonce, reserved, released FROM accounts
     WHERE chain_id = wanted.chain_id AND address = wanted.address OFFSET 0
   )`
-const selectAccounts = sql<Account & ReservationSums & { next_nonce: number }>(`
-  SELECT its.* FROM json_to_recordset($accounts::json) AS wanted (chain_id bigint, address text), LATERAL ${account} AS its`)
 // The nonces that are named, and those that follow the counter of an account.
 const selectHeld = sql<Account & { nonce: number }>(`
   SELECT wanted.chain_id, wanted.address, held.nonce
@@ -69,7 +68,7 @@ export async function readLedger(
   const [known, relayers, accounts, held, book, row_ids] = await Promise.all([
     keys.length === 0 ? [] : session.all(selectKnown, { keys: JSON.stringify(keys) }),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
-    session.all(selectAccounts, { accounts: JSON.stringify([...places.values()]) }),
+    readAccounts(session, [...places.values()]),
     session.all(selectHeld, { nonces: JSON.stringify(noncesOf(wanted)) }),
     openSpendingBook(session, spending, now),
     session.all(assignRowIds, { transactions: wanted.length, data: withData }),
@@ -84,7 +83,7 @@ export async function readLedger(
         { last_sequence, unfinished: { count, bytes } },
       ]),
     ),
-    accounts: new Map(accounts.map((its) => [accountOf(its), { ...its, isChanged: false }])),
+    accounts: new Map([...accounts].map(([name, its]) => [name, { ...its, isChanged: false }])),
     held: new Set(held.map((its) => nonceOf(its, its.nonce))),
     spend: book.spend,
     accepted: [],
@@ -110,60 +109,13 @@ function noncesOf(wanted: NewTransaction[]): (Account & { nonce: number | null; 
   return [...named, ...counted.values()]
 }
 
-/** Every column that has no other default. A column that is missing here does not compile. */
-const columnTypes: Record<keyof AcceptedRow, string> = {
-  row_id: 'bigint',
-  id: 'text',
-  relayer_row_id: 'bigint',
-  relayer_id: 'text',
-  sequence: 'bigint',
-  chain_id: 'bigint',
-  hash: 'text',
-  from: 'text',
-  to: 'text',
-  value: 'text',
-  data_bytes: 'bigint',
-  data_row_id: 'bigint',
-  nonce: 'bigint',
-  gas_limit: 'bigint',
-  gas_price: 'text',
-  max_fee_per_gas: 'text',
-  max_priority_fee_per_gas: 'text',
-  status: 'text',
-  status_reason: 'text',
-  created_at: 'text',
-  sent_at: 'text',
-  confirmed_at: 'text',
-  signature: 'text',
-  speed: 'text',
-  receipt: 'text',
-  error: 'text',
-  reference: 'text',
-  access_list: 'text',
-  authorization_list: 'text',
-  valid_until: 'text',
-  intent: 'text',
-  resign: 'integer',
-  block_number: 'bigint',
-  block_hash: 'text',
-  waiting_for: 'text',
-  waits_told: 'text',
-  spent: 'text',
-  reserved: 'text',
-  changed_at: 'text',
-  reprice_at: 'bigint',
-  revision: 'bigint',
-}
-const names = Object.keys(columnTypes).map((name) => `"${name}"`)
+const names = allColumns.map((name) => `"${name}"`)
 const insertData = sql(
   'INSERT INTO transaction_data (row_id, data) SELECT * FROM unnest($row_ids::bigint[], $data::bytea[])',
 )
 const insertRows = sql(`
   INSERT INTO transactions (${names.join(', ')})
-  SELECT ${names.join(', ')} FROM json_to_recordset($rows::json)
-    AS accepted (${Object.entries(columnTypes)
-      .map(([name, type]) => `"${name}" ${type}`)
-      .join(', ')})`)
+  SELECT ${names.join(', ')} FROM ${recordsOf(allColumns)}`)
 const insertKnown = sql(`
   INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
   SELECT * FROM json_to_recordset($rows::json) AS known (

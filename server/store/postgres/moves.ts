@@ -1,4 +1,4 @@
-import { bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
+import { batchesOfMoves, bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
 import { reservedOf } from '../reservation.ts'
 import type { Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
@@ -6,93 +6,180 @@ import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts
 import { writeAttempts } from './attempts.ts'
 import { type Connection, sql, type Transaction } from './connection.ts'
 import type { Events } from './events.ts'
-import { firstInLine } from './first-in-line.ts'
-import { groupCommit } from './group-commit.ts'
-import { changeReservation } from './reservations.ts'
+import { firstsInLine } from './first-in-line.ts'
+import { groupCommitTogether } from './group-commit.ts'
+import { changeReservations } from './reservations.ts'
 import type { Spending } from './spending.ts'
+import { records } from './statement.ts'
+import { allColumns, recordsOf } from './transaction-columns.ts'
 import { addData, readData } from './transaction-data.ts'
 
-export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
-const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
-const update = sql(`
-  UPDATE transactions SET hash = $hash, value = $value, data_bytes = $data_bytes, data_row_id = $data_row_id,
-    gas_limit = $gas_limit, gas_price = $gas_price, max_fee_per_gas = $max_fee_per_gas,
-    max_priority_fee_per_gas = $max_priority_fee_per_gas, status = $status, status_reason = $status_reason,
-    sent_at = $sent_at, confirmed_at = $confirmed_at, signature = $signature, speed = $speed, receipt = $receipt,
-    error = $error, access_list = $access_list, authorization_list = $authorization_list, valid_until = $valid_until,
-    intent = $intent, resign = $resign, block_number = $block_number, block_hash = $block_hash,
-    waiting_for = $waiting_for, waits_told = $waits_told, reserved = $reserved, changed_at = $changed_at,
-    reprice_at = $reprice_at, nonce = $nonce, "to" = $to, reference = $reference, revision = $revision
-  WHERE row_id = $row_id AND revision = $known_revision`)
+/** The most moves that are written together. */
+const max_moves = 100
 
-export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
+export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
+const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
+const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
+
+/** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
+const kept = ['row_id', 'id', 'relayer_row_id', 'relayer_id', 'sequence', 'chain_id', 'from', 'created_at', 'spent']
+const changing = allColumns.filter((name) => !kept.includes(name))
+// The list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.
+const update = sql(`
+  UPDATE transactions SET ${changing.map((name) => `"${name}" = new."${name}"`).join(', ')}
+  FROM ${recordsOf(['row_id', ...changing], 'known_revision bigint')}
+  WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
+    AND transactions.revision = new.known_revision`)
 
 /**
- * Compare-and-set of one transaction with its event, inside a database transaction that holds the lock of its relayer; undefined when the
- * revision has changed.
+ * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
+ * where the revision has changed.
  */
-export function createMove(events: Events, spending: Spending, now: () => number): MoveOne {
-  /**
-   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
-   * wait for it, and may be thousands.
-   */
-  async function tellWait(transaction: Transaction, row: TransactionRow): Promise<void> {
-    const { row_id, waiting_for, waits_told } = row
-    if (waiting_for === null || waits_told.includes(waiting_for)) return
-    if ((await firstInLine(transaction, row.relayer_row_id))?.row_id !== row_id) return
-    row.waits_told = [...waits_told, waiting_for]
-    await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
-    await events.ofWait(transaction, row)
+export type MoveAll = (transaction: Transaction, moves: Move[]) => Promise<(TransactionRow | undefined)[]>
+export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
+
+interface Step {
+  move: Move
+  before: TransactionRow
+  after: TransactionRow
+}
+
+export function createMoves(events: Events, spending: Spending, now: () => number): MoveAll {
+  /** Every row is read once and written once, in its last state; each of its states has its event. */
+  async function moveSome(transaction: Transaction, moves: Move[]): Promise<(TransactionRow | undefined)[]> {
+    const stored = await transaction.all(rowsById, { row_ids: [...new Set(moves.map(({ row_id }) => row_id))] })
+    const present = new Map(stored.map((row) => [row.row_id, read(row)]))
+    const moved: (TransactionRow | undefined)[] = []
+    const steps: Step[] = []
+    for (const move of moves) {
+      const before = present.get(move.row_id)
+      const after = before && (await movedBy(transaction, before, move))
+      moved.push(after)
+      if (!after) continue
+      present.set(move.row_id, after)
+      steps.push({ move, before, after })
+    }
+    if (steps.length === 0) return moved
+
+    const rows = stored.flatMap(({ row_id, revision }) => {
+      const row = present.get(row_id) as TransactionRow
+      return row.revision === revision ? [] : { ...encode(row), known_revision: revision }
+    })
+    const row_ids = rows.map(({ row_id }) => row_id)
+    // They are sent together, and run one after the other.
+    const [changed] = await Promise.all([
+      transaction.run(update, { rows: records(rows), row_ids }),
+      changeReservations(transaction, steps.map(reservationOf)),
+      writeAttempts(
+        transaction,
+        steps.map(({ move, before }) => ({ ...move, row: before })),
+        now(),
+      ),
+      events.ofTransactions(
+        transaction,
+        steps.flatMap(({ before, after }) => (after.status === before.status ? [] : after)),
+      ),
+    ])
+    // The locks of the relayers exclude other moves, so the rows are those that were read.
+    if (changed !== rows.length) throw new Error('A transaction changed while its relayer was locked')
+    await tellWaits(
+      transaction,
+      row_ids.map((row_id) => present.get(row_id) as TransactionRow),
+    )
+    return moved
   }
 
-  return async (transaction, { row_id, revision, set, spending: spends, ...attempts }) => {
-    const row = await transaction.one(rowById, { row_id })
-    if (row?.revision !== revision) return undefined
-    if (spends && (await spending.takeMore(transaction, row, spends))) return undefined
-    const before = read(row)
-    const { data } = set
+  async function movedBy(transaction: Transaction, before: TransactionRow, move: Move) {
+    const { revision, set, spending: spends } = move
+    if (before.revision !== revision) return undefined
+    if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
     const after = movedRow(before, set, now())
-    if (data !== undefined && data !== (await readData(transaction, row.data_row_id))) {
+    const { data } = set
+    if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
       after.data_bytes = bytesOf(data)
       after.data_row_id = await addData(transaction, data)
     }
     after.reserved = reservedOf(after)
-    const changed = await transaction.run(update, { ...encode(after), known_revision: revision })
-    // The lock of the relayer excludes other moves, so the row is the one that was read.
-    if (changed !== 1) throw new Error('A transaction changed while its relayer was locked')
-    await changeReservation(transaction, { chain_id: row.chain_id, address: row.from }, row.reserved, after.reserved)
-    await writeAttempts(transaction, before, attempts, now())
-    if (after.status !== before.status) await events.ofTransactions(transaction, [after])
-    await tellWait(transaction, after)
     return after
+  }
+
+  /**
+   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+   * wait for it, and may be thousands.
+   */
+  async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+    const untold = rows.filter(
+      ({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for),
+    )
+    if (untold.length === 0) return
+    const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
+    for (const row of untold) {
+      const { row_id, waiting_for, waits_told } = row
+      if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
+      row.waits_told = [...waits_told, waiting_for]
+      await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
+      await events.ofWait(transaction, row)
+    }
+  }
+
+  return async (transaction, moves) => {
+    const moved: (TransactionRow | undefined)[] = []
+    for (const some of together(moves)) moved.push(...(await moveSome(transaction, some)))
+    return moved
   }
 }
 
+const reservationOf = ({ before, after }: Step) => ({
+  account: { chain_id: before.chain_id, address: before.from },
+  before: before.reserved,
+  after: after.reserved,
+})
+
+/** Splits moves by number, by size, and where one changes attempts of a transaction that has moved before it. */
+function together(moves: Move[]): Move[][] {
+  const batches: Move[][] = []
+  let bytes = 0
+  const seen = new Set<number>()
+  for (const move of moves) {
+    const { row_id, attempt, taken, refused } = move
+    const isAgain = seen.has(row_id) && (attempt || taken || refused) !== undefined
+    if (isAgain || bytes >= max_move_bytes || batches.at(-1)?.length === max_moves) {
+      batches.push([])
+      bytes = 0
+      seen.clear()
+    } else if (batches.length === 0) batches.push([])
+    batches.at(-1)?.push(move)
+    bytes += bytesOfMove(move)
+    seen.add(row_id)
+  }
+  return batches
+}
+
 /** Moves in group commits, which are split where they are large. */
-export function moves(connection: Connection, move: MoveOne): Pick<Store, 'move'> {
-  const moveBatch = groupCommit(
+export function moves(connection: Connection, moveAll: MoveAll): Pick<Store, 'move'> {
+  const moveBatch = groupCommitTogether(
     connection,
     (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
-    async (transaction, batch) => {
-      const moved: (TransactionRow | undefined)[] = []
-      for (const one of batch) moved.push(await move(transaction, one))
-      return moved
+    async (transaction, requested) => {
+      const moved = await moveAll(
+        transaction,
+        requested.flatMap(({ input }) => input),
+      )
+      let at = 0
+      return requested.map(({ auditEntry, input }) => {
+        const its = moved.slice(at, at + input.length)
+        at += input.length
+        // A refused move has no effect, so it gets no audit entry.
+        if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+        return its
+      })
     },
   )
 
   return {
     async move(moves) {
       const moved: (TransactionRow | undefined)[] = []
-      while (moved.length < moves.length) {
-        const batch: Move[] = []
-        let bytes = 0
-        while (moved.length + batch.length < moves.length && bytes < max_move_bytes) {
-          const next = moves[moved.length + batch.length] as Move
-          batch.push(next)
-          bytes += bytesOfMove(next)
-        }
-        moved.push(...(await moveBatch(batch)))
-      }
+      for (const batch of batchesOfMoves(moves)) moved.push(...(await moveBatch(batch)))
       return moved
     },
   }

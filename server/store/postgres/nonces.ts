@@ -1,16 +1,17 @@
+import { accountOf } from '../acceptance.ts'
+import type { Account } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
+import { readAccounts } from './accounts.ts'
 import { type Connection, sql } from './connection.ts'
 import { lockRelayers } from './locks.ts'
 import { nonceCompaction } from './nonce-compaction.ts'
+import { readTogether } from './read-together.ts'
 import { unseenBelow } from './reservations.ts'
 
 type Nonces = Pick<Store, 'getAccount' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'>
 
 const unused = { next_nonce: 0, used_below: 0, genesis_hash: null, reserved: '0', released: '0' }
 
-const select = sql<Awaited<ReturnType<Store['getAccount']>>>(`
-  SELECT next_nonce, used_below, genesis_hash, reserved, released FROM accounts
-  WHERE chain_id = $chain_id AND address = $address`)
 const raise = sql(`
   INSERT INTO accounts AS known (chain_id, address, next_nonce, used_below)
   VALUES ($chain_id, $address, $nonce, $used_below)
@@ -23,8 +24,15 @@ const updateGenesis = sql(
 /** The nonce counters of accounts. */
 export function nonces(connection: Connection): Nonces {
   const { read, write } = connection
+  // Every submission asks several times.
+  const accountAt = readTogether(accountOf, (accounts: Account[]) => readAccounts(read, accounts))
   return {
-    getAccount: async (chain_id, address) => (await read.one(select, { chain_id, address })) ?? unused,
+    async getAccount(chain_id, address) {
+      const found = await accountAt({ chain_id, address })
+      if (!found) return unused
+      const { next_nonce, used_below, genesis_hash, reserved, released } = found
+      return { next_nonce, used_below, genesis_hash, reserved, released }
+    },
     reservedBelow: (account, latest) => unseenBelow(read, account, latest),
     raiseNonce: (chain_id, address, nonce, isProven) =>
       write(async (transaction) => {

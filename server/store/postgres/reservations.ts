@@ -1,38 +1,46 @@
+import { accountOf } from '../acceptance.ts'
 import { type ReservationSums, sumsAfter } from '../reservation.ts'
 import type { Account } from '../sending-rows.ts'
+import { readAccounts } from './accounts.ts'
 import { type Session, sql } from './connection.ts'
 
 /** The most transactions between a node's count and the last known one. */
 const max_unseen = 1_000
 
-const select = sql<ReservationSums>(
-  'SELECT reserved, released FROM accounts WHERE chain_id = $chain_id AND address = $address',
-)
 const set = sql(`
   INSERT INTO accounts (chain_id, address, next_nonce, reserved, released)
-  VALUES ($chain_id, $address, 0, $reserved, $released)
+  SELECT chain_id, address, 0, reserved, released FROM json_to_recordset($rows::json)
+    AS changed (chain_id bigint, address text, reserved text, released text)
   ON CONFLICT (chain_id, address) DO UPDATE SET reserved = excluded.reserved, released = excluded.released`)
 const selectUnseen = sql<{ reserved: string }>(`
   SELECT reserved FROM transactions
   WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $latest AND reserved IS NOT NULL`)
 
-const sumsOf = async (session: Session, { chain_id, address }: Account): Promise<ReservationSums> =>
-  (await session.one(select, { chain_id, address })) ?? { reserved: '0', released: '0' }
+const none: ReservationSums = { reserved: '0', released: '0' }
 
 /** What accepted, unfinished transactions of an account can still cost. */
 export const reservedSum = async (session: Session, account: Account): Promise<string> =>
-  (await sumsOf(session, account)).reserved
+  ((await readAccounts(session, [account])).get(accountOf(account)) ?? none).reserved
 
-/** Follows the column `reserved` of a row, from its value before to its value after, under the lock of the relayer. */
-export async function changeReservation(
-  session: Session,
-  account: Account,
-  before: string | null,
-  after: string | null,
-): Promise<void> {
-  if (before === after) return
-  const { chain_id, address } = account
-  await session.run(set, { chain_id, address, ...sumsAfter(await sumsOf(session, account), before, after) })
+/** A change of the column `reserved` of a row. */
+export interface ReservationChange {
+  account: Account
+  before: string | null
+  after: string | null
+}
+
+/** Follows changes of the column `reserved`, under the locks of the relayers. */
+export async function changeReservations(session: Session, all: ReservationChange[]): Promise<void> {
+  const changes = all.filter(({ before, after }) => before !== after)
+  if (changes.length === 0) return
+  const accounts = new Map(changes.map(({ account }) => [accountOf(account), account]))
+  const sums = new Map<string, ReservationSums>(await readAccounts(session, [...accounts.values()]))
+  for (const { account, before, after } of changes) {
+    const name = accountOf(account)
+    sums.set(name, sumsAfter(sums.get(name) ?? none, before, after))
+  }
+  const rows = [...accounts].map(([name, { chain_id, address }]) => ({ chain_id, address, ...sums.get(name) }))
+  await session.run(set, { rows: JSON.stringify(rows) })
 }
 
 /** The sum for nonces below `latest`: those transactions are mined, and their rows do not show it yet. */

@@ -4,7 +4,7 @@ import { columns, type Row, read } from '../transaction-rows.ts'
 import { type Connection, sql } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lockRelayers } from './locks.ts'
-import { changeReservation } from './reservations.ts'
+import { changeReservations } from './reservations.ts'
 
 const holders = sql<{ row_id: number; reserved: string | null; is_unfinished: boolean }>(`
   SELECT row_id, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS is_unfinished FROM transactions
@@ -41,7 +41,7 @@ export function restarts(
         const error = JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null })
         for (const { row_id, reserved, is_unfinished } of rows) {
           await transaction.run(forget, { row_id })
-          await changeReservation(transaction, account, reserved, null)
+          await changeReservations(transaction, [{ account, before: reserved, after: null }])
           if (!is_unfinished) continue
           const ended = await transaction.one(end, { row_id, reason, error, changed_at })
           await events.ofTransactions(transaction, [read(ended as Row)])

@@ -1,10 +1,18 @@
 import type { Unfinished } from '../room.ts'
-import { type Session, sql } from './connection.ts'
+import type { Session } from './session.ts'
+import { sql } from './statement.ts'
 
-const select = sql<Unfinished>(`
-  SELECT coalesce(sum(unfinished), 0) AS count, coalesce(sum(unfinished_bytes), 0) AS bytes
-  FROM transaction_blocks WHERE relayer_row_id = $relayer_row_id AND level = 1`)
+const select = sql<Unfinished & { relayer_row_id: number }>(`
+  SELECT relayer_row_id, sum(unfinished) AS count, sum(unfinished_bytes) AS bytes
+  FROM transaction_blocks WHERE relayer_row_id = ANY ($relayer_row_ids::bigint[]) AND level = 1 GROUP BY relayer_row_id`)
 
-/** The number and size of a relayer's unfinished transactions, from the counts per block. */
+export const nothing: Unfinished = { count: 0, bytes: 0 }
+
+/** The number and size of each relayer's unfinished transactions, from the counts per block. */
+export async function unfinishedOfAll(session: Session, relayer_row_ids: number[]): Promise<Map<number, Unfinished>> {
+  const rows = await session.all(select, { relayer_row_ids })
+  return new Map(rows.map(({ relayer_row_id, ...unfinished }) => [relayer_row_id, unfinished]))
+}
+
 export const unfinishedOf = async (session: Session, relayer_row_id: number): Promise<Unfinished> =>
-  (await session.one(select, { relayer_row_id })) ?? { count: 0, bytes: 0 }
+  (await unfinishedOfAll(session, [relayer_row_id])).get(relayer_row_id) ?? nothing

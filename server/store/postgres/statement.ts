@@ -34,3 +34,15 @@ export function bind({ text, parameters }: Statement<object>, values: Values): V
     return value
   })
 }
+
+/**
+ * A parameter for json_to_recordset. PostgreSQL takes neither U+0000 nor half of a surrogate pair in JSON; texts of nodes may have them.
+ */
+export function records(rows: readonly object[]): string {
+  const text = JSON.stringify(rows)
+  return unstorable.test(text) ? JSON.stringify(rows, storable) : text
+}
+
+const unstorable = /\\u(?:0000|d[89a-f])/
+const storable = (_name: string, value: unknown) =>
+  typeof value === 'string' ? value.replaceAll('\u0000', '\ufffd').toWellFormed() : value

@@ -3,8 +3,9 @@ import type { Store } from '../store.ts'
 import { dataColumn, hexOf } from '../transaction-data.ts'
 import { columns, type Row, read as readRow, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { type Connection, sql } from './connection.ts'
-import { firstInLine } from './first-in-line.ts'
-import { unfinishedOf } from './room.ts'
+import { firstsInLine } from './first-in-line.ts'
+import { itself, readTogether } from './read-together.ts'
+import { nothing, unfinishedOfAll } from './room.ts'
 
 type Reads = Pick<
   Store,
@@ -63,6 +64,8 @@ const lastConfirmed = sql<{ confirmed_at: string | null }>(`
 
 /** Transactions as the API and the sender read them. */
 export function transactionReads({ read }: Connection): Reads {
+  // Every submission asks, and every round of the sender.
+  const unfinishedOf = readTogether(itself, (row_ids: number[]) => unfinishedOfAll(read, row_ids))
   const whole = (row: WholeRow | undefined) => row && readWhole(row)
   return {
     getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
@@ -72,7 +75,7 @@ export function transactionReads({ read }: Connection): Reads {
     dataOf: async (row_id) => hexOf((await read.one(dataOf, { row_id }))?.data ?? null),
     pending: async (relayer_row_id, from, below, limit) =>
       (await read.all(selectPending, { relayer_row_id, from, below, limit })).map(readRow),
-    firstInLine: (relayer_row_id) => firstInLine(read, relayer_row_id),
+    firstInLine: async (relayer_row_id) => (await firstsInLine(read, [relayer_row_id]))[0],
     inFlight: async (relayer_row_id, limit) => (await read.all(selectInFlight, { relayer_row_id, limit })).map(readRow),
     mined: async (relayer_row_id, up_to_block, limit) =>
       (await read.all(selectMined, { relayer_row_id, up_to_block, limit })).map(readRow),
@@ -80,9 +83,9 @@ export function transactionReads({ read }: Connection): Reads {
       (await read.all(selectHolders, { chain_id, address, from, to, limit })).map(readRow),
     isSettledFrom: async (chain_id, address, nonce) =>
       (await read.one(settled, { chain_id, address, nonce })) !== undefined,
-    countUnfinished: async (relayer_row_id) => (await unfinishedOf(read, relayer_row_id)).count,
+    countUnfinished: async (relayer_row_id) => (await unfinishedOf(relayer_row_id))?.count ?? 0,
     crowding: async (relayer_row_id, bytes, room) =>
-      crowdedBy(await unfinishedOf(read, relayer_row_id), { count: 1, bytes }, room),
+      crowdedBy((await unfinishedOf(relayer_row_id)) ?? nothing, { count: 1, bytes }, room),
     lastConfirmedAt: async (relayer_row_id) =>
       (await read.one(lastConfirmed, { relayer_row_id }))?.confirmed_at ?? null,
   }

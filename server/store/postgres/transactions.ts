@@ -10,7 +10,7 @@ import { batchWithdrawal } from './batch-withdrawal.ts'
 import { type Connection, sql } from './connection.ts'
 import { createEvents } from './events.ts'
 import { lockRelayers } from './locks.ts'
-import { createMove, moves, rowById } from './moves.ts'
+import { createMoves, type MoveOne, moves, rowById } from './moves.ts'
 import { nextNonce, setNonce } from './nonce-counter.ts'
 import { unfinishedOf } from './room.ts'
 import { createSpending } from './spending.ts'
@@ -30,11 +30,12 @@ export function transactions(connection: Connection, dependencies: StoreDependen
   const { write } = connection
   const events = createEvents(dependencies)
   const spendings = createSpending(dependencies.now)
-  const move = createMove(events, spendings, dependencies.now)
+  const moveAll = createMoves(events, spendings, dependencies.now)
+  const move: MoveOne = async (transaction, one) => (await moveAll(transaction, [one]))[0]
 
   return {
     ...attempts(connection),
-    ...moves(connection, move),
+    ...moves(connection, moveAll),
     renumber: (row_id, revision, status_reason, spending) =>
       write(async (transaction) => {
         await lockRelayers(transaction, [{ transactions: [row_id] }])

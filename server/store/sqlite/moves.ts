@@ -1,4 +1,4 @@
-import { bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
+import { batchesOfMoves, movedRow } from '../move-rules.ts'
 import { reservedOf } from '../reservation.ts'
 import type { Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
@@ -87,16 +87,7 @@ export function moves(connection: Connection, move: (move: Move) => TransactionR
 
   const moveInBatches = async (moves: Move[]): Promise<(TransactionRow | undefined)[]> => {
     const moved: (TransactionRow | undefined)[] = []
-    while (moved.length < moves.length) {
-      const batch: Move[] = []
-      let bytes = 0
-      while (moved.length + batch.length < moves.length && bytes < max_move_bytes) {
-        const next = moves[moved.length + batch.length] as Move
-        batch.push(next)
-        bytes += bytesOfMove(next)
-      }
-      moved.push(...(await moveBatch(batch)))
-    }
+    for (const batch of batchesOfMoves(moves)) moved.push(...(await moveBatch(batch)))
     return moved
   }
 

@@ -57,4 +57,68 @@ onEveryStore((opened) => {
       [2, 'fourth', '0x03'],
     ])
   })
+
+  test('moved together: each state of a row has its event, a stale move changes nothing, answers of nodes come in order', async () => {
+    const relayer = await plantRelayer(opened(), 3)
+    const { store } = opened()
+    const ids = ['moved-0', 'moved-1', 'moved-2']
+    for (const id of ids) await store.createTransaction(newTransaction(relayer, id))
+    const rows = await store.pending(relayer.row_id, 0, 10, 10)
+    const [first, second, third] = rows.map(({ row_id }) => row_id) as [number, number, number]
+    const before = await store.lastEvent(relayer.row_id)
+    const attemptOf = (row_id: number) => ({
+      ...{ number: 1, purpose: 'send' as const, nonce: 0, hash: `0x${row_id}`, raw: new Uint8Array([0, 255, row_id]) },
+      ...{ gas_price: '10', max_fee_per_gas: null, max_priority_fee_per_gas: null },
+    })
+    const moved = await Promise.all([
+      store.move([
+        { row_id: first, revision: 0, set: { status: 'sent' }, attempt: attemptOf(first) },
+        { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal: 'a \ud800 b' } },
+        { row_id: first, revision: 2, set: { status: 'submitted' }, taken: [1] },
+        { row_id: first, revision: 3, set: { status: 'mined', block_number: 1, block_hash: '0x1' } },
+        { row_id: first, revision: 4, set: { status: 'confirmed' } },
+      ]),
+      store.move([
+        { row_id: second, revision: 0, set: { status: 'sent' }, attempt: attemptOf(second) },
+        { row_id: first, revision: 0, set: { status: 'failed' } },
+        {
+          row_id: second,
+          revision: 1,
+          set: { status_reason: 'Waits: a \ud800 b' },
+          refused: { number: 1, refusal: 'x' },
+        },
+        { row_id: third, revision: 7, set: { status: 'failed' } },
+      ]),
+    ])
+    expect(moved.flat().map((row) => row?.status)).toEqual([
+      'sent',
+      'sent',
+      'submitted',
+      'mined',
+      'confirmed',
+      'sent',
+      undefined,
+      'sent',
+      undefined,
+    ])
+    const events = (await store.events(relayer.row_id, before, 100)).map(({ event, body }) => {
+      const { payload } = JSON.parse(body)
+      return `${event} ${payload.id} ${payload.status}`
+    })
+    const states = ['moved-0 sent', 'moved-0 submitted', 'moved-0 mined', 'moved-0 confirmed', 'moved-1 sent']
+    expect(events).toEqual([
+      ...states.map((state) => `transaction_update ${state}`),
+      'transaction_waiting moved-1 sent',
+    ])
+    const [taken] = await store.attempts(first)
+    expect([taken?.taken_at === null, taken?.refusal]).toEqual([false, null])
+    expect(await store.rawOf(first, 1)).toEqual(Buffer.from([0, 255, first]))
+    expect((await store.attempts(second)).map(({ refusal }) => refusal)).toEqual(['x'])
+    expect(await store.attempts(third)).toEqual([])
+    expect(await store.firstInLine(relayer.row_id)).toMatchObject({
+      row_id: second,
+      status_reason: 'Waits: a \ufffd b',
+    })
+    expect((await store.getAccount(relayer.chain_id, relayer.address)).reserved).toBe(String(2 * 210_001))
+  })
 })

@@ -1,0 +1,24 @@
+import { accountOf } from '../acceptance.ts'
+import type { ReservationSums } from '../reservation.ts'
+import type { Account } from '../sending-rows.ts'
+import type { Session } from './session.ts'
+import { sql } from './statement.ts'
+
+export interface AccountRow extends Account, ReservationSums {
+  next_nonce: number
+  used_below: number
+  genesis_hash: string | null
+}
+
+// OFFSET 0: each account is looked up by the index. A join would read the whole table while it is small.
+const select = sql<AccountRow>(`
+  SELECT its.* FROM json_to_recordset($accounts::json) AS wanted (chain_id bigint, address text), LATERAL (
+    SELECT chain_id, address, next_nonce, used_below, genesis_hash, reserved, released FROM accounts
+    WHERE chain_id = wanted.chain_id AND address = wanted.address OFFSET 0
+  ) AS its`)
+
+/** The rows of different accounts by `accountOf`. An account that never had a transaction has none. */
+export async function readAccounts(session: Session, accounts: Account[]): Promise<Map<string, AccountRow>> {
+  const rows = await session.all(select, { accounts: JSON.stringify(accounts) })
+  return new Map(rows.map((row) => [accountOf(row), row]))
+}
