@@ -33,13 +33,8 @@ export const clusterFaults: Record<string, Seed[]> = {
     },
     {
       file: 'server/store/postgres/moves.ts',
-      text: 'if (row?.revision !== revision) return undefined',
-      instead: 'if (!row) return undefined',
-    },
-    {
-      file: 'server/store/postgres/moves.ts',
-      text: 'known_revision: revision',
-      instead: 'known_revision: row.revision',
+      text: 'if (before.revision !== revision) return undefined',
+      instead: '',
     },
   ],
   /** The next nonce is read outside of the database transaction that uses it, without the lock of its relayer. */
