@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import {
   createRelayerClient,
   type RelayerClient,
@@ -7,6 +7,7 @@ import {
 } from '../client/index.ts'
 import { runRevocation } from './cluster/revocation.ts'
 import { type Anvil, startAnvil } from './support/anvil.ts'
+import { unsigned } from './support/policies.ts'
 import { newDatabase, type TestDatabase } from './support/postgres.ts'
 import { type Server, servers_api_key, startServers } from './support/servers.ts'
 
@@ -14,6 +15,7 @@ import { type Server, servers_api_key, startServers } from './support/servers.ts
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const callers = 100
+const day_ms = 86_400_000
 
 let chain: Anvil
 let database: TestDatabase
@@ -140,6 +142,43 @@ test('enforces the rate limit of an API key over all servers', async () => {
   const accrued = Math.ceil((performance.now() - began_ms) / 1_000)
   expect(passed).toBeLessThanOrEqual(60 + accrued)
 })
+
+test.each([
+  ['ahead', 3 * day_ms],
+  ['behind', -3 * day_ms],
+])(
+  'counts a daily limit and the life of an API key by the database when the clock of a server is %s',
+  async (_, off_ms) => {
+    const relayer_id = await addRelayer({ max_value_per_day: '100' })
+    const keyUntil = async (ms: number) => {
+      const expires_at = new Date(Date.now() + ms).toISOString()
+      return (await clientOf(0).post('/api/v1/api-keys', { body: { name: 'Short', scopes: ['sign'], expires_at } }))
+        .data
+    }
+    const [valid, expired] = await Promise.all([keyUntil(day_ms), keyUntil(-day_ms)])
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + off_ms })
+    onTestFinished(() => void vi.useRealTimers())
+    const { servers: others, stop } = await startServers([database.url])
+    onTestFinished(stop)
+    vi.useRealTimers()
+    const signs = async (server: Server | undefined, value: string, token = servers_api_key) => {
+      const response = await fetch(`${server?.url}/api/v1/relayers/${relayer_id}/sign-transaction`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ unsigned_transaction: unsigned({ value }) }),
+      })
+      return response.status
+    }
+    const [well] = servers
+    expect(await signs(well, '60')).toBe(200)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + off_ms })
+    const [wrong] = others
+    expect([await signs(wrong, '41'), await signs(wrong, '30')]).toEqual([403, 200])
+    expect([await signs(wrong, '1', expired.token), await signs(wrong, '1', valid.token)]).toEqual([401, 200])
+    vi.useRealTimers()
+    expect([await signs(well, '10'), await signs(well, '9')]).toEqual([403, 200])
+  },
+)
 
 test('applies a revoked right on all servers before the response is sent', async () => {
   const result = await runRevocation({ places: servers, rounds: 35, seed: 16 })

@@ -14,7 +14,7 @@ import { openPostgresStore } from '../store/postgres.ts'
 import type { PendingAuditEntry, RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { StoreDependencies } from '../store/store-dependencies.ts'
+import type { StoreWorld } from '../store/store-dependencies.ts'
 import { explain, requireDatabase } from './command.ts'
 
 /*
@@ -62,19 +62,19 @@ async function run(): Promise<void> {
   await requireDatabase(config)
   const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
-  const dependencies = { now: Date.now, makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
-  const store = await openStore(config, dependencies)
+  const world = { makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
+  const store = await openStore(config, world)
   const key_encryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }
   const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
-  const handlers = apiKeys({ store, makeId, now: Date.now })
+  const handlers = apiKeys({ store, makeId, now: store.now })
   const request = (operation: OperationId, result = 200) => {
     const who = { caller: caller.id, relayer_id: null, request_id: null }
     const auditEntry: PendingAuditEntry = {
       ...who,
-      at: Date.now(),
+      at: store.now(),
       operation,
       subject: id || null,
       result,
@@ -127,10 +127,8 @@ async function run(): Promise<void> {
   }
 }
 
-async function openStore({ database }: Config, dependencies: StoreDependencies): Promise<Store> {
-  return database.type === 'sqlite'
-    ? openSqliteStore(database.file, dependencies)
-    : openPostgresStore(database, dependencies)
+async function openStore({ database }: Config, world: StoreWorld): Promise<Store> {
+  return database.type === 'sqlite' ? openSqliteStore(database.file, world) : openPostgresStore(database, world)
 }
 
 function readArguments() {

@@ -28,6 +28,7 @@ export function open(database_file: string): Connection {
 function sqliteSecrets(connection: Connection): SecretsStore {
   const { masterKeyCheck, faults, acceptRights, reseal } = secrets(connection)
   return {
+    now: Date.now,
     masterKeyCheck: async () => masterKeyCheck(),
     faults: async (guard) => faults(guard),
     acceptRights: async (guard, entry) => acceptRights(guard, entry),

@@ -20,7 +20,7 @@ import { openPostgresStore } from '../store/postgres.ts'
 import type { RightsFault } from '../store/rows.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { StoreDependencies } from '../store/store-dependencies.ts'
+import type { StoreWorld } from '../store/store-dependencies.ts'
 import { StoreError } from '../store/store-error.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createObservation, type Observation } from '../telemetry/observation.ts'
@@ -30,7 +30,7 @@ import type { Observer } from '../telemetry/observer.ts'
 export interface World {
   /** A monotonic clock in milliseconds. */
   elapsed?: () => number
-  /** The wall clock: milliseconds since the Unix epoch. */
+  /** The wall clock: milliseconds since the Unix epoch; the default is the store's. */
   now?: () => number
   logger?: Logger
   /** Resolves host names; the default follows ALLOW_PRIVATE_TARGETS. */
@@ -68,7 +68,11 @@ const exit_code_io = 74
 
 /** Reads the secrets and the contract, and opens the store and its vault. Throws ConfigError. */
 export async function openStorage(config: Config, dependencies: World): Promise<Storage> {
-  const { elapsed = () => performance.now(), now = Date.now, logger = createLog(config.log_level) } = dependencies
+  const {
+    elapsed = () => performance.now(),
+    now = () => store.now(),
+    logger = createLog(config.log_level),
+  } = dependencies
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
   const contract = dependencies.contract ?? (await openContract(logger))
@@ -91,8 +95,8 @@ export async function openStorage(config: Config, dependencies: World): Promise<
     else logger.error({ reason }, 'database down: requests return 503')
   }
   const checkEvent = schemaCheck(contract.document, 'Event')
-  const storeDependencies = {
-    now,
+  const storeWorld = {
+    ...(dependencies.now && { now: dependencies.now }),
     makeId,
     checkEvent,
     showRelayer,
@@ -101,7 +105,7 @@ export async function openStorage(config: Config, dependencies: World): Promise<
     databaseDown,
     checkpointsApart: true,
   }
-  const store = await orConfigError(() => openStore(config, storeDependencies, logger))
+  const store = await orConfigError(() => openStore(config, storeWorld, logger))
   const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
   const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost)
   try {
@@ -125,10 +129,10 @@ export async function closeStorage({ store, observation }: Pick<Storage, 'store'
 }
 
 /** Throws StoreError when the database cannot be used. */
-async function openStore({ database }: Config, dependencies: StoreDependencies, logger: Logger): Promise<Store> {
-  if (database.type === 'sqlite') return openSqliteStore(database.file, dependencies)
+async function openStore({ database }: Config, world: StoreWorld, logger: Logger): Promise<Store> {
+  if (database.type === 'sqlite') return openSqliteStore(database.file, world)
   const weakDatabase = (setting: string) => logger.warn({ setting }, 'PostgreSQL may lose acknowledged commits')
-  return openPostgresStore(database, { ...dependencies, weakDatabase })
+  return openPostgresStore(database, { ...world, weakDatabase })
 }
 
 async function openContract(logger: Logger): Promise<Contract> {

@@ -26,17 +26,19 @@ import { transactions } from './postgres/transactions.ts'
 import { watches } from './postgres/watches.ts'
 import { workShares } from './postgres/work-share.ts'
 import type { MasterKeyCheck, RightsFault, RightsProof } from './rows.ts'
-import type { StoreDependencies } from './store-dependencies.ts'
+import type { StoreWorld } from './store-dependencies.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
 
 /** The store in a PostgreSQL database, which any number of servers share. */
-export async function openPostgresStore(settings: ConnectionSettings, dependencies: StoreDependencies) {
-  const connection = await connect(settings, dependencies)
+export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld) {
+  const connection = await connect(settings, world)
+  const dependencies = { now: connection.now, ...world }
   const { read, withAudit, appendAudit, auditHead, close } = connection
   for (const setting of connection.warnings) dependencies.weakDatabase?.(setting)
 
   return {
+    now: dependencies.now,
     generation: oncePerTurn(connection.generation),
     version: connection.signals.losses,
     tell: connection.signals.tell,

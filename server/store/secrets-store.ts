@@ -2,6 +2,8 @@ import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from './row
 
 /** All secrets and MACs of a database, for operators' commands. */
 export interface SecretsStore {
+  /** The wall clock that all users of the database share, in milliseconds since the Unix epoch. */
+  now(): number
   /** Undefined in a new database. */
   masterKeyCheck(): Promise<MasterKeyCheck | undefined>
   /** All faults of the rows that grant rights. */

@@ -26,16 +26,18 @@ import { transactions } from './sqlite/transactions.ts'
 import { watches } from './sqlite/watches.ts'
 import { workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
-import type { StoreDependencies } from './store-dependencies.ts'
+import type { StoreWorld } from './store-dependencies.ts'
 
 /** The store in one SQLite file. Statements are prepared once, when it opens. */
-export function openSqliteStore(file: string, dependencies: StoreDependencies): Store {
+export function openSqliteStore(file: string, world: StoreWorld): Store {
+  const dependencies = { now: Date.now, ...world }
   const connection = connect(file, dependencies)
   const { db } = connection
 
   const ping = db.prepare('SELECT 1 FROM generation')
 
   return {
+    now: dependencies.now,
     generation: oncePerTurn(connection.generation),
     version: connection.version,
     // Other processes notice a commit by the version.

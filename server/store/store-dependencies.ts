@@ -20,3 +20,6 @@ export interface StoreDependencies {
   /** Called for each setting of the database server with which acknowledged commits may be lost. */
   weakDatabase?(setting: string): void
 }
+
+/** `now`: replaces the wall clock that all users of the database share. */
+export type StoreWorld = Omit<StoreDependencies, 'now'> & Partial<Pick<StoreDependencies, 'now'>>

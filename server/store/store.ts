@@ -42,6 +42,11 @@ import type { WorkKind, WorkShare } from './work-share.ts'
  */
 export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore, SignalStore {
   /**
+   * The wall clock that all users of the database share, in milliseconds since the Unix epoch: this machine's for a file, and the
+   * database's where servers on several machines share it.
+   */
+  now(): number
+  /**
    * The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. It is read after
    * the call, and once for all calls in one turn of the event loop.
    */

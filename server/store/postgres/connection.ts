@@ -4,6 +4,7 @@ import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'
 import { takeChain } from './audit-chain.ts'
+import { createDatabaseClock } from './database-clock.ts'
 import { openDedicatedClient } from './dedicated-client.ts'
 import type { DurabilitySetting } from './durability.ts'
 import { createFences, type Fence, type Fences } from './fence.ts'
@@ -42,6 +43,8 @@ export interface ConnectionSettings extends PoolSettings {
  * rows that it decides on after it has the lock: with READ COMMITTED, each statement sees everything that was committed before it.
  */
 export interface Connection {
+  /** The wall clock of all servers, in milliseconds since the Unix epoch. */
+  now(): number
   /** Each statement by itself. */
   read: Session
   /**
@@ -90,7 +93,9 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   const warnings = await prepareDatabase(settings)
   const pool = createPool(settings)
   const signals = createSignals()
+  const clock = createDatabaseClock()
   const dedicated = await openDedicatedClient(settings, {
+    heard: clock.heard,
     opened: signals.opened,
     away(reason) {
       pool.cut()
@@ -123,6 +128,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   })
 
   return {
+    now: clock.now,
     read,
     snapshot,
     rights,

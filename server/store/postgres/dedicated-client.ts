@@ -17,6 +17,8 @@ export interface DedicatedClient {
 }
 
 export interface DedicatedClientEvents {
+  /** The database's clock, in milliseconds since the Unix epoch: read after `asked_ms` of the monotonic clock. */
+  heard(database_ms: number, asked_ms: number): void
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
   /** The database is down: it does not answer, or is read-only. Called once until `back`. */
@@ -29,11 +31,18 @@ const beat_ms = 250
 const again_ms = 100
 const max_attempts = 2
 
-const beat = sql<{ read_only: string }>("SELECT current_setting('transaction_read_only') AS read_only")
+interface Beat {
+  read_only: string
+  now_ms: number
+}
+
+const beat = sql<Beat>(`
+  SELECT current_setting('transaction_read_only') AS read_only,
+    floor(extract(epoch FROM clock_timestamp()) * 1000) AS now_ms`)
 
 export async function openDedicatedClient(
   settings: Pick<PoolSettings, 'url' | 'timeout_ms'>,
-  { opened, away, back }: DedicatedClientEvents,
+  { heard, opened, away, back }: DedicatedClientEvents,
 ): Promise<DedicatedClient> {
   const closing = new AbortController()
   let client = await open(start_ms)
@@ -55,8 +64,11 @@ export async function openDedicatedClient(
   }
 
   async function check(its: Client, time_ms?: number): Promise<void> {
-    const { rows } = await inTime(its.query<{ read_only: string }>({ name: beat.name, text: beat.text }), time_ms)
-    if (rows[0]?.read_only !== 'off') throw new Unusable('The database is read-only')
+    const asked_ms = performance.now()
+    const { rows } = await inTime(its.query<Beat>({ name: beat.name, text: beat.text }), time_ms)
+    const { read_only, now_ms } = rows[0] as Beat
+    if (read_only !== 'off') throw new Unusable('The database is read-only')
+    heard(now_ms, asked_ms)
   }
 
   /** Resolves when the connection has ended or cannot be used. One that has ended may have ended alone. */

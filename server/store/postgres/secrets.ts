@@ -28,7 +28,7 @@ const otherServer = sql<{ name: string }>(
 
 /** Throws StoreError when the database cannot be used. */
 export async function openPostgresSecrets(settings: ConnectionSettings): Promise<SecretsStore> {
-  const { read, snapshot, writeAlone, membership, close } = await connect(settings)
+  const { now, read, snapshot, writeAlone, membership, close } = await connect(settings)
 
   /** A service that starts later waits for the end of this database transaction, and reads the check of the master key after it. */
   async function beAlone(transaction: Transaction): Promise<void> {
@@ -49,6 +49,7 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
   }
 
   return {
+    now,
     masterKeyCheck: () => readMasterKeyCheck(read),
     faults: async (guard) => (await snapshot((session) => scanRights(session, rightsSeal(guard), undefined))).faults,
     acceptRights: (guard, entry) =>
