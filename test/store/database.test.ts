@@ -2,8 +2,16 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { createVault } from '../../server/secrets/vault.ts'
+import { apiKeys } from '../../server/store/sqlite/api-keys.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
+import { networks } from '../../server/store/sqlite/networks.ts'
+import { protectRights } from '../../server/store/sqlite/protection.ts'
+import { relayers } from '../../server/store/sqlite/relayers.ts'
+import { signers } from '../../server/store/sqlite/signers.ts'
+import type { Store } from '../../server/store/store.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
+import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
 
 function connectForTest(file: string) {
   const connection = connect(file)
@@ -119,4 +127,47 @@ test('starts two services at once on an empty folder, on one database with one d
   const [one, other] = await Promise.all(services.map(({ client }) => client.get('/api/v1/relayers')))
   expect(one?.pagination.total_items).toBe(1)
   expect(other).toEqual(one)
+})
+
+test('reads the relayers of an API key some times when it is created, replaced and deleted, and not for each of them', async () => {
+  const connection = connectForTest(join(temporaryFolder(), 'a.sqlite'))
+  const guard = createVault(Buffer.alloc(32, 1))
+  const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
+  protectRights(
+    connection,
+    () => ({ guard, is_protected: false, sealed, wrapped: null }),
+    () => expect.unreachable(),
+  )
+  const dependencies = {
+    now: () => 0,
+    makeId: () => unique('id'),
+    checkEvent: () => undefined,
+    showRelayer: () => ({}),
+  }
+  const store = {
+    ...networks(connection),
+    ...signers(connection),
+    ...relayers(connection, dependencies as never),
+    ...apiKeys(connection),
+  } as Store
+  const relayer_ids: string[] = []
+  for (let count = 0; count < 50; count += 1) relayer_ids.push((await addRelayer({ store })).id)
+  let read = 0
+  connection.db.aggregate('json_group_array', {
+    start: () => [] as unknown[],
+    step: (list: unknown[], value: unknown) => {
+      read += 1
+      list.push(value)
+    },
+    result: JSON.stringify,
+  })
+  const countOf = async (work: () => Promise<unknown>) => {
+    read = 0
+    await work()
+    return read / relayer_ids.length
+  }
+  expect(await countOf(() => store.createApiKey(apiKeyOf('key', { relayer_ids })))).toBeLessThan(5)
+  expect(await countOf(() => store.updateApiKey('key', { relayer_ids: relayer_ids.toReversed() }))).toBeLessThan(5)
+  expect(await store.apiKeys()).toMatchObject([{ id: 'key', relayer_ids }])
+  expect(await countOf(() => store.deleteApiKey('key'))).toBeLessThan(5)
 })

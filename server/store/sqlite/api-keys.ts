@@ -44,22 +44,29 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
     WHERE id = ?`)
   const remove = db.prepare<[string]>('DELETE FROM api_keys WHERE id = ?')
   const use = db.prepare<[string, string]>('UPDATE api_keys SET last_used_at = ? WHERE id = ?')
-  const relayerRowId = db.prepare<[string], number>('SELECT row_id FROM relayers WHERE id = ?').pluck()
+  /** The index of the first id of a JSON list that no relayer has. */
+  const unknown = db
+    .prepare<[string], number>(
+      'SELECT key FROM json_each(+?) WHERE NOT EXISTS (SELECT 1 FROM relayers WHERE id = value) ORDER BY key LIMIT 1',
+    )
+    .pluck()
   const forget = db.prepare<[string]>(
     'DELETE FROM api_key_relayers WHERE api_key_row_id = (SELECT row_id FROM api_keys WHERE id = ?)',
   )
-  const limit = db.prepare<[number, string]>(`
-    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) SELECT row_id, ? FROM api_keys WHERE id = ?`)
+  const limit = db.prepare<{ id: string; relayer_ids: string }>(`
+    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
+    SELECT api_keys.row_id, relayers.row_id FROM json_each($relayer_ids) CROSS JOIN relayers ON relayers.id = value
+      JOIN api_keys ON api_keys.id = $id`)
 
   const get = (id: string) => {
     const row = select.get(id)
     return row && read(row)
   }
-  const unknownRelayer = ({ relayer_ids }: Pick<ApiKey, 'relayer_ids'>): number =>
-    (relayer_ids ?? []).findIndex((id) => relayerRowId.get(id) === undefined)
+  const unknownRelayer = ({ relayer_ids }: Pick<ApiKey, 'relayer_ids'>) =>
+    unknown.get(JSON.stringify(relayer_ids ?? []))
   const limitTo = ({ id, relayer_ids }: Pick<ApiKey, 'id' | 'relayer_ids'>) => {
     forget.run(id)
-    for (const relayer_id of relayer_ids ?? []) limit.run(relayerRowId.get(relayer_id) as number, id)
+    limit.run({ id, relayer_ids: JSON.stringify(relayer_ids ?? []) })
   }
 
   return {
@@ -67,7 +74,7 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
       writeCached(() => {
         if ((count.get() as number) >= max_api_keys) return 'too_many'
         const unknown_relayer = unknownRelayer(api_key)
-        if (unknown_relayer >= 0) return { unknown_relayer }
+        if (unknown_relayer !== undefined) return { unknown_relayer }
         insert.run(encode(api_key))
         limitTo(api_key)
         return get(api_key.id) as ApiKeyRow
@@ -79,7 +86,7 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
         const before = get(id)
         if (!before) return 'missing'
         const unknown_relayer = unknownRelayer({ relayer_ids: null, ...changes })
-        if (unknown_relayer >= 0) return { unknown_relayer }
+        if (unknown_relayer !== undefined) return { unknown_relayer }
         update.run(encode({ ...before, ...changes }))
         if (changes.relayer_ids !== undefined) limitTo({ id, relayer_ids: changes.relayer_ids })
         return get(id) as ApiKeyRow

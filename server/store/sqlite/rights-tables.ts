@@ -14,7 +14,9 @@ export const sealedColumns = (table: RightsTable): string =>
   `${table}.row_id, ${table}.rights_version, ${table}.rights_mac, ${contentOf(table)} AS rights_content`
 
 /**
- * Temporary triggers that call `rights_change` for every change of a protected row, by any statement of this connection.
+ * Temporary triggers that call `rights_change` for every change of a protected row, by any statement of this connection. The content of an
+ * API key includes the list of its relayers, so it is built once per database transaction and not for each relayer in the list:
+ * `rights_is_recorded` tells whether the key's change is known already.
  */
 export function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>
@@ -27,10 +29,15 @@ export function rightsTriggers(): string {
     `CREATE TEMP TRIGGER rights_${table}_delete BEFORE DELETE ON main.${table}
      BEGIN ${call(table, 'delete', 'OLD')}; END`,
   ])
-  const ofLists = (['INSERT', 'DELETE'] as const).map(
-    (verb) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
-     BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys
-       WHERE row_id = ${verb === 'INSERT' ? 'NEW' : 'OLD'}.api_key_row_id; END`,
+  const ofLists = (
+    [
+      ['INSERT', 'NEW'],
+      ['DELETE', 'OLD'],
+    ] as const
+  ).map(
+    ([verb, row]) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
+     WHEN NOT rights_is_recorded('api_keys', ${row}.api_key_row_id)
+     BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys WHERE row_id = ${row}.api_key_row_id; END`,
   )
   return `${[...ofTables, ...ofLists].join(';\n')};`
 }

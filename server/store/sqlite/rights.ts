@@ -58,7 +58,7 @@ export function createRights(
 
   /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
   function change(seal: RightsSeal, table: RightsTable, kind: string, row: Row): void {
-    const name = `${table}:${row.row_id}`
+    const name = nameOf(table, row.row_id)
     if (changes.has(name)) return
     const known = { table, row_id: row.row_id, version: row.rights_version }
     if (kind === 'insert') changes.set(name, { ...known, version: 0 })
@@ -87,6 +87,8 @@ export function createRights(
         return null
       }
       db.function('rights_change', call as (...values: unknown[]) => null)
+      const isRecorded = (table: RightsTable, row_id: number) => Number(changes.has(nameOf(table, row_id)))
+      db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
       db.exec(rightsTriggers())
       monitor.first(seal)
     },
@@ -117,6 +119,8 @@ export function createRights(
     close: monitor.close,
   }
 }
+
+const nameOf = (table: RightsTable, row_id: number) => `${table}:${row_id}`
 
 type Statements = ReturnType<typeof prepare>
 
