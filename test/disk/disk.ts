@@ -27,6 +27,9 @@ export interface Trial {
   exit: number | undefined
 }
 
+/** The ids that were refused, each with the answer. */
+type Refused = Map<string, string>
+
 export const hasStrace = spawnSync('strace', ['--version']).status === 0
 
 const root = join(import.meta.dirname, '..', '..')
@@ -79,7 +82,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
       return {
         fault,
         position,
-        wrong: faultsIn(folder, [], []),
+        wrong: faultsIn(folder, [], new Map()),
         acknowledged: 0,
         refused: 0,
         started: false,
@@ -98,7 +101,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
       started: true,
       exit,
       acknowledged: done.length,
-      refused: refused.length,
+      refused: refused.size,
       wrong: [...wrong, ...faultsIn(folder, done, refused)],
     }
   } finally {
@@ -107,12 +110,15 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
 }
 
 /** Whether the file has what was acknowledged, nothing that was refused, and is whole. */
-function faultsIn(folder: string, done: string[], refused: string[]): string[] {
+function faultsIn(folder: string, done: string[], refused: Refused): string[] {
   const db = new Database(join(folder, 'relayer.sqlite'))
-  const has = db.prepare('SELECT 1 FROM notifications WHERE id = ?')
+  const has = db.prepare<[string], { row_id: number }>('SELECT row_id FROM notifications WHERE id = ?')
   const wrong = [
     ...done.filter((id) => !has.get(id)).map((id) => `${id} was acknowledged and is lost`),
-    ...refused.filter((id) => has.get(id)).map((id) => `${id} was refused and is there`),
+    ...[...refused]
+      .map(([id, answer]) => ({ id, answer, row: has.get(id) }))
+      .filter(({ row }) => row)
+      .map(({ id, answer, row }) => `${id} was refused and is there as row ${row?.row_id}: ${answer}`),
   ]
   const integrity = db.pragma('integrity_check', { simple: true })
   if (integrity !== 'ok') wrong.push(`integrity_check: ${integrity}`)
@@ -126,18 +132,18 @@ function faultsIn(folder: string, done: string[], refused: string[]): string[] {
  * Posts notifications and signs, some at once: at least `posts`, and on while `goesOn` says so. Tells the ids that were acknowledged, and
  * those that were refused by an answer.
  */
-async function exercise(service: Running, goesOn = () => false): Promise<{ done: string[]; refused: string[] }> {
+async function exercise(service: Running, goesOn = () => false): Promise<{ done: string[]; refused: Refused }> {
   const done: string[] = []
-  const refused: string[] = []
+  const refused: Refused = new Map()
   const end = performance.now() + patience_ms
   let begun = 0
   const work = async () => {
     while (begun < posts || (goesOn() && performance.now() < end)) {
       const id = `n${begun}`
       begun += 1
-      const status = await service.post('/api/v1/notifications', { id, url: 'http://127.0.0.1:1' })
-      if (status === 201) done.push(id)
-      else if (status !== undefined) refused.push(id)
+      const answer = await service.post('/api/v1/notifications', { id, url: 'http://127.0.0.1:1' })
+      if (answer?.status === 201) done.push(id)
+      else if (answer) refused.set(id, `${answer.status} ${answer.text}`)
       await service.post('/api/v1/relayers/demo/sign', { message: id })
     }
   }
@@ -172,12 +178,11 @@ async function start(folder: string, wrapper: string[]) {
     })
     ended.then(([code]) => reject(new StartError(code ?? undefined, out)))
   })
-  const post = async (path: string, body: object): Promise<number | undefined> => {
+  const post = async (path: string, body: object): Promise<{ status: number; text: string } | undefined> => {
     const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
     try {
       const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-      await answer.text()
-      return answer.status
+      return { status: answer.status, text: await answer.text() }
     } catch {
       return undefined
     }
@@ -189,8 +194,8 @@ async function start(folder: string, wrapper: string[]) {
     async takesAgain(): Promise<boolean> {
       const end = performance.now() + patience_ms
       for (let index = 0; performance.now() < end; index += 1) {
-        const status = await post('/api/v1/notifications', { id: `again${index}`, url: 'http://127.0.0.1:1' })
-        if (status === 201) return true
+        const answer = await post('/api/v1/notifications', { id: `again${index}`, url: 'http://127.0.0.1:1' })
+        if (answer?.status === 201) return true
         await pause(50)
       }
       return false
