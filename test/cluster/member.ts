@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Seed } from '../crash/seeded-faults.ts'
@@ -70,6 +70,7 @@ export async function createMember(
   async function start(): Promise<void> {
     const log = openSync(logFile, 'a')
     try {
+      const from = fstatSync(log).size
       const its = spawn(process.execPath, [...faults, join(root, 'server', 'main.ts')], {
         cwd: folder,
         env,
@@ -78,8 +79,9 @@ export async function createMember(
       child = its
       its.once('exit', (code, signal) => {
         if (isStopping || signal === 'SIGKILL') return
-        ends.push(`${signal ?? code}: ${readFileSync(logFile, 'utf8').slice(-max_quoted)}`)
-        setTimeout(() => isStopping || void start(), restart_ms)
+        ends.push(`${signal ?? code}: ${readFileSync(logFile).subarray(from).toString().slice(-max_quoted)}`)
+        // Unless a kill has started another one in the meantime.
+        setTimeout(() => isStopping || child !== its || void start(), restart_ms)
       })
       await once(its, 'spawn')
     } finally {

@@ -45,7 +45,7 @@ export function scoreboard({
     line('failovers', interrupted.length, `promotions of a standby; ${burstsOf(interrupted)}`),
     line('submissions', submissions, 'distinct, through a random server'),
     line('retries', retries, `connections refused ${refused}, broken ${broken}; 503 ${unavailable}`),
-    line('chains', chains, 'audit chains, one for each start of a server'),
+    line('chains', chains, 'audit chains; a server continues the chain of one that has ended'),
     ...(Object.keys(meanings) as ColumnName[]).map((name) =>
       line(name, verdict[name], `${verdict[name] === 0 ? 'ok ' : 'BAD'} ${meanings[name]}`),
     ),
