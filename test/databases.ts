@@ -10,7 +10,8 @@ export const alsoOnPostgres = [
 /** The tests that run on SQLite only, by file, with the reason. They do not run with TEST_DATABASE=postgres. */
 export const onSqliteOnly: Record<string, string> = {
   'test/background/lease.test.ts': 'the lease of processes on one file; test/store/work-share.test.ts for PostgreSQL',
-  'test/background/processes.test.ts': 'several processes on one file; RELAYER_PROCESSES must be 1 with PostgreSQL',
+  'test/background/processes.test.ts':
+    'several processes on one file; test/background/server-processes.test.ts for PostgreSQL',
   'test/commands/backup.test.ts': 'the command copies a file; PostgreSQL has its own tools',
   'test/commands/wrong-folder.test.ts': 'the folder of a file; test/commands/postgres.test.ts for PostgreSQL',
   'test/crash.test.ts': 'reads the file of the killed process',
