@@ -160,7 +160,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   async function endHopeless(relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
     let ended = 0
     for (const { row, reason, error } of hopeless) {
-      if (nonces.takeFill(relayer)) {
+      if (await nonces.takeFill(relayer)) {
         await store.withdraw(relayer.row_id, row.id, 'fail', reason, error)
         ended += 1
       } else {

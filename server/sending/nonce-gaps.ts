@@ -6,8 +6,7 @@ import { askEach, pollNode, reachedByMost } from './survey.ts'
 const max_gaps = 100
 const max_holders = 2_000
 const max_remembered = 10_000
-const hour_ms = 3_600_000
-const max_behind_ms = 24 * hour_ms
+const max_behind_ms = 24 * 3_600_000
 const default_fills_per_hour = 10
 
 type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
@@ -28,8 +27,8 @@ export interface Gaps {
   ): Promise<number>
   /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
   noteHead(chain_id: number, head: number): void
-  /** Counts one more nonce that is filled without a request. False: the policy `max_gap_fills_per_hour` allows no more. */
-  takeFill(relayer: RelayerRow): boolean
+  /** Counts one more nonce that is filled. False: the policy `max_gap_fills_per_hour` allows no more. */
+  takeFill(relayer: RelayerRow): Promise<boolean>
 }
 
 interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'> {
@@ -37,8 +36,6 @@ interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' 
 }
 
 export function createGaps({ store, makeId, elapsed, observer, usedBelow }: GapsDependencies): Gaps {
-  /** By relayer: the times of the gap fills of the last hour. */
-  const fills = new Map<number, number[]>()
   /** By relayer: the last log line. */
   const told = new Map<number, string>()
   /** By chain: the highest block that a majority of the endpoints had, and when. */
@@ -85,10 +82,9 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
    * transfer uses each nonce. Resolves to the number of reopened transactions.
    */
   async function withdraw(relayer: RelayerRow, abandoned: Abandoned[]): Promise<number> {
-    const chosen = abandoned.slice(0, allowanceOf(relayer).left)
+    const chosen = abandoned.slice(0, await takeFills(relayer, abandoned.length))
     if (chosen.length === 0) return 0
     observer.nonceNoticed?.('abandoned nonces filled', { relayer_id: relayer.id, count: chosen.length })
-    allowanceOf(relayer).use(chosen.length)
     await store.move(
       chosen.map(({ row_id, revision, reason }) => ({
         row_id,
@@ -99,32 +95,25 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
     return chosen.length
   }
 
-  /** How many nonces may be filled now. */
-  function allowanceOf({ row_id, policies }: RelayerRow) {
-    const allowed = policies.max_gap_fills_per_hour ?? default_fills_per_hour
-    const recent = (fills.get(row_id) ?? []).filter((at) => at > elapsed() - hour_ms)
-    return {
-      allowed,
-      left: Math.max(0, allowed - recent.length),
-      use(count: number) {
-        if (fills.size >= max_remembered) fills.clear()
-        fills.set(row_id, [...recent, ...Array<number>(count).fill(elapsed())])
-      },
-    }
-  }
+  /** Counts nonces that are about to be filled. Resolves to how many the policy allows now. */
+  const takeFills = async (relayer: RelayerRow, wanted: number): Promise<number> =>
+    wanted === 0 ? 0 : store.takeGapFills(relayer, wanted, allowedFor(relayer))
 
   /** Resolves to the number of filled gaps. */
   async function fill(relayer: RelayerRow, gaps: number[]): Promise<number> {
     if (gaps.length === 0) return 0
-    const { allowed, left, use } = allowanceOf(relayer)
-    const nonces = gaps.slice(0, left)
+    const nonces = gaps.slice(0, await takeFills(relayer, gaps.length))
     const event = nonces.length === 0 ? 'nonce gaps left: the limit per hour is reached' : 'nonce gaps filled'
     const said = `${event} ${gaps}`
     if (told.get(relayer.row_id) !== said) {
-      observer.nonceNoticed?.(event, { relayer_id: relayer.id, gaps, nonces, max_gap_fills_per_hour: allowed })
+      observer.nonceNoticed?.(event, {
+        relayer_id: relayer.id,
+        gaps,
+        nonces,
+        max_gap_fills_per_hour: allowedFor(relayer),
+      })
     }
     for (const nonce of nonces) await store.createTransaction(fillerOf(relayer, makeId(), nonce))
-    use(nonces.length)
     if (told.size >= max_remembered) told.clear()
     told.set(relayer.row_id, said)
     return nonces.length
@@ -143,14 +132,10 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
     return head < (heads.get(chain_id)?.head ?? 0)
   }
 
-  function takeFill(relayer: RelayerRow): boolean {
-    const { left, use } = allowanceOf(relayer)
-    if (left > 0) use(1)
-    return left > 0
-  }
-
-  return { of, close, noteHead, takeFill }
+  return { of, close, noteHead, takeFill: async (relayer) => (await takeFills(relayer, 1)) === 1 }
 }
+
+const allowedFor = ({ policies }: RelayerRow): number => policies.max_gap_fills_per_hour ?? default_fills_per_hour
 
 const fillerOf = ({ row_id, id, chain_id, address }: RelayerRow, made_id: string, nonce: number) => ({
   id: made_id,

@@ -36,6 +36,11 @@ export interface AccountStore {
     address: string,
     latest: number,
   ): Promise<{ row_id: number; revision: number; reason: string | null }[]>
+  /**
+   * Counts nonce gaps of the account that are about to be filled. Resolves to how many of `wanted` may be filled now, so that there are
+   * at most `limit` in an hour, over all servers and restarts.
+   */
+  takeGapFills(account: Account, wanted: number, limit: number): Promise<number>
   setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
   /**
    * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.

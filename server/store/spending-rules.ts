@@ -3,6 +3,7 @@ import type { OverLimit, Spend } from './sending-rows.ts'
 const bucket_ms = 300_000
 /** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */
 const day_buckets = 288
+const hour_buckets = 12
 
 /** The amounts that were counted for a transaction, and the time step that they were counted in. */
 export interface Spent {
@@ -14,8 +15,17 @@ export interface Spent {
 /** The current time step. `now`: milliseconds since the Unix epoch. */
 export const bucketAt = (now: number): number => Math.floor(now / bucket_ms)
 
-/** The oldest time step that still counts. */
+/** The oldest time step that still counts for a limit per day, and for one per hour. */
 export const oldestBucket = (bucket: number): number => bucket - day_buckets
+
+export const oldestBucketOfHour = (bucket: number): number => bucket - hour_buckets
+
+/** The asset under which filled nonce gaps are counted. */
+export const gap_fill = 'gap_fill'
+
+/** How many of `wanted` may be taken under a limit. `amounts`: those of all time steps that count. */
+export const grantedOf = (wanted: number, limit: number, amounts: string[]): number =>
+  Math.max(0, Math.min(wanted, limit - amounts.reduce((sum, taken) => sum + Number(taken), 0)))
 
 export const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
 

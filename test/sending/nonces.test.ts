@@ -87,7 +87,7 @@ test('lowers a counter that is ahead of the chain, if nothing was signed, with t
   expect(await account.score()).toEqual(clean(4))
 })
 
-test('fills a gap below a signed nonce with later transactions first, as often as the policy allows', async () => {
+test('fills a gap below a signed nonce with later transactions first, as often as the policy allows, also after a restart', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ policies: { max_gap_fills_per_hour: 2 } })
   const [first] = await account.send(1)
@@ -107,6 +107,8 @@ test('fills a gap below a signed nonce with later transactions first, as often a
   await until('what may be filled is', async () => (await account.transactions()).length === 4)
   await until('three are mined', async () => (await account.latest()) === 3, rig.chain.mine)
   expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', gaps: [3] })
+  await rig.restart()
+  expect(await heal(rig, account)).toMatchObject({ status: 'gap', gaps: [3] })
   // Whatever is sent next closes it.
   await account.send(1)
   await account.finished(rig.chain.mine)

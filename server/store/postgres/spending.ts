@@ -3,7 +3,10 @@ import {
   addedAmounts,
   bothSpent,
   bucketAt,
+  gap_fill,
+  grantedOf,
   oldestBucket,
+  oldestBucketOfHour,
   overLimitOf,
   readSpent,
   type Spent,
@@ -16,6 +19,7 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Row } from '../transaction-rows.ts'
 import { type Connection, type Session, sql } from './connection.ts'
 import { groupCommit } from './group-commit.ts'
+import { lockRelayers } from './locks.ts'
 
 type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
 
@@ -46,6 +50,12 @@ export function createSpending(now: () => number) {
     await session.run(set, { ...place, amount: sumOfBucket(before, amount) })
   }
 
+  async function count(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
+    const { chain_id, address } = account
+    await session.run(prune, { chain_id, address, asset, oldest: oldestBucket(bucket) })
+    await add(session, account, asset, bucket, amount)
+  }
+
   /** Amounts in future time steps count too: they were spent before the clock was set back. */
   async function exceeding(
     session: Session,
@@ -70,13 +80,11 @@ export function createSpending(now: () => number) {
     const counted = readSpent(before)
     const over = await exceeding(session, account, spending, counted)
     if (over) return over
-    const { chain_id, address } = account
     const bucket = thisBucket()
     const taken: Spent[] = []
     for (const { spend, amount } of addedAmounts(spending, counted)) {
       const { asset } = spend
-      await session.run(prune, { chain_id, address, asset, oldest: oldestBucket(bucket) })
-      await add(session, account, asset, bucket, amount)
+      await count(session, account, asset, bucket, amount)
       taken.push({ asset, amount: amount.toString(), bucket })
     }
     return { spent: writeSpent([...counted, ...taken]) }
@@ -84,6 +92,20 @@ export function createSpending(now: () => number) {
 
   return {
     take,
+    /** See `takeGapFills` of the store. */
+    async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
+      const { chain_id, address } = account
+      const bucket = thisBucket()
+      const oldest = oldestBucketOfHour(bucket)
+      const taken = await session.all(amounts, { chain_id, address, asset: gap_fill, oldest })
+      const granted = grantedOf(
+        wanted,
+        limit,
+        taken.map(({ amount }) => amount),
+      )
+      if (granted > 0) await count(session, account, gap_fill, bucket, BigInt(granted))
+      return granted
+    },
     /** `before`: the amounts that are already counted for the transaction. */
     wouldExceed: (session: Session, account: Account, spending: Spend[], before?: string | null) =>
       exceeding(session, account, spending, readSpent(before)),
@@ -127,12 +149,12 @@ export function createSpending(now: () => number) {
 
 export type Spending = ReturnType<typeof createSpending>
 
-/** The spending of transactions that are signed and not sent. */
+/** The spending of transactions that are signed and not sent, and the limit of gap fills. */
 export function spendings(
   connection: Connection,
   { now }: Pick<StoreDependencies, 'now'>,
-): Pick<Store, 'spend' | 'wouldExceed'> {
-  const { take, wouldExceed, spentOf } = createSpending(now)
+): Pick<Store, 'spend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, takeGapFills, wouldExceed, spentOf } = createSpending(now)
   const spend = groupCommit(
     connection,
     ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
@@ -142,6 +164,11 @@ export function spendings(
     },
   )
   return {
+    takeGapFills: (account, wanted, limit) =>
+      connection.write(async (transaction) => {
+        await lockRelayers(transaction, [{ accounts: [account] }])
+        return takeGapFills(transaction, account, wanted, limit)
+      }),
     spend: (account, spending) => spend({ account, spending }),
     async wouldExceed(account, spending, transaction_row_id) {
       const { read } = connection

@@ -2,7 +2,10 @@ import type { Account, OverLimit, Spend } from '../sending-rows.ts'
 import {
   addedAmounts,
   bucketAt,
+  gap_fill,
+  grantedOf,
   oldestBucket,
+  oldestBucketOfHour,
   overLimitOf,
   readSpent,
   type Spent,
@@ -20,6 +23,8 @@ export interface Spending {
   take(account: Account, spending: Spend[], before?: string | null): { spent: string | null } | OverLimit
   giveBack(account: Account, spent: string): void
   wouldExceed(account: Account, spending: Spend[], before?: string | null): OverLimit | undefined
+  /** See `takeGapFills` of the store. */
+  takeGapFills(account: Account, wanted: number, limit: number): number
 }
 
 export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number): Spending {
@@ -45,6 +50,11 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
     set.run(chain_id, address, asset, bucket, sumOfBucket(amountOf.get(chain_id, address, asset, bucket), amount))
   }
 
+  const count = (account: Account, asset: string, bucket: number, amount: bigint) => {
+    prune.run(account.chain_id, account.address, asset, oldestBucket(bucket))
+    add(account, asset, bucket, amount)
+  }
+
   /** Amounts in future time steps count too: they were spent before the clock was set back. */
   const exceeding = ({ chain_id, address }: Account, spending: Spend[], counted: Spent[]): OverLimit | undefined => {
     for (const added of addedAmounts(spending, counted)) {
@@ -63,11 +73,17 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
       if (over) return over
       const bucket = thisBucket()
       const taken = addedAmounts(spending, counted).map(({ spend: { asset }, amount }) => {
-        prune.run(account.chain_id, account.address, asset, oldestBucket(bucket))
-        add(account, asset, bucket, amount)
+        count(account, asset, bucket, amount)
         return { asset, amount: amount.toString(), bucket }
       })
       return { spent: writeSpent([...counted, ...taken]) }
+    },
+    takeGapFills(account, wanted, limit) {
+      const bucket = thisBucket()
+      const taken = amounts.all(account.chain_id, account.address, gap_fill, oldestBucketOfHour(bucket))
+      const granted = grantedOf(wanted, limit, taken)
+      if (granted > 0) count(account, gap_fill, bucket, BigInt(granted))
+      return granted
     },
     giveBack(account, spent) {
       for (const { asset, amount, bucket } of readSpent(spent)) {
@@ -78,9 +94,12 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
   }
 }
 
-/** The spending of transactions that are signed and not sent. */
-export function spendings(connection: Connection, { now }: StoreDependencies): Pick<Store, 'spend' | 'wouldExceed'> {
-  const { take, wouldExceed } = createSpending(connection, now)
+/** The spending of transactions that are signed and not sent, and the limit of gap fills. */
+export function spendings(
+  connection: Connection,
+  { now }: StoreDependencies,
+): Pick<Store, 'spend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, wouldExceed, takeGapFills } = createSpending(connection, now)
   const spentOf = connection.db
     .prepare<[number], string | null>('SELECT spent FROM transactions WHERE row_id = ?')
     .pluck()
@@ -89,6 +108,7 @@ export function spendings(connection: Connection, { now }: StoreDependencies): P
     return 'outcome' in taken ? taken : undefined
   })
   return {
+    takeGapFills: async (...parameters) => connection.write(() => takeGapFills(...parameters)),
     spend: (account, spending) => spend({ account, spending }),
     wouldExceed: async (account, spending, transaction_row_id) =>
       wouldExceed(account, spending, transaction_row_id === undefined ? null : spentOf.get(transaction_row_id)),

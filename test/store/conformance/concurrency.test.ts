@@ -36,6 +36,24 @@ onEveryStore((opened) => {
     expect(await store.countUnfinished(row_id)).toBe(50)
   })
 
+  test('allows so many gap fills of an account in an hour, for 100 concurrent callers', async () => {
+    const { store, clock } = opened()
+    const [account, other] = [await plantRelayer(opened(), 8), await plantRelayer(opened(), 9)]
+    const take = (wanted: number, limit: number) => store.takeGapFills(account, wanted, limit)
+    const granted = await Promise.all(Array.from({ length: 100 }, () => take(1, 7)))
+    expect(granted.filter((count) => count === 1)).toHaveLength(7)
+    expect(await take(5, 10)).toBe(3)
+    expect([await take(1, 10), await take(1, 0)]).toEqual([0, 0])
+    expect(await store.takeGapFills(other, 2, 1)).toBe(1)
+    clock.ms += 3_600_000 - 1
+    expect(await take(1, 10)).toBe(0)
+    // The oldest of the steps of five minutes counts as long as any of it does.
+    clock.ms += 300_000
+    expect(await take(1, 10)).toBe(0)
+    clock.ms += 1
+    expect(await take(20, 10)).toBe(10)
+  })
+
   test('leaves no trace of a refused transaction beside accepted ones, and replaces half of a surrogate pair', async () => {
     const relayer = await plantRelayer(opened(), 2)
     const { store } = opened()
