@@ -31,8 +31,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const retention = startRetention(storage)
     const http = await serveHttp({ storage, sending, webhooks }, world.http_times)
     const { store, secrets, contract, audit, observation, keyServices } = storage
-    // Validators compile in the background; a request that needs one earlier compiles it.
-    if (!world.contract) void contract.warmUp()
+    if (!world.contract) void contract.warmUp(http.untilQuiet)
 
     return {
       url: http.url,

@@ -1,4 +1,6 @@
-import { type Authorization, Signature, Transaction, type TransactionLike } from 'ethers'
+import type { Authorization } from 'ethers'
+import { Signature } from 'ethers/crypto'
+import { Transaction, type TransactionLike } from 'ethers/transaction'
 import { type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */

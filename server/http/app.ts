@@ -12,6 +12,7 @@ import { failureMiddleware, toFailure } from './failure.ts'
 import { jsonRpcFailure } from './json-rpc-failure.ts'
 import type { CountConnection } from './key-connections.ts'
 import { headerReader, queryReader } from './query.ts'
+import type { Quiet } from './quiet.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
@@ -31,12 +32,13 @@ export interface AppDependencies {
   countConnection: CountConnection
   /** The milliseconds to wait before the next event of the caller's streams. */
   streamPace: (caller: Caller, characters: number) => number
+  quiet: Quiet
   logger: Logger
 }
 
 /** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { operations, authenticate, audit, reference, logger } = dependencies
+  const { operations, authenticate, audit, reference, quiet, logger } = dependencies
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -47,6 +49,7 @@ export function createApp(dependencies: AppDependencies): Express {
   Object.defineProperty(app.request, 'query', { value: {}, writable: true })
 
   app.use(function requestContext(request, response, next) {
+    quiet.end()
     audit.flushOverdue()
     request.url = normalizeTarget(request.url)
     response.setHeader('X-Request-Id', contextOf(response).request_id)

@@ -27,8 +27,11 @@ export interface Operation extends OperationFacts {
 export interface Contract {
   document: ContractDocument
   operations: Operation[]
-  /** Compiles the checks of all operations. Otherwise their first requests do. */
-  warmUp(): Promise<void>
+  /**
+   * Compiles the checks of all operations, each after `untilQuiet` has resolved. A request that needs checks earlier compiles them
+   * itself.
+   */
+  warmUp(untilQuiet: () => Promise<void>): Promise<void>
 }
 
 type Step = RequestHandler
@@ -68,6 +71,7 @@ export async function mountContract(
   const steps = isKnown ? separate : createSteps(validatorDocument(document, { failures: true }))
   const names = namesIn(document)
   const bodyViolations = createBodyViolations(document)
+  const sharedKeys = createSharedKeys()
   const operations = await Promise.all(
     describeOperations(document).map(async (facts): Promise<Operation> => {
       const tellViolation = violationTeller(names, (mediaType) => {
@@ -75,15 +79,18 @@ export async function mountContract(
         return schema && bodyViolations(schema)
       })
       if (!isKnown) return { ...facts, ...mountedWhole(steps, tellViolation) }
-      const checks = await checksOf(facts, steps, tellViolation)
+      const checks = await checksOf(facts, steps, sharedKeys, tellViolation)
       return { ...facts, ...checks, compile: compiler(facts, checks) }
     }),
   )
   return {
     document,
     operations,
-    async warmUp() {
-      for (const { compile } of operations) await compile()
+    async warmUp(untilQuiet) {
+      for (const { compile } of operations) {
+        await untilQuiet()
+        await compile()
+      }
     },
   }
 }
@@ -125,7 +132,37 @@ const mountedWhole = (steps: Step[], tellViolation: ErrorRequestHandler): Checks
   compile: () => undefined,
 })
 
-async function checksOf(facts: OperationFacts, steps: Step[], tellViolation: ErrorRequestHandler): Promise<Checks> {
+/** The result of the validator's metadata step. */
+interface Found {
+  expressRoute: string
+  schema: { parameters?: unknown; requestBody?: unknown; responses: unknown }
+}
+
+/**
+ * The validator finds a compiled check by method and path. Operations with equal schemas give it the method and path of the first of
+ * them, so that they share its check: a third of all checks need not be compiled.
+ */
+function createSharedKeys() {
+  const keys = new Map<string, CheckKey>()
+  return {
+    of(schemas: unknown, own: CheckKey): CheckKey {
+      const text = JSON.stringify(schemas)
+      const key = keys.get(text) ?? own
+      keys.set(text, key)
+      return key
+    },
+  }
+}
+
+type CheckKey = { method: string; expressRoute: string }
+type SharedKeys = ReturnType<typeof createSharedKeys>
+
+async function checksOf(
+  facts: OperationFacts,
+  steps: Step[],
+  sharedKeys: SharedKeys,
+  tellViolation: ErrorRequestHandler,
+): Promise<Checks> {
   const [pathParams, metadata, , requestStep, responseStep] = steps as [Step, Step, Step, Step, Step]
   const method = facts.method.toUpperCase()
   const path = facts.path.replaceAll(/\{\w+\}/g, '0')
@@ -133,17 +170,27 @@ async function checksOf(facts: OperationFacts, steps: Step[], tellViolation: Err
   // The first step waits until the document is read, and throws its errors.
   await run(pathParams, sample)
   await run(metadata, sample)
-  const { openapi } = sample as { openapi?: object }
+  const { openapi } = sample as { openapi?: Found }
   if (!openapi) throw new Error(`The validator does not find the operation ${facts.id}`)
+  const { schema, expressRoute } = openapi
+  const key = { method, expressRoute }
+  const requestKey = sharedKeys.of([schema.parameters, schema.requestBody], key)
+  const responseKey = sharedKeys.of(schema.responses, key)
   // The query is parsed already, so the validator gets no URL to parse again.
-  const known = { method, path, originalUrl: '/' }
-  const answered = { ...known, openapi, headers: jsonHeaders } as unknown as Request
+  const known = { path, originalUrl: '/', method: requestKey.method }
+  const operation = { ...openapi, expressRoute: requestKey.expressRoute }
+  const answered = {
+    ...known,
+    method: responseKey.method,
+    openapi: { ...openapi, expressRoute: responseKey.expressRoute },
+    headers: jsonHeaders,
+  } as unknown as Request
 
   return {
     // The validator gets an object of its own, because properties that it adds make Express's request slower to use.
     checkRequest: [
       ({ headers, params, query, body }: Request, response: Response, next: NextFunction) => {
-        const request = { ...known, openapi: { ...openapi, pathParams: params }, headers, params, query, body }
+        const request = { ...known, openapi: { ...operation, pathParams: params }, headers, params, query, body }
         requestStep(request as unknown as Request, response, next)
       },
       tellViolation,

@@ -15,6 +15,7 @@ import { readConsole } from '../http/console.ts'
 import type { Operation } from '../http/contract.ts'
 import { parseJson } from '../http/json.ts'
 import { createKeyConnections } from '../http/key-connections.ts'
+import { createQuiet } from '../http/quiet.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { readReference } from '../http/reference.ts'
 import { bodyFaults, readableMethods } from '../http/schema-check.ts'
@@ -47,6 +48,9 @@ const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 const page_byte_limits = { name: 'page_bytes', limit: 128 * 1024 * 1024, each: max_page_characters }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
+/** The checks of the contract are compiled in steps of up to 30 ms, between bursts of requests. */
+const quiet_ms = 50
+
 interface Parts {
   storage: Storage
   sending: Sending
@@ -70,6 +74,7 @@ export async function serveHttp(
   const rateLimit = store.takeTokens
     ? createSharedRateLimit(limit, store.takeTokens, elapsed)
     : createRateLimit(limit, config.processes, elapsed)
+  const quiet = createQuiet(quiet_ms, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const app = createApp({
@@ -88,6 +93,7 @@ export async function serveHttp(
     reference: [...readReference(), ...pages],
     bodyBytes: createShares(body_byte_limits),
     streamPace: createStreamPace(() => performance.now()),
+    quiet,
     countConnection: createKeyConnections(createShares(connection_limits)),
     logger,
   })
@@ -105,6 +111,7 @@ export async function serveHttp(
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     metrics_url,
+    untilQuiet: quiet.reached,
     async close() {
       stopping = true
       parts.sending.stopWaiting()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { mountContract, readContract, validatorSteps } from '../../server/http/contract.ts'
 import { validatorDocument } from '../../server/http/validator-document.ts'
 import { startTestService } from '../support/service.ts'
@@ -25,6 +25,53 @@ test('mounts a validator with unknown steps as a whole, logs a warning, and retu
     body: { code: 'invalid_request', details: [{ path: '/body/message' }] },
   })
   expect(await ask('relayers/nobody')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+})
+
+/** Counts the functions that Ajv compiles until the test ends. */
+function countCompiled(): () => number {
+  let compiled = 0
+  const countingFunction = new Proxy(Function, {
+    construct(target, parameters: string[]) {
+      compiled += 1
+      return Reflect.construct(target, parameters)
+    },
+  })
+  vi.stubGlobal('Function', countingFunction)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return () => compiled
+}
+
+test('compiles the checks of an operation ahead only while no requests arrive', async () => {
+  const contract = await mountContract(readContract(), { warn() {} })
+  const compiled = countCompiled()
+  let becomeQuiet = () => {}
+  const quiet = new Promise<void>((resolve) => {
+    becomeQuiet = resolve
+  })
+  let waits = 0
+  const warmUp = contract.warmUp(() => {
+    waits += 1
+    return quiet
+  })
+  expect(compiled()).toBe(0)
+  becomeQuiet()
+  await warmUp
+  expect(waits).toBe(contract.operations.length)
+  expect(compiled()).toBeGreaterThan(50)
+  for (const { compile } of contract.operations) expect(compile()).toBeUndefined()
+})
+
+test('compiles equal schemas of several operations once', async () => {
+  const { operations } = await mountContract(readContract(), { warn() {} })
+  const compiled = countCompiled()
+  const compile = async (id: string) => {
+    await operations.find((operation) => operation.id === id)?.compile()
+    return compiled()
+  }
+  const first = await compile('getHealth')
+  expect(first).toBeGreaterThan(0)
+  expect(await compile('getReadiness')).toBe(first)
+  expect(await compile('listRelayers')).toBeGreaterThan(first)
 })
 
 test.each([
