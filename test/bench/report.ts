@@ -16,7 +16,7 @@ export function print(name: string, result: CaseResult, before?: CaseResult): vo
   const figures = [...new Set(Object.values(result.rounds).flatMap((rounds) => Object.keys(rounds[0] ?? {})))]
   const width = Math.max(14, ...names.map((one) => one.length + 1))
   const row = ([first = '', ...cells]: string[]) =>
-    `  ${first.padEnd(width)}${cells.map((cell) => cell.padStart(17)).join('')}`
+    `  ${first.padEnd(width)}${cells.map((cell, at) => cell.padStart(Math.max(12, (figures[at] ?? '').length) + 2)).join('')}`
   say(row(['', ...figures.map(String)]))
   for (const contender of names) {
     const of = (from: CaseResult | undefined) => (figure: string) => medianOf(from?.rounds[contender], figure)
