@@ -287,8 +287,11 @@ export const readmeClaims: Claims = {
   'Rows that another program changed are refused with 503 (API keys: 401)': [
     'secrets/rights.test: refuses and reports a forged API key, and accepts the others',
   ],
-  'When the disk is full, writes return 503; no data is lost': ['disk/run'],
-  'the process exits with code 74': ['disk/run'],
+  'When the disk is full, writes return 503 with `Retry-After`; no data is lost': ['disk/run'],
+  'process exits with code 74': ['disk/run'],
+  'they took effect or not: repeat a transaction only with its `Idempotency-Key`': [
+    'store/failing-disk.test: reports an unknown outcome when the disk fails at COMMIT, and makes no change again',
+  ],
   'Nonce counters are never deleted': [
     'background/retention.test: keeps the transactions after an unfinished one, and the transaction of the last used nonce',
   ],

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 
-/** The connection was lost at a commit: the changes were made or not. Nothing repeats them by itself. */
+/** The connection was lost, or the disk failed, at a commit: the changes were made or not. Nothing repeats them by itself. */
 export class UnknownOutcome extends ApiError {
   constructor(
     explanation = 'The connection to the database was lost during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',

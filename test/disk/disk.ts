@@ -20,7 +20,10 @@ export interface Trial {
   /** What was done and is not there, or was refused and is; what is broken in the file. Empty when all is well. */
   wrong: string[]
   acknowledged: number
+  /** Answered with a failure that says that nothing was done. */
   refused: number
+  /** Answered with 503 without Retry-After: done or not. */
+  unknown: number
   /** Whether it came to serve at all. */
   started: boolean
   /** Its exit code, when it ended by itself. */
@@ -85,13 +88,15 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
         wrong: faultsIn(folder, [], new Map()),
         acknowledged: 0,
         refused: 0,
+        unknown: 0,
         started: false,
         exit: service.code,
       }
     }
     // A sync fails sooner or later, however the posts are grouped into commits.
-    const { done, refused } = await exercise(service, () => fault === 'sync' && service.isRunning())
+    const { done, refused, unknown } = await exercise(service, () => fault === 'sync' && service.isRunning())
     const wrong: string[] = []
+    if (fault === 'full' && unknown > 0) wrong.push(`${unknown} answers do not say that nothing was done`)
     if (fault === 'full' && !(await service.takesAgain())) wrong.push('takes nothing more when there is room again')
     const exit = fault === 'sync' ? await service.endsByItself() : undefined
     await service.stop()
@@ -102,6 +107,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
       exit,
       acknowledged: done.length,
       refused: refused.size,
+      unknown,
       wrong: [...wrong, ...faultsIn(folder, done, refused)],
     }
   } finally {
@@ -130,11 +136,12 @@ function faultsIn(folder: string, done: string[], refused: Refused): string[] {
 
 /**
  * Posts notifications and signs, some at once: at least `posts`, and on while `goesOn` says so. Tells the ids that were acknowledged, and
- * those that were refused by an answer.
+ * those that were refused by an answer, and how many answers leave the outcome open.
  */
-async function exercise(service: Running, goesOn = () => false): Promise<{ done: string[]; refused: Refused }> {
+async function exercise(service: Running, goesOn = () => false) {
   const done: string[] = []
   const refused: Refused = new Map()
+  let unknown = 0
   const end = performance.now() + patience_ms
   let begun = 0
   const work = async () => {
@@ -143,12 +150,13 @@ async function exercise(service: Running, goesOn = () => false): Promise<{ done:
       begun += 1
       const answer = await service.post('/api/v1/notifications', { id, url: 'http://127.0.0.1:1' })
       if (answer?.status === 201) done.push(id)
+      else if (answer?.status === 503 && !answer.retry_after) unknown += 1
       else if (answer) refused.set(id, `${answer.status} ${answer.text}`)
       await service.post('/api/v1/relayers/demo/sign', { message: id })
     }
   }
   await Promise.all(Array.from({ length: at_once }, work))
-  return { done, refused }
+  return { done, refused, unknown }
 }
 
 class StartError extends Error {
@@ -178,11 +186,11 @@ async function start(folder: string, wrapper: string[]) {
     })
     ended.then(([code]) => reject(new StartError(code ?? undefined, out)))
   })
-  const post = async (path: string, body: object): Promise<{ status: number; text: string } | undefined> => {
+  const post = async (path: string, body: object) => {
     const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
     try {
       const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-      return { status: answer.status, text: await answer.text() }
+      return { status: answer.status, text: await answer.text(), retry_after: answer.headers.get('Retry-After') }
     } catch {
       return undefined
     }

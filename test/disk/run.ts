@@ -30,12 +30,13 @@ await Promise.all(
 rmSync(folder, { recursive: true })
 
 const of = (fault: DiskFault) => trials.filter((trial) => trial.fault === fault)
-const sum = (some: Trial[], name: 'acknowledged' | 'refused') => some.reduce((total, trial) => total + trial[name], 0)
+const sum = (some: Trial[], name: 'acknowledged' | 'refused' | 'unknown') =>
+  some.reduce((total, trial) => total + trial[name], 0)
 for (const fault of faults) {
   const some = of(fault)
   process.stdout.write(
     `${fault}: ${some.length} positions of ${calls[fault]}, ${sum(some, 'acknowledged')} acknowledged, ` +
-      `${sum(some, 'refused')} refused, ${some.filter(({ exit }) => exit === exit_io).length} ended with ${exit_io}\n`,
+      `${sum(some, 'refused')} refused, ${sum(some, 'unknown')} unknown, ${some.filter(({ exit }) => exit === exit_io).length} ended with ${exit_io}\n`,
   )
 }
 const wrong = trials.flatMap((trial) => trial.wrong.map((what) => `${trial.fault} at ${trial.position}: ${what}`))

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { startCheckpoints } from '../../server/store/sqlite/checkpoints.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { temporaryFolder } from '../support/service.ts'
 
@@ -26,4 +27,13 @@ test('keeps the log short under writes by a separate thread, which leaves the fi
   const alone = connect(file, {}, true)
   onTestFinished(alone.close)
   expect(alone.db.prepare('SELECT count(*) FROM transaction_data').pluck().get()).toBe(total)
+})
+
+test('reports a thread that cannot be started, and does not fail the commit for which it would start', () => {
+  const failures: unknown[] = []
+  // A thread cannot receive a function.
+  const checkpoints = startCheckpoints((() => undefined) as never, (error) => failures.push(error))
+  for (let commits = 0; commits < 200; commits += 1) checkpoints.committed()
+  expect(failures).toEqual([expect.objectContaining({ name: 'DataCloneError' })])
+  checkpoints.close()
 })

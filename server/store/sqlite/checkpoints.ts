@@ -11,7 +11,7 @@ export interface CheckpointOrder {
 }
 
 export interface Checkpoints {
-  /** A database transaction of this connection was committed. */
+  /** A database transaction of this connection was committed. Never throws: the caller must hear of the commit. */
   committed(): void
   /** Returns when the thread has closed its connection, so that the last connection to close is another one. */
   close(): void
@@ -48,12 +48,18 @@ export function startCheckpoints(file: string, failed: (error: unknown) => void)
   }
 }
 
-function startThread(file: string, failed: (error: unknown) => void): Int32Array {
+/** Undefined when the system gives no thread. */
+function startThread(file: string, failed: (error: unknown) => void): Int32Array | undefined {
   const state = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT))
   const order: CheckpointOrder = { file, state }
-  const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: order })
-  worker.unref()
-  worker.once('message', ({ code, message }) => failed(Object.assign(new Error(message), { code })))
-  worker.once('error', failed)
-  return state
+  try {
+    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: order })
+    worker.unref()
+    worker.once('message', ({ code, message }) => failed(Object.assign(new Error(message), { code })))
+    worker.once('error', failed)
+    return state
+  } catch (error) {
+    failed(error)
+    return undefined
+  }
 }

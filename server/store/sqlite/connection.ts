@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { AuditHead } from '../audit-batches.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
 import { createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { migrate, migrationsText } from './migrations.ts'
@@ -69,15 +70,14 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     return done
   }
 
-  const guarded = <T>(work: () => T): T => {
-    try {
-      return work()
-    } catch (error) {
-      const { code } = error as { code?: string }
-      if (code !== undefined && untrustworthy.test(code)) broken(error)
-      if (code === 'SQLITE_FULL') throw diskFull()
-      throw error
+  /** The error that a failed database transaction is reported by. `atCommit`: COMMIT itself has failed. */
+  function failureOf(error: unknown, atCommit: boolean): unknown {
+    const { code = '' } = error as { code?: string }
+    if (untrustworthy.test(code)) {
+      broken(error)
+      if (atCommit) return unknownOutcome()
     }
+    return code === 'SQLITE_FULL' ? diskFull() : error
   }
 
   const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
@@ -94,23 +94,25 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     if (db.inTransaction) throw new Error('Writes cannot be nested')
     const currentAuditEntry = auditEntry
     entries = []
+    let atCommit = false
     let committed = false
     let result: unknown
     try {
-      result = guarded(() =>
-        immediately.immediate(() => {
-          const done = attributed(currentAuditEntry, work)
-          rights.seal()
-          trail.append(entries)
-          return done
-        }),
-      )
+      result = immediately.immediate(() => {
+        const done = attributed(currentAuditEntry, work)
+        rights.seal()
+        trail.append(entries)
+        atCommit = true
+        return done
+      })
       committed = true
-      checkpoints?.committed()
+    } catch (error) {
+      throw failureOf(error, atCommit)
     } finally {
       rights.ended(committed)
     }
     for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+    checkpoints?.committed()
     return result as T
   }
   const write = observer.committed ? timed(commit, observer.committed) : commit
@@ -193,5 +195,14 @@ const max_log_pages = 16_000
  */
 const untrustworthy = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
+/** With Retry-After, because SQLite has undone the database transaction. */
 const diskFull = () =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }])
+  new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }], {
+    'Retry-After': '1',
+  })
+
+/** The log may have all pages of the database transaction. Then the next process that opens the file finds it committed. */
+const unknownOutcome = () =>
+  new UnknownOutcome(
+    'The disk failed during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',
+  )

@@ -1,4 +1,5 @@
 import type { PendingAuditEntry } from '../rows.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
 
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
@@ -15,7 +16,8 @@ const queues = new WeakMap<Connection, Waiting[]>()
 
 /**
  * Group commit: the changes that are requested in one turn of the event loop, by any method, are committed with one fsync. Each keeps
- * its own audit entry. When one of them fails, they are committed one by one, so that only that one fails.
+ * its own audit entry. When one of them fails, they are committed one by one, so that only that one fails. When the outcome of the commit
+ * is unknown, all of them fail, because they may have been committed.
  */
 export function groupCommit<In, Out>(connection: Connection, one: (input: In) => Out): (input: In) => Promise<Out> {
   const queue = queues.get(connection) ?? []
@@ -48,7 +50,7 @@ function commitSome(connection: Connection, queue: Waiting[]): void {
   const batch = queue.splice(0, taken || queue.length)
   if (queue.length > 0) setImmediate(() => commitSome(connection, queue))
   if (!failed) for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
-  else if (taken <= 1) for (const { reject } of batch) reject(failed.error)
+  else if (taken <= 1 || failed.error instanceof UnknownOutcome) for (const { reject } of batch) reject(failed.error)
   else for (const waiting of batch) commitAlone(connection, waiting)
 }
 

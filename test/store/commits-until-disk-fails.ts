@@ -1,0 +1,38 @@
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { groupCommit } from '../../server/store/sqlite/group-commit.ts'
+
+// A process of failing-disk.test.ts, which may not write beyond a length of its files: commits two changes together again and again until
+// that fails, and writes a DiskFailure to standard output.
+
+export interface DiskFailure {
+  /** Codes of the errors that `broken` was called with. */
+  broken: string[]
+  /** How often a change was made that was requested last. */
+  tries: number
+  errors: { name: string; headers: object; details: unknown }[]
+}
+
+if (import.meta.main) {
+  const broken: string[] = []
+  const connection = connect(process.argv[2] as string, {
+    broken: (error) => void broken.push((error as { code: string }).code),
+  })
+  const insert = connection.db.prepare('INSERT INTO transaction_data (data) VALUES (zeroblob(100000))')
+  let tries = 0
+  const add = groupCommit(connection, () => {
+    tries += 1
+    insert.run()
+  })
+  let outcomes: PromiseSettledResult<void>[]
+  do {
+    tries = 0
+    outcomes = await Promise.allSettled([add(undefined), add(undefined)])
+  } while (outcomes.every(({ status }) => status === 'fulfilled'))
+  const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  const failure: DiskFailure = {
+    broken,
+    tries,
+    errors: errors.map((error) => ({ name: error.constructor.name, headers: error.headers, details: error.details })),
+  }
+  process.stdout.write(JSON.stringify(failure))
+}
