@@ -54,6 +54,8 @@ export async function createAudit(
   let isBroken = false
   let told = (await store.auditHead()).up_to
 
+  /** The entries that are being written. After a failure, which may have written them, the store gets the same array again. */
+  let batch: AuditEntry[] = []
   /** One batch at a time, so that the entries stay in their order. */
   let writing: Promise<void> | undefined
   const flush = (): Promise<void> => {
@@ -66,11 +68,12 @@ export async function createAudit(
   async function write(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    const batch = waiting.slice()
+    if (batch.length === 0) batch = waiting.slice()
     if (batch.length === 0) return
     try {
       await store.appendAudit(batch)
       waiting.splice(0, batch.length)
+      batch = []
       isBroken = false
       // Entries that came during the write.
       if (waiting.length > 0) timer ??= setTimeout(flush, flush_ms)

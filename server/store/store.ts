@@ -84,7 +84,10 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
    * method synchronously, not after an `await`.
    */
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
-  /** Adds entries of operations that change nothing in the store. */
+  /**
+   * Adds entries of operations that change nothing in the store. After UnknownOutcome it may be called with the same array again, which
+   * is then in the trail once.
+   */
   appendAudit(entries: AuditEntry[]): Promise<void>
   /** The head of the chain that this server writes. */
   auditHead(): Promise<ChainHead>

@@ -53,6 +53,32 @@ test('answers 503 with Retry-After while the database is down or silent, recover
   expect(log + metrics).not.toContain(password)
 })
 
+test('has the entry of a signature in the audit trail once when the answer to its commit is lost', async () => {
+  const { url } = await database()
+  const proxy = await startDatabaseProxy(url)
+  onTestFinished(proxy.stop)
+  const service = await startTestService({ DATABASE_URL: proxy.url, DATABASE_TIMEOUT_MS: '3000' })
+  let signed = 0
+  const sign = async () => {
+    const { status } = await answerOf(service, '/api/v1/relayers/demo/sign', { message: 'Hello' })
+    if (status === 200) signed += 1
+    return status
+  }
+  // Other work commits too.
+  const isLost = async () => {
+    proxy.loseCommit()
+    await sign()
+    return service.logged.join('').includes('audit trail not writable')
+  }
+  await expect.poll(isLost, { timeout: 10_000 }).toBe(true)
+  // Nothing is signed until the entries were written again.
+  await expect.poll(sign, { timeout: 10_000 }).toBe(200)
+  await service.close()
+  const { client } = await startTestService({ DATABASE_URL: url, DATA_DIR: service.data_dir })
+  const { pagination } = await client.get('/api/v1/audit', { query: { operation: 'signMessage' } })
+  expect(pagination.total_items).toBe(signed)
+})
+
 test('does not start when the database is down or may lose acknowledged commits, and gives the reason without the password', async () => {
   const { url, query } = await database()
   const refusal = async (settings: Record<string, string>) => {

@@ -214,6 +214,23 @@ describe('a commit whose answer is lost', () => {
     expect(await accept('mine')).toMatchObject({ outcome: 'replayed', transaction: { nonce: 1 } })
   })
 
+  test('leaves the entries of the audit trail in it once when they are written again', async () => {
+    const operation = unique('operation')
+    const entry = { at: 0, caller: 'me', operation, relayer_id: null, subject: null, result: 200, request_id: null }
+    const entries = [entry, { ...entry, result: 201 }]
+    const results = async () =>
+      (await there.listAudit({ offset: 0, limit: 9 }, { operation })).items.map((it) => it.result)
+    network.loseCommit()
+    await expect(here.appendAudit(entries)).rejects.toThrow(UnknownOutcome)
+    expect(await results()).toEqual([201, 200])
+    // Another commit of the same chain comes between.
+    await here.appendAudit([{ ...entry, operation: 'another' }])
+    await here.appendAudit(entries)
+    expect(await results()).toEqual([201, 200])
+    await here.appendAudit(entries)
+    expect(await results()).toEqual([201, 200, 201, 200])
+  })
+
   test('is no failure that may be repeated: the response has no Retry-After', async () => {
     const { id } = await addRelayer({ store: here })
     network.loseCommit()

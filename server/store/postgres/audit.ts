@@ -1,5 +1,6 @@
 import { type AuditHead, batchesAfter, type ChainHead } from '../audit-batches.ts'
 import type { AuditEntry } from '../rows.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
@@ -12,32 +13,61 @@ const selectHead = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains W
 const lockHead = sql<Head>('SELECT up_to, hash, at FROM audit_chains WHERE chain = $chain FOR UPDATE')
 const insertBatch = sql(`
   INSERT INTO audit (chain, up_to, first, at, entries, hash) VALUES ($chain, $up_to, $first, $at, $entries, $hash)`)
+const selectBatch = sql('SELECT 1 FROM audit WHERE chain = $chain AND up_to = $up_to AND hash = $hash')
 const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = $at WHERE chain = $chain')
 
 /** The audit trail of this server: each has a chain of its own (audit-chain.ts), because one chain would let all commits wait. */
 export function createTrail(chain: number) {
+  /** Entries whose commit was not answered, and the head that they would have made: it is in the trail or they are not. */
+  let doubtful: { entries: AuditEntry[]; made: AuditHead } | undefined
+
+  /** The lock of the head is held until the commit, so that the chain has the order of the commits. */
+  async function append(transaction: Transaction, entries: AuditEntry[], its?: Head): Promise<AuditHead> {
+    const head = its ?? (await lock(transaction))
+    // The times of a chain never go back, so that the trail can be searched by time.
+    const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
+    const batches = batchesAfter(head, entries)
+    const { up_to, hash } = batches.at(-1) as AuditHead
+    await Promise.all([
+      ...batches.map((batch) =>
+        transaction.run(insertBatch, {
+          chain,
+          up_to: batch.up_to,
+          first: batch.first,
+          at,
+          entries: batch.entries,
+          hash: batch.hash,
+        }),
+      ),
+      transaction.run(setHead, { chain, up_to, hash, at }),
+    ])
+    return { up_to, hash }
+  }
+
+  const lock = async (transaction: Transaction) => (await transaction.one(lockHead, { chain })) as Head
+
   return {
     head: async (session: Session): Promise<ChainHead> => (await session.one(selectHead, { chain })) as ChainHead,
-    /** The lock of the head is held until the commit, so that the chain has the order of the commits. */
-    async append(transaction: Transaction, entries: AuditEntry[]): Promise<void> {
-      const head = (await transaction.one(lockHead, { chain })) as Head
-      // The times of a chain never go back, so that the trail can be searched by time.
-      const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
-      const batches = batchesAfter(head, entries)
-      const { up_to, hash } = batches.at(-1) as AuditHead
-      await Promise.all([
-        ...batches.map((batch) =>
-          transaction.run(insertBatch, {
-            chain,
-            up_to: batch.up_to,
-            first: batch.first,
-            at,
-            entries: batch.entries,
-            hash: batch.hash,
-          }),
-        ),
-        transaction.run(setHead, { chain, up_to, hash, at }),
-      ])
+    append,
+    /** Writes entries alone: see `appendAudit` of the store. */
+    async appendOnce(
+      write: (work: (transaction: Transaction) => Promise<void>) => Promise<void>,
+      entries: AuditEntry[],
+    ) {
+      const before = doubtful?.entries === entries ? doubtful.made : undefined
+      let made: AuditHead | undefined
+      try {
+        await write(async (transaction) => {
+          // A former commit that is still under way holds the lock.
+          const head = await lock(transaction)
+          if (before && (await transaction.one(selectBatch, { chain, ...before }))) return
+          made = await append(transaction, entries, head)
+        })
+        if (before) doubtful = undefined
+      } catch (error) {
+        if (error instanceof UnknownOutcome && made) doubtful = { entries, made }
+        throw error
+      }
     },
   }
 }

@@ -175,10 +175,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     currentFence: fences.current,
     writeFor: write,
     // Entries of any work are written together, so no fence applies to them.
-    appendAudit: (entries) =>
-      write(undefined, async (transaction) => {
-        for (const entry of entries) transaction.record(entry)
-      }),
+    appendAudit: (entries) => trail.appendOnce((work) => write(undefined, work), entries),
     auditHead: () => trail.head(read),
     generation: generation.read,
     signals,

@@ -13,7 +13,7 @@ export interface WriteDependencies {
   check(): void
   begin: Begin
   /** Writes the audit entries; the last statement before the commit. */
-  append(transaction: Transaction, entries: AuditEntry[]): Promise<void>
+  append(transaction: Transaction, entries: AuditEntry[]): Promise<unknown>
   /** The duration of each commit. */
   committed?: ((duration_ms: number) => void) | undefined
 }
