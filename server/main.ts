@@ -3,7 +3,8 @@ import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
 import { collectBufferGarbage } from './background/buffer-garbage.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
+import { explain } from './start-failure.ts'
 
 // Files that this process creates (database, log, keys) are readable by its own user only.
 process.umask(0o077)
@@ -59,14 +60,6 @@ function stop(): void {
 function stopWithParent(): void {
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && stop(), 500).unref()
-}
-
-function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message
-  const { code, message, stack } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
-  if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
-  return stack ?? String(error)
 }
 
 function greeting(config: Config, { url: bound, metrics_url, api_key_file: made, demo }: Started): string {

@@ -161,7 +161,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const listed = new Map<string, Awaited<ReturnType<typeof readList>>>()
     for (const { id } of relayers) listed.set(id, await available(() => readList(patient, id)))
     const ends = stage.members.flatMap((member) => member.ends())
-    const wrongEnds = ends.filter((text) => !/PostgreSQL|Service Unavailable/.test(text))
+    const wrongEnds = ends.filter((text) => !/PostgreSQL cannot be reached|The database became unavailable/.test(text))
     await Promise.all(stage.members.map((member) => member.stop()))
 
     const database = await readDatabase(stage.rows)

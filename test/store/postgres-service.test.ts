@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { explain } from '../../server/start-failure.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { production } from '../support/resources.ts'
@@ -94,4 +95,23 @@ test('does not start when the database is down or may lose acknowledged commits,
   expect(await refusal(settings)).toMatch(/may lose acknowledged commits: synchronous_commit = off/)
   const allowed = await startTestService({ ...settings, DATABASE_ALLOW_WEAK: 'synchronous_commit' })
   expect(allowed.logged.join('')).toContain('PostgreSQL may lose acknowledged commits')
+})
+
+test('says that the database is unavailable when it goes down at any moment of the start', async () => {
+  const { url } = await database()
+  let refused = 0
+  for (let messages = 1; ; messages += 2) {
+    const proxy = await startDatabaseProxy(url)
+    proxy.closeAfter(messages)
+    const started = await startTestService({ DATABASE_URL: proxy.url, MASTER_KEY: '5a'.repeat(32) }).catch(
+      (error: unknown) => error,
+    )
+    await proxy.stop()
+    if (!(started instanceof Error)) break
+    refused += 1
+    expect(explain(started)).toMatch(
+      /^(?:PostgreSQL cannot be reached \([\w ]+\)|The database became unavailable during the start\.)$/,
+    )
+  }
+  expect(refused).toBeGreaterThan(10)
 })

@@ -14,6 +14,8 @@ export interface DatabaseProxy {
   pointTo(database_url: string): void
   /** The next answer to a COMMIT is lost with its connection. */
   loseCommit(): void
+  /** After that many more messages of PostgreSQL, all connections end and new ones are refused. */
+  closeAfter(messages: number): void
   /** How many connections were opened so far. */
   opened(): number
   stop(): Promise<void>
@@ -32,6 +34,7 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
   let isSilent = false
   let opened = 0
   let losesCommit = false
+  let messagesLeft = Number.POSITIVE_INFINITY
 
   const server = createServer((near) => {
     opened += 1
@@ -48,6 +51,10 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       if (!losesCommit || !message.includes('COMMIT')) return
       losesCommit = false
       far.unpipe(near).once('data', end).resume()
+    })
+    far.on('data', () => {
+      messagesLeft -= 1
+      if (messagesLeft === 0) void close()
     })
     near.pipe(far)
     far.pipe(near)
@@ -97,6 +104,9 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
     },
     loseCommit() {
       losesCommit = true
+    },
+    closeAfter(messages) {
+      messagesLeft = messages
     },
     opened: () => opened,
     async stop() {

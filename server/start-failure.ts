@@ -1,0 +1,14 @@
+import { ConfigError } from './config.ts'
+import { ApiError } from './errors.ts'
+
+/** The reason why the service does not start, for the person who started it. Only a fault of the service itself has a stack. */
+export function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  // Of the database: StoreAway or UnknownOutcome.
+  if (error instanceof ApiError && error.code === 'unavailable')
+    return 'The database became unavailable during the start.'
+  const { code, message, stack } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
+  if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
+  return stack ?? String(error)
+}
