@@ -50,7 +50,13 @@ function stop(): void {
   if (stopping) return
   stopping = true
   if (cluster.isPrimary) process.stdout.write('Stopping: waiting for requests and background work in progress.\n')
-  void service?.close().then(() => process.exit(0))
+  void service?.close().then(
+    () => process.exit(0),
+    (error) => {
+      process.stderr.write(`The service did not stop in order.\n${explain(error)}\n`)
+      process.exit(1)
+    },
+  )
 }
 
 /**

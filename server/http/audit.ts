@@ -137,6 +137,8 @@ export async function createAudit(
       await writing
       await flush()
       clearTimeout(timer)
+      // Nothing else will write them.
+      if (waiting.length > 0) logger.error({ entries: waiting }, 'audit entries not written')
       await tellHead()
     },
   }

@@ -115,3 +115,18 @@ test('says that the database is unavailable when it goes down at any moment of t
   }
   expect(refused).toBeGreaterThan(10)
 })
+
+test('stops in order while the database is down, and logs the audit entries that it could not write', async () => {
+  const { url, query } = await database()
+  const proxy = await startDatabaseProxy(url)
+  onTestFinished(proxy.stop)
+  const service = await startTestService({ DATABASE_URL: proxy.url })
+  // The answer of a signature does not wait for its audit entry.
+  expect((await answerOf(service, '/api/v1/relayers/demo/sign', { message: 'Hello' })).status).toBe(200)
+  await proxy.set('closed')
+  await service.close()
+  const logged = /"operation":"signMessage".*"msg":"audit entries not written"/.test(service.logged.join(''))
+  // On a busy machine it is written before the database goes down.
+  const written = await query("SELECT 1 FROM audit WHERE entries LIKE '%signMessage%'")
+  expect(written.length).toBe(logged ? 0 : 1)
+})

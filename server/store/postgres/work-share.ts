@@ -1,3 +1,4 @@
+import { StoreAway } from '../../errors.ts'
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { coalesce } from './coalesce.ts'
@@ -198,8 +199,13 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
     async release() {
       isLeaving = true
       await membership.leave()
-      await acquire([])
-      await giveBack([...held.keys()])
+      try {
+        await acquire([])
+        await giveBack([...held.keys()])
+      } catch (error) {
+        // The leases end with the registration of this server.
+        if (!(error instanceof StoreAway)) throw error
+      }
     },
     watch(freed) {
       free = freed
