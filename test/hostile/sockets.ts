@@ -25,15 +25,17 @@ const needed_files = count + 500
 /** 5,000 slow sockets at once, while 100 messages a second are signed. */
 export function sockets(processes: number): Promise<Finding[]> {
   checkFiles()
+  // One process has a core without the attacker; several have both cores.
+  const core = processes > 1 ? 'any' : 'servers'
   return inFolder((folder) =>
-    withServers([() => startOurs(folder, { env: { RELAYER_PROCESSES: `${processes}` } })], async (server) => {
+    withServers([() => startOurs(folder, { env: { RELAYER_PROCESSES: `${processes}` }, core })], async (server) => {
       if (!server) throw new Error('There is no server')
       await prepareDemo(server.url)
       await prepareLongList(createRelayerClient({ baseUrl: server.url, token: api_key }))
       const load = { url: server.url, pid: server.pid, connections: 20, requests: [signing] }
       const { p99_ms: calm_ms = 0 } = await putLoad({ ...load, seconds: 5, rate })
       const before_mb = memoryOf(server.pid, 'VmHWM')
-      const [damage, { p99_ms = Number.POSITIVE_INFINITY }] = await Promise.all([
+      const [damage, { p99_ms = Number.POSITIVE_INFINITY, others_percent = 0 }] = await Promise.all([
         attack({ url: server.url, token: api_key, count, deadline_ms }),
         putLoad({ ...load, seconds, rate }),
       ])
@@ -42,7 +44,8 @@ export function sockets(processes: number): Promise<Finding[]> {
         ...names.map((name) => lastedWell(name, damage)),
         { what: 'still open at the end', found: `${damage.left}`, wanted: '0', holds: damage.left === 0 },
         {
-          what: `99th percentile of ${seconds * rate} signatures (calm: ${calm_ms.toFixed(1)} ms)`,
+          // With what the attacker took.
+          what: `99th percentile of ${seconds * rate} signatures (calm: ${calm_ms.toFixed(1)} ms), while other programs took ${others_percent.toFixed(0)} % of a core`,
           found: `${p99_ms.toFixed(1)} ms`,
           wanted: `under ${max_p99_ms} ms`,
           holds: p99_ms < max_p99_ms,
