@@ -6,7 +6,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 // Loaded into the service with --import: tells its parent the longest turn of its event loop since it was asked last, in milliseconds:
 // by the clock (`wall_ms`), without the time in which other programs had its core (`own_ms`: it computed, or waited for the disk), and
 // in CPU time (`cpu_ms`); and how long 99 of 100 requests that come at any moment wait at most for the event loop, again without the time
-// of other programs (`wait_p99_ms`). Of several processes it tells the worst.
+// of other programs (`wait_p99_ms`). Of several processes it tells the worst. A turn serves all requests that have come since the one
+// before: when other programs have the core for hundreds of milliseconds, the next turn takes the CPU time of all that came meanwhile.
 
 export interface Longest {
   wall_ms: number
