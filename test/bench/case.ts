@@ -41,10 +41,12 @@ export interface Contender {
 
 const warm_up = 15_000
 const warm_up_quick = 3_000
+const warm_up_turns = 3
 
 /**
  * Loads them one after the other, in turns, so that what happens on the machine meanwhile spoils the ratios of a round
- * least. Each is warmed up first.
+ * least. Each is warmed up first. Every turn begins with another contender: several may be requests to the same server, which is
+ * slower with the first of them after the others' turns.
  */
 export async function compare(
   bench: Bench,
@@ -63,12 +65,19 @@ export async function compare(
   if (warmUp) {
     // By number, not by time: a machine that is busy otherwise would leave them half compiled.
     const amount = bench.quick ? warm_up_quick : warm_up
-    for (const contender of contenders) await load(contender, { amount })
+    for (let turn = 0; turn < warm_up_turns; turn += 1) {
+      for (const contender of beginningAt(turn, contenders)) await load(contender, { amount: amount / warm_up_turns })
+    }
   }
   for (let round = 0; round < bench.rounds; round += 1) {
-    for (const contender of contenders) rounds[contender.name]?.push(await load(contender))
+    for (const contender of beginningAt(round, contenders)) rounds[contender.name]?.push(await load(contender))
   }
   return rounds
+}
+
+function beginningAt<T>(turn: number, all: T[]): T[] {
+  const first = turn % all.length
+  return [...all.slice(first), ...all.slice(0, first)]
 }
 
 /** Throws unless all answer the request with the same body: only then is it the same work. */
