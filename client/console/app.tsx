@@ -30,7 +30,7 @@ function Shell() {
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className="top">
         <strong>Relayer console</strong>
@@ -79,9 +79,9 @@ function Pages() {
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
       {mayManageAll && <Route path="/audit" component={Audit} />}
       <Route>
-        <h1>No such page</h1>
+        <h1>Page not found</h1>
         <p>
-          This page does not exist, or your API key may not open it. <Link to="/">To the overview</Link>
+          This page does not exist, or your API key has no access to it. <Link to="/">Go to the overview</Link>
         </p>
       </Route>
     </Switch>

@@ -49,8 +49,8 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   await act(page, named(page, 'Create a key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('night shift')
     await dialog.getByLabel('send').check()
-    await dialog.getByLabel('Relayers, by id').fill('demo')
-    await dialog.getByLabel('Valid until').fill('2099-01-02T03:04')
+    await dialog.getByLabel('Relayer IDs').fill('demo')
+    await dialog.getByLabel('Expires at').fill('2099-01-02T03:04')
   })
   const first = await shownToken()
   expect((await listed()).map(({ name }) => name)).toEqual(['night shift'])
@@ -70,7 +70,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   await act(page, named(page, 'Revoke'))
   expect(await listed()).toEqual([])
   await expect(caller(second)).rejects.toMatchObject({ status: 401 })
-  await page.getByText('There is none yet').waitFor()
+  await page.getByText('No API keys yet').waitFor()
 })
 
 test('pauses and resumes a relayer', async () => {
@@ -112,7 +112,7 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 
   await change.click()
   await type('0.0000000000000000001')(opened(page))
-  await opened(page).getByText('This is not a value.').waitFor()
+  await opened(page).getByText('The value is not valid.').waitFor()
   await page.keyboard.press('Escape')
 
   await act(page, change, type(''))
@@ -168,7 +168,7 @@ test('cancels all transactions of a relayer', async () => {
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
 })
 
-test('signs, tests and sends in the sandbox, and sends once although the response was lost', async () => {
+test('signs, simulates and sends in the sandbox, and sends once although the response was lost', async () => {
   const account = await rig.addAccount()
   const { page, expectComplaint } = await at(`/sandbox/${account.relayer_id}`)
   expectComplaint(/ERR_FAILED/)
@@ -179,10 +179,10 @@ test('signs, tests and sends in the sandbox, and sends once although the respons
   const { data } = await rig.client().post(`${base}/sign`, { path, body: { message: 'good morning' } })
   await result.getByText(data.sig).waitFor()
 
-  await named(page, 'Test a transaction').click()
+  await named(page, 'Simulate a transaction').click()
   await page.getByLabel('To (empty').fill(other)
   await page.getByLabel('Value in wei').fill('5')
-  await named(page, 'Test without sending').click()
+  await named(page, 'Simulate').click()
   await result.getByText('gas_limit').first().waitFor()
   expect(await account.transactions()).toEqual([])
 

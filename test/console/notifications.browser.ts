@@ -47,7 +47,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   await page.getByRole('link', { name: id }).click()
 
   await act(page, named(page, 'Send a test'))
-  await page.getByRole('dialog').getByText('It answered 200').waitFor()
+  await page.getByRole('dialog').getByText('Response: 200').waitFor()
   await named(page.getByRole('dialog'), 'Close').click()
   expect(receiver.bodies.map((body) => JSON.parse(body).event)).toEqual(['test'])
 
@@ -62,7 +62,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   await expect.poll(async () => (await health()).status).toBe('disabled')
   await change({ paused: true })
   await expect.poll(statuses).toEqual(['failed', 'failed', 'delivered'])
-  await page.getByText('It is disabled').waitFor()
+  await page.getByText('This notification is disabled').waitFor()
 
   receiver.answer(200)
   const url = `${receiver.url}/new`

@@ -82,7 +82,7 @@ test('shows a read-only key every page that it may read, and no action', async (
   const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
   expect(links).toEqual(['Overview', 'Networks'])
   await open('/keys')
-  await page.getByText('No such page').waitFor()
+  await page.getByText('Page not found').waitFor()
 })
 
 test('asks for another API key after an expiry, and keeps the form’s input', async () => {
@@ -93,7 +93,7 @@ test('asks for another API key after an expiry, and keeps the form’s input', a
   await open('/sandbox')
   await page.getByLabel('Message').fill('a long text that took an hour')
   rig.clock.passed_ms += 120_000
-  await page.getByRole('alert').getByText('does not accept the API key any more').waitFor()
+  await page.getByRole('alert').getByText('no longer accepts this API key').waitFor()
   await page.getByLabel('API key').fill(rig.api_key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   expect(await page.getByLabel('Message').inputValue()).toBe('a long text that took an hour')
@@ -107,10 +107,10 @@ test('reports a lost connection to the service, and recovers', async () => {
   await signIn(rig.api_key)
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await page.route('**/api/**', (route) => route.abort('connectionrefused'))
-  await page.getByText('The service does not answer.').first().waitFor()
+  await page.getByText('The service does not respond.').first().waitFor()
   expect(await page.getByRole('table').count()).toBe(1)
   await page.unroute('**/api/**')
-  await page.getByText('The service is back.').waitFor()
+  await page.getByText('The connection is restored.').waitFor()
 })
 
 test('reports that the service has stopped, and follows it after a restart', async () => {
@@ -122,9 +122,9 @@ test('reports that the service has stopped, and follows it after a restart', asy
   await page.getByText('No transaction matches.').waitFor()
   await page.getByLabel('Filter by hash').fill('after-the-restart')
   // It is told for some seconds only, which may pass before the restart is known to be over.
-  const back = page.getByText('The service is back.').waitFor()
+  const back = page.getByText('The connection is restored.').waitFor()
   // The page's own parts may say the same before.
-  const away = page.locator('.banner').getByText('The service does not answer.')
+  const away = page.locator('.banner').getByText('The service does not respond.')
   await rig.restart(() => away.waitFor(), { keepsPort: true })
   await back
   expect(await page.getByLabel('Filter by hash').inputValue()).toBe('after-the-restart')

@@ -143,7 +143,7 @@ test('a nonce that was used elsewhere: shows the reason, and repairs it', async 
   await rig.chain.rpc('eth_sendRawTransaction', [raw])
   await rig.chain.mine()
   const page = await overview()
-  await trouble(page, new RegExp(`${account.relayer_id}: nonces are not in step`)).click()
+  await trouble(page, new RegExp(`${account.relayer_id}: nonces are out of sync`)).click()
   await shown(page, /chain ahead/)
   await remedy(page, 'Repair the nonces')
   const nonce = async () => (await rig.client().get(`${base}/nonce`, { path: { relayer_id: account.relayer_id } })).data
@@ -178,7 +178,7 @@ test('a webhook target that is down: shows its response, and redelivers', async 
   await patch(account, { paused: true })
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(0)
   const page = await overview()
-  await trouble(page, /Webhook shop-events fails/).click()
+  await trouble(page, /Webhook shop-events has been failing/).click()
   await shown(page, /HTTP 500/)
   receiver.answer(200)
   const before = receiver.bodies.length
@@ -193,7 +193,7 @@ test('a node that is down or on the wrong chain: names it, shows its error, and 
   const page = await overview()
   const change = async (url: string) => {
     await page.getByRole('button', { name: 'Change nodes' }).first().click()
-    await page.getByLabel('URLs of the nodes').fill(url)
+    await page.getByLabel('Node URLs').fill(url)
     await page.getByRole('dialog').getByRole('button', { name: 'Change nodes' }).click()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   }

@@ -31,7 +31,7 @@ export async function followEvents(
         tell(JSON.parse(data) as Event)
       }
     } catch {
-      // The service is away: the page says so itself.
+      // The service is down, which the page shows elsewhere.
     }
     await pause(again_ms, signal).catch(() => undefined)
   }

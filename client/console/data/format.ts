@@ -28,7 +28,7 @@ export function exactly(wei: string, digits = 18): string {
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '')
 }
 
-/** A time as its age: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** The time since then: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(timestamp: string, now = Date.now()): string {
   return span(now - Date.parse(timestamp))
 }

@@ -3,7 +3,7 @@ import type { NonceState, RelayerStatus } from '../../index.ts'
 import { useSession } from './session.tsx'
 import { troublesOf } from './troubles.ts'
 
-/** The relayers whose account is looked up on the chain, and the networks and notifications that are examined. */
+/** Limits the relayers whose account is read from the chain, and the networks and notifications whose health is read. */
 export const max_examined = 50
 const list_ms = 3_000
 const examine_ms = 10_000
@@ -63,7 +63,7 @@ export const useHealths = (notification_ids: string[]) => {
   })
 }
 
-/** Everything that the overview shows. Lists come from the store; accounts, nodes and webhooks are examined one by one. */
+/** The data of the overview. Lists are one request each; accounts, nodes and webhooks are one request per item. */
 export function useOverview() {
   const { client } = useSession()
   const relayers = useRelayers()

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
 
-/** The API key lives in the tab only: sessionStorage ends with it. */
+/** sessionStorage keeps the API key until the tab is closed. */
 const storage_key = 'api_key'
 
 interface Session {
@@ -11,7 +11,7 @@ interface Session {
   caller: Caller
   /** Whether the API key has the scope. */
   may(scope: Scope): boolean
-  /** Whether it may manage what relayers share: networks, signers, the audit trail. */
+  /** Whether the API key may manage resources that relayers share: networks, signers, the audit trail. */
   mayManageAll: boolean
   signOut(): void
 }
@@ -35,7 +35,7 @@ export interface SignInState {
   signIn(token: string, caller: Caller): void
 }
 
-/** Keeps the key and what it may do. When the service refuses the key, `signIn` shows above the pages, which keep what was typed. */
+/** Keeps the API key and its rights. If the service refuses the key, `signIn` is shown, and the pages keep their input. */
 export function SessionProvider({
   children,
   signIn,
@@ -50,9 +50,7 @@ export function SessionProvider({
   const queries = useMemo(
     () =>
       createQueries(() =>
-        setReason(
-          'The service does not accept the API key any more. Sign in again: this page and your input are kept.',
-        ),
+        setReason('The service no longer accepts this API key. Sign in again: this page and your input are kept.'),
       ),
     [],
   )
@@ -63,7 +61,7 @@ export function SessionProvider({
     setCaller(undefined)
     setReason(undefined)
   }, [queries])
-  // A reload of the page keeps the key of the tab.
+  // After a reload of the page, the key is in sessionStorage.
   useEffect(() => {
     if (token === undefined || caller !== undefined) return
     const ended = new AbortController()
@@ -86,7 +84,7 @@ export function SessionProvider({
     token,
     reason,
     signIn(newToken, newCaller) {
-      // What still asks with the former key would be refused.
+      // Requests with the previous key would be refused.
       void queries.cancelQueries()
       sessionStorage.setItem(storage_key, newToken)
       setToken(newToken)
@@ -108,8 +106,8 @@ export function SessionProvider({
 
 export function signInProblem(error: unknown): string {
   if (error instanceof RelayerError && error.status === 401)
-    return 'The service does not accept this API key. It may be mistyped, expired, revoked, or not allowed from here.'
-  return error instanceof RelayerError ? error.message : 'The service does not answer. Is it running?'
+    return 'The service does not accept this API key. It may be mistyped, expired, revoked, or not allowed from this address.'
+  return error instanceof RelayerError ? error.message : 'The service does not respond. Is it running?'
 }
 
 function makeSession(token: string, caller: Caller, signOut: () => void): Session {

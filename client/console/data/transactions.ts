@@ -7,7 +7,7 @@ import { useSession } from './session.tsx'
 const per_page = 200
 const fresh_ms = 10_000
 const flush_ms = 500
-/** Which transactions match a filter is asked again at most so often. */
+/** The shortest interval between two reloads of a filtered list. */
 const ask_ms = 3_000
 const list = '/api/v1/relayers/{relayer_id}/transactions/'
 
@@ -42,7 +42,7 @@ export function useTransactions(relayer_id: string, filter: Filter) {
   })
 }
 
-/** Follows the relayer's events: changed transactions change in their place, and new ones come first. `tell`: each event. */
+/** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. `tell` gets each event. */
 export function useLive(relayer_id: string, tell: (event: Event) => void) {
   const { token } = useSession()
   const queries = useQueryClient()

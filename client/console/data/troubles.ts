@@ -12,7 +12,7 @@ import type {
 import { relayerPath, transactionPath } from '../parts/links.tsx'
 import { age, ether, words } from './format.ts'
 
-/** Something that needs a person. `path`: the page with the reason and the remedy. */
+/** A problem that needs an operator. `path`: the page with the reason and the remedy. */
 export interface Trouble {
   key: string
   /** The most urgent has the lowest number. */
@@ -22,9 +22,9 @@ export interface Trouble {
   path: string
 }
 
-/** A transaction in no block for longer than this is told even when nothing is known to hold it. */
+/** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slow_ms = 5 * 60_000
-/** A failed transaction is news for this long. */
+/** A failed transaction is shown for this long. */
 const news_ms = 24 * 3_600_000
 
 export interface Observed {
@@ -37,7 +37,7 @@ export interface Observed {
   failed: Transaction[]
 }
 
-/** Everything that needs a person, the most urgent first. */
+/** All problems that need an operator, the most urgent first. */
 export function troublesOf(seen: Observed, now = Date.now()): Trouble[] {
   const stopped = new Set(seen.relayers.filter(({ system_disabled }) => system_disabled).map(({ id }) => id))
   return [
@@ -72,7 +72,7 @@ function stateTroubles({ id, paused, system_disabled, disabled_reason }: Relayer
     return [{ key: `disabled ${id}`, rank: 1, title: `${id} is disabled`, reason, path: relayerPath(id) }]
   }
   if (!paused) return []
-  const reason = 'Somebody paused it: it signs and sends nothing.'
+  const reason = 'An operator paused it: it signs and sends nothing.'
   return [{ key: `paused ${id}`, rank: 2, title: `${id} is paused`, reason, path: relayerPath(id) }]
 }
 
@@ -81,13 +81,13 @@ function queueTroubles({ relayer_id, unfinished, first }: Queue, now: number): T
   const isSlow = now - Date.parse(first.created_at) > slow_ms
   if (first.waiting_for === null && !isSlow) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
-  const why = first.waiting_for === null ? 'it is in no block yet' : words(first.waiting_for)
+  const why = first.waiting_for === null ? 'not mined yet' : words(first.waiting_for)
   return [
     {
       key: `queue ${relayer_id}`,
       rank: first.waiting_for === null ? 5 : 2,
-      title: `${relayer_id}: nonce ${first.nonce} waits for ${age(first.created_at, now)}${behind}`,
-      reason: `${why}: ${first.reason?.replace(/^.*?Waits: /s, '') ?? 'nothing is known to hold it'}`,
+      title: `${relayer_id}: nonce ${first.nonce} has waited for ${age(first.created_at, now)}${behind}`,
+      reason: `${why}: ${first.reason?.replace(/^.*?Waits: /s, '') ?? 'no known reason'}`,
       path: transactionPath({ relayer_id, id: first.transaction_id }),
     },
   ]
@@ -100,14 +100,14 @@ function balanceTroubles({ id, address, policies }: Relayer, status: RelayerStat
   const reason =
     balance === '0'
       ? `Send funds to ${address}.`
-      : `It has ${ether(balance)} and should have ${ether(min)}: fund ${address}.`
+      : `The balance is ${ether(balance)}, below the minimum of ${ether(min)}: send funds to ${address}.`
   const title = balance === '0' ? `${id} has no funds` : `${id} is low on funds`
   return [{ key: `balance ${id}`, rank: balance === '0' ? 6 : 3, title, reason, path: relayerPath(id) }]
 }
 
 function nonceTroubles(id: string, nonce: NonceState | undefined): Trouble[] {
   if (!nonce || nonce.status === 'in_step' || nonce.status === 'unreachable') return []
-  const title = `${id}: nonces are not in step with the chain (${words(nonce.status)})`
+  const title = `${id}: nonces are out of sync with the chain (${words(nonce.status)})`
   return [{ key: `nonce ${id}`, rank: 2, title, reason: nonce.explanation, path: `${relayerPath(id)}/nonces` }]
 }
 
@@ -118,13 +118,19 @@ function notificationTroubles({ id, url }: Notification, health: NotificationHea
     return [{ key: `notification ${id}`, rank: 3, title: `Webhook ${id} is disabled`, reason, path }]
   }
   if (health.failing_since !== null) {
-    const title = `Webhook ${id} fails for ${age(health.failing_since)}`
+    const title = `Webhook ${id} has been failing for ${age(health.failing_since)}`
     return [
-      { key: `notification ${id}`, rank: 3, title, reason: `${health.pending} deliveries wait for ${url}.`, path },
+      {
+        key: `notification ${id}`,
+        rank: 3,
+        title,
+        reason: `${health.pending} deliveries to ${url} are pending.`,
+        path,
+      },
     ]
   }
   if (health.failed === 0) return []
-  const reason = `Their attempts are used up; ${url} has not got them.`
+  const reason = `All attempts failed: ${url} did not receive them.`
   return [
     { key: `notification ${id}`, rank: 5, title: `Webhook ${id}: ${health.failed} deliveries failed`, reason, path },
   ]
@@ -134,6 +140,6 @@ const failureTrouble = (transaction: Transaction): Trouble => ({
   key: `failed ${transaction.id}`,
   rank: 7,
   title: `${transaction.relayer_id}: a transaction failed ${age(transaction.confirmed_at ?? transaction.created_at)} ago`,
-  reason: transaction.error?.message ?? transaction.status_reason ?? 'No reason is stored.',
+  reason: transaction.error?.message ?? transaction.status_reason ?? 'No reason was recorded.',
   path: transactionPath(transaction),
 })

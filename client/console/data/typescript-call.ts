@@ -1,6 +1,6 @@
 import type { ExampleCall } from '../../samples/operation.ts'
 
-/** The call with the typed client, as the reference's samples show it; those are made by Node, this one in a browser. */
+/** The request as a call of the typed client, like the samples of the reference. */
 export const typescriptCall = (base_url: string, { method, path, parameters, body }: ExampleCall): string =>
   `import { createRelayerClient } from 'evm-relayer-client'
 

@@ -25,7 +25,7 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <p>There is none yet, apart from the key of the setting API_KEY, which is not listed.</p>
+            <p>No API keys yet. The key in the setting API_KEY is not listed.</p>
           ) : (
             <div className="scroll">
               <table>
@@ -69,14 +69,14 @@ function KeyRow({ its: { id, name, scopes: allowed, relayer_ids, expires_at, las
       <td className="buttons">
         <Action
           label="Rotate"
-          effect={<p>Makes a new token for “{name}”. The present one stays valid for a while.</p>}
+          effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
           run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
           done={<NewToken token={token} />}
         />
         <Action
           label="Revoke"
           tone="danger"
-          effect={<p>“{name}” is refused from now on, and cannot be restored.</p>}
+          effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}
         />
       </td>
@@ -98,7 +98,7 @@ function CreateKey() {
     <Action
       label="Create a key"
       tone="primary"
-      effect={<p>Makes an API key with these rights. Its token is shown once.</p>}
+      effect={<p>Creates an API key with these permissions. Its token is shown once.</p>}
       run={async () => {
         const body = {
           name,
@@ -123,11 +123,11 @@ function CreateKey() {
         ))}
       </fieldset>
       <label>
-        Relayers, by id (empty: all)
+        Relayer IDs (empty: all relayers)
         <input value={relayers} onChange={(event) => setRelayers(event.target.value)} />
       </label>
       <label>
-        Valid until (UTC; empty: without end)
+        Expires at (UTC; empty: never)
         <input type="datetime-local" value={expires} onChange={(event) => setExpires(event.target.value)} />
       </label>
     </Action>
@@ -136,7 +136,7 @@ function CreateKey() {
 
 const NewToken = ({ token }: { token: string }) => (
   <>
-    <p>This is the token. It is not shown again:</p>
+    <p>Copy the token now. It is not shown again:</p>
     <Copyable value={token} whole />
   </>
 )

@@ -9,7 +9,7 @@ const per_page = 100
 const fields = ['caller', 'operation', 'relayer_id', 'subject'] as const
 type Filter = Partial<Record<(typeof fields)[number], string>>
 
-/** Who did what, and when. */
+/** the audit trail with its filters. */
 export function Audit() {
   const { client } = useSession()
   const [filter, setFilter] = useState<Filter>({})
@@ -39,8 +39,8 @@ export function Audit() {
       <Loaded query={head} lines={1}>
         {({ entries: count, hash, chains }) => (
           <p>
-            {count.toLocaleString()} entries in {chains.length > 1 ? `${chains.length} chains` : 'one chain'} of hashes.{' '}
-            <code>npm run audit -- verify</code> reads all of it and must print this head: <Copyable value={hash} />
+            {count.toLocaleString()} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
+            <code>npm run audit -- verify</code> checks all entries and must print this head: <Copyable value={hash} />
           </p>
         )}
       </Loaded>

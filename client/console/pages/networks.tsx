@@ -30,7 +30,7 @@ function List({ networks }: { networks: Network[] }) {
       </div>
       <dl className="figures">
         <div>
-          <dt>Chain id</dt>
+          <dt>Chain ID</dt>
           <dd>{network.chain_id}</dd>
         </div>
         <div>
@@ -57,8 +57,8 @@ function Nodes({ nodes }: { nodes: NetworkNode[] }) {
             <th>Node</th>
             <th>Health</th>
             <th className="number">Weight</th>
-            <th className="number">Newest block</th>
-            <th className="number">Answers in</th>
+            <th className="number">Latest block</th>
+            <th className="number">Response time</th>
             <th>Error</th>
           </tr>
         </thead>
@@ -86,7 +86,7 @@ function Nodes({ nodes }: { nodes: NetworkNode[] }) {
   )
 }
 
-/** URLs are shown masked, so they are typed anew. */
+/** The API masks the URLs, so they have to be entered again. */
 function EditNodes({ network }: { network: Network }) {
   const { client, mayManageAll } = useSession()
   const [urls, setUrls] = useState('')
@@ -97,8 +97,8 @@ function EditNodes({ network }: { network: Network }) {
       label="Change nodes"
       effect={
         <p>
-          Replaces all nodes of {network.name} by these, one URL on a line. Paths and keys of the present ones are not
-          shown, so type the complete URLs of those that stay too. Transactions go on at once.
+          Replaces all nodes of {network.name} with these, one URL per line. Paths and keys of the current URLs are
+          hidden, so enter the complete URL of each node that you keep. Transactions continue at once.
         </p>
       }
       run={() =>
@@ -106,7 +106,7 @@ function EditNodes({ network }: { network: Network }) {
       }
     >
       <label>
-        URLs of the nodes
+        Node URLs
         <textarea rows={4} spellCheck={false} value={urls} onChange={(event) => setUrls(event.target.value)} />
       </label>
     </Action>

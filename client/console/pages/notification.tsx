@@ -13,7 +13,7 @@ const per_page = 50
 const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
-/** A webhook endpoint: its health, its deliveries with the answers, and what sends them again. */
+/** A webhook endpoint: its health, and its deliveries with the responses; each can be sent again. */
 export function Notification(path: { notification_id: string }) {
   const { client } = useSession()
   const [status, setStatus] = useState<(typeof statuses)[number]>('all')
@@ -80,10 +80,10 @@ function Health({ its }: { its: NotificationHealth }) {
   return (
     <>
       {its.status === 'disabled' && (
-        <Problem>It is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
+        <Problem>This notification is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
       )}
       {its.failing_since !== null && its.status !== 'disabled' && (
-        <Problem>Every attempt has failed for {age(its.failing_since)}. The answers are below.</Problem>
+        <Problem>All attempts have failed for {age(its.failing_since)}. The responses are below.</Problem>
       )}
       <dl className="figures">
         <div>
@@ -113,16 +113,16 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
       <Action
         label="Send a test"
         tone="primary"
-        effect={<p>Sends one event “test” to the URL now, without retries.</p>}
+        effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
           const { data } = await client.post(`${one}/test`, { path })
-          setTested(data.error ?? `It answered ${data.status} in ${data.duration_ms} ms.`)
+          setTested(data.error ?? `Response: ${data.status} in ${data.duration_ms} ms.`)
         }}
         done={tested}
       />
       <Action
         label="Redeliver failed"
-        effect={<p>Sends every failed delivery of an event since this time again, in the order of the events.</p>}
+        effect={<p>Sends all failed deliveries of events since this time again, in the order of the events.</p>}
         run={() => client.post(`${one}/redeliver`, { path, body: { since: new Date(`${since}Z`).toISOString() } })}
       >
         <label>
@@ -133,7 +133,7 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
       <Action
         label="Change URL"
         opened={() => setNewUrl(undefined)}
-        effect={<p>Later attempts go to this URL. It also enables a disabled notification.</p>}
+        effect={<p>Later attempts use this URL. A disabled notification becomes enabled.</p>}
         run={() => client.patch(one, { path, body: { url: newUrl ?? url } })}
       >
         <label>
@@ -162,8 +162,8 @@ function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notificat
           label={status === 'pending' ? 'Retry now' : 'Redeliver'}
           effect={
             <p>
-              Sends this event again, from the start of the retry schedule. The receiver gets the same id and bytes.
-              Events of one transaction go in order: an earlier one that is pending goes first.
+              Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
+              Events of one transaction are sent in order: an earlier pending event is sent first.
             </p>
           }
           run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
@@ -172,7 +172,7 @@ function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notificat
       {last && (
         <details>
           <summary>
-            {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; the last:{' '}
+            {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last:{' '}
             {last.error ?? `HTTP ${last.status}`}
             {next_attempt_at !== null && status === 'pending' && `; next ${time(next_attempt_at)}`}
           </summary>

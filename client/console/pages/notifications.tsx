@@ -21,9 +21,7 @@ export function Notifications() {
         <Action
           label="Create"
           tone="primary"
-          effect={
-            <p>Creates a webhook endpoint. Relayers that name it as their notification deliver their events there.</p>
-          }
+          effect={<p>Creates a webhook endpoint. Relayers with this notification send their events to it.</p>}
           run={() => client.post('/api/v1/notifications', { body: { url, ...(id !== '' && { id }) } })}
         >
           <label>
@@ -39,13 +37,13 @@ export function Notifications() {
       <Loaded query={notifications}>
         {(all) =>
           all.length === 0 ? (
-            <p>There is none. A notification sends the events of relayers to a webhook endpoint of yours.</p>
+            <p>No notifications yet. A notification sends the events of relayers to your webhook endpoint.</p>
           ) : (
             <div className="scroll">
               <table>
                 <thead>
                   <tr>
-                    <th>Id</th>
+                    <th>ID</th>
                     <th>URL</th>
                     <th>Health</th>
                     <th className="number">Due</th>

@@ -9,7 +9,7 @@ import { RelayerLink, transactionPath } from '../parts/links.tsx'
 
 const max_relayers = 200
 
-/** What needs a person stands first. */
+/** Problems come first. */
 export function Overview() {
   const { relayers, queues, observed, troubles } = useOverview()
   return (
@@ -36,7 +36,7 @@ export function Overview() {
 
 function Troubles({ troubles }: { troubles: Trouble[] }) {
   if (troubles.length === 0)
-    return <p className="all-well">Nothing needs you: every relayer works, and nothing waits without a reason.</p>
+    return <p className="all-well">Nothing needs attention: all relayers work, and no transaction is stuck.</p>
   return (
     <section aria-labelledby="troubles" className="troubles">
       <h2 id="troubles">Needs attention ({troubles.length})</h2>
@@ -56,7 +56,7 @@ function Troubles({ troubles }: { troubles: Trouble[] }) {
 
 function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observed: Observed }) {
   const queueOf = new Map(queues.map((queue) => [queue.relayer_id, queue]))
-  if (relayers.length === 0) return <p>There is no relayer that this API key may see.</p>
+  if (relayers.length === 0) return <p>This API key has access to no relayers.</p>
   const waits = (id: string) => queueOf.get(id)?.first?.waiting_for != null
   const sorted = [...relayers].sort((a, b) => Number(waits(b.id)) - Number(waits(a.id)))
   return (
@@ -69,7 +69,7 @@ function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observ
             <th>Network</th>
             <th className="number">Balance</th>
             <th className="number">Unfinished</th>
-            <th>First in line</th>
+            <th>Oldest unfinished</th>
             <th>Nonces</th>
           </tr>
         </thead>

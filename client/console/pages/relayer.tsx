@@ -20,7 +20,7 @@ const max_events = 200
 const base = '/api/v1/relayers/{relayer_id}'
 const tabs = ['transactions', 'nonces', 'policies', 'events', 'activity'] as const
 
-/** A relayer: its address and state, and a tab for each thing that people ask about it. */
+/** A relayer: its address and state, and tabs for transactions, nonces, policies, events and activity. */
 export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: string; tab?: string | undefined }) {
   const { client } = useSession()
   const path = { relayer_id }
@@ -40,7 +40,7 @@ export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: stri
         {(its) => (
           <>
             <Head its={its} />
-            <nav className="tabs" aria-label="Parts of the relayer">
+            <nav className="tabs" aria-label="Relayer pages">
               {tabs.map((one) => (
                 <Link
                   key={one}
@@ -91,8 +91,8 @@ function Head({ its }: { its: Its }) {
             effect={
               <p>
                 {paused
-                  ? 'It signs and sends again, and its waiting transactions go on.'
-                  : 'It signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
+                  ? 'The relayer signs and sends again, and its waiting transactions continue.'
+                  : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
               </p>
             }
             run={() => client.patch(base, { path, body: { paused: !paused } })}
@@ -106,7 +106,9 @@ function Head({ its }: { its: Its }) {
           .
         </Problem>
       )}
-      {paused && !system_disabled && <Problem>It is paused: it signs and sends nothing until it is resumed.</Problem>}
+      {paused && !system_disabled && (
+        <Problem>This relayer is paused: it signs and sends nothing until it is resumed.</Problem>
+      )}
       {warnings.map((warning) => (
         <p className="problem" key={warning}>
           {warning}
@@ -114,7 +116,7 @@ function Head({ its }: { its: Its }) {
       ))}
       <dl className="figures">
         <div>
-          <dt>Address, to fund it</dt>
+          <dt>Address (send funds here)</dt>
           <dd>
             <Copyable value={address} whole />
           </dd>

@@ -11,7 +11,7 @@ import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const shown_characters = 4_000
-const kinds = { sign: 'Sign a message', test: 'Test a transaction' } as const
+const kinds = { sign: 'Sign a message', test: 'Simulate a transaction' } as const
 
 interface Form {
   message: string
@@ -20,7 +20,7 @@ interface Form {
   data: string
 }
 
-/** Signs, tests and sends, and shows the same request as curl and as TypeScript. */
+/** Signs, simulates and sends, and shows the same request as curl and as TypeScript. */
 export function Sandbox({ params }: { params: { relayer_id?: string; transaction_id?: string } }) {
   const { client, may } = useSession()
   const { relayer_id = '', transaction_id } = params
@@ -105,7 +105,7 @@ function SandboxForm({
     <div className="columns">
       <form className="card" onSubmit={submit}>
         <fieldset className="choice">
-          <legend className="hidden">What to do</legend>
+          <legend className="hidden">Action</legend>
           {(Object.keys(kinds) as (keyof typeof kinds)[])
             .filter((one) => may(one === 'sign' ? 'sign' : 'send'))
             .map((one) => (
@@ -151,7 +151,7 @@ function SandboxForm({
         )}
         <div className="buttons">
           <button type="submit" className="primary" disabled={run.isPending}>
-            {kind === 'sign' ? 'Sign' : 'Test without sending'}
+            {kind === 'sign' ? 'Sign' : 'Simulate'}
           </button>
           {kind === 'test' && (
             <Action
@@ -161,7 +161,7 @@ function SandboxForm({
               run={(key) =>
                 client.post(`${base}/transactions`, { path, header: { 'Idempotency-Key': key }, body: transaction })
               }
-              done="Accepted. It is first in the list of the relayer's transactions."
+              done="Accepted. The transaction is at the top of the relayer's list."
             />
           )}
         </div>
@@ -183,7 +183,7 @@ function SandboxForm({
   )
 }
 
-/** The content may be a megabyte: a part is shown, and all of it is copied. */
+/** The text may have a megabyte: shows a part of it, and copies all of it. */
 const Sample = ({ language, text }: { language: string; text: string }) => (
   <>
     <div className="bar">

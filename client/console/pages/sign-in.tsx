@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { connect, type SignInState, signInProblem } from '../data/session.tsx'
 import { Problem } from '../parts/feedback.tsx'
 
-/** Asks for an API key. Without a new one, the key that the tab has is tried again. */
+/** Asks for an API key. If the input is empty, the key of the tab is tried again. */
 export function SignIn({ token, reason, signIn }: SignInState) {
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<string>()
@@ -42,7 +42,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
           />
         </label>
         <p className="hint">
-          The first start of the service writes one to <code>data/api-key</code>. This tab keeps it until you close it.
+          On its first start, the service writes a key to <code>data/api-key</code>. The key is kept in this tab only.
         </p>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
         <button type="submit" className="primary" disabled={isBusy || resumes || key === undefined}>

@@ -14,7 +14,7 @@ const poll_ms = 2_000
 const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
-/** Why a transaction is where it is, what would help, and its life so far. */
+/** A transaction: why it waits, suggested actions, its timeline and its content. */
 export function Transaction(path: { relayer_id: string; transaction_id: string }) {
   const { client } = useSession()
   const key = [path.relayer_id, path.transaction_id]
@@ -47,7 +47,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
             </h1>
             <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
             <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
-            <h2>Life</h2>
+            <h2>Timeline</h2>
             <Loaded query={attempts}>{(signed) => <Timeline transaction={its} attempts={signed} />}</Loaded>
             <Facts its={its} />
           </>
@@ -60,11 +60,11 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
 function Why({ its, why }: { its: Its; why: Explanation }) {
   const { figures } = why
   const shown = [
-    ['It offers', figures.price, 'gwei'],
+    ['Offered price', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
     ['Price cap', figures.price_cap, 'gwei'],
     ['Balance', figures.balance, 'ether'],
-    ['May still cost', figures.reserved, 'ether'],
+    ['Reserved', figures.reserved, 'ether'],
   ] as const
   return (
     <section className={`card why ${why.waiting_for === null ? '' : 'waits'}`} aria-label="Explanation">
@@ -75,7 +75,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
           <>
             {' · '}
             <Link to={transactionPath({ relayer_id: its.relayer_id, id: why.blocked_by })}>
-              Open the transaction that comes first
+              Open the transaction that blocks it
             </Link>
           </>
         )}
@@ -93,7 +93,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
               </div>
             ))}
           <div>
-            <dt>Nonce on the chain</dt>
+            <dt>On-chain nonce</dt>
             <dd>{figures.next_nonce ?? 'unknown'}</dd>
           </div>
         </dl>
@@ -103,7 +103,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
   )
 }
 
-/** Prices in the service's sentences are in wei; people read gwei. */
+/** Replaces prices in wei in a sentence by gwei. */
 const inGwei = (summary: string): string =>
   summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
 
@@ -143,14 +143,14 @@ function Facts({ its }: { its: Its }) {
           </div>
           <div>
             <dt>To</dt>
-            <dd>{its.to === null ? 'creates a contract' : <Copyable value={its.to} whole />}</dd>
+            <dd>{its.to === null ? 'contract creation' : <Copyable value={its.to} whole />}</dd>
           </div>
           <Fact name="Value" value={`${ether(its.value)} ether`} />
-          <Fact name="Gas limit" value={`${its.gas_limit ?? 'not known yet'}`} />
-          <Fact name="Speed" value={its.speed ? words(its.speed.tier) : 'own prices'} />
+          <Fact name="Gas limit" value={`${its.gas_limit ?? 'not estimated yet'}`} />
+          <Fact name="Speed" value={its.speed ? words(its.speed.tier) : 'custom prices'} />
           {its.reference !== null && <Fact name="Reference" value={its.reference} />}
           <div>
-            <dt>Id</dt>
+            <dt>ID</dt>
             <dd>
               <Copyable value={its.id} whole />
             </dd>
@@ -161,7 +161,7 @@ function Facts({ its }: { its: Its }) {
           <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
             Open in the sandbox
           </Link>{' '}
-          to test or send it again. <Link to={relayerPath(its.relayer_id)}>All transactions of the relayer</Link>
+          to simulate or send it again. <Link to={relayerPath(its.relayer_id)}>All transactions of the relayer</Link>
         </p>
       </section>
     </>
@@ -177,7 +177,7 @@ const Fact = ({ name, value }: { name: string; value: string }) => (
 
 const shown_characters = 400
 
-/** Bytes may be a megabyte: a part is shown, and all of it is copied. */
+/** Data may have a megabyte: shows a part of it, and copies all of it. */
 function Bytes({ name, value }: { name: string; value: string }) {
   const bytes = (value.length - 2) / 2
   return (

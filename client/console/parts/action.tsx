@@ -4,28 +4,28 @@ import { createPortal } from 'react-dom'
 import { errorText, Problem } from './feedback.tsx'
 
 interface ActionProps {
-  /** The word on the button. */
+  /** The text of the button. */
   label: string
-  /** What it does, told before it does it. */
+  /** What the action will do. */
   effect: ReactNode
   /** Further input. */
   children?: ReactNode
-  /** The key is the same when it is confirmed again after an error, so that nothing is sent twice. */
+  /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (idempotency_key: string) => Promise<unknown>
-  /** What is said afterwards. */
+  /** The message after success. */
   done?: ReactNode
   tone?: 'primary' | 'danger' | undefined
   disabled?: boolean
-  /** Called when the dialog opens: its input starts from what holds now. */
+  /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
 }
 
-/** A button that says in a dialog what it will do, and does it when that is confirmed. */
+/** A button with a confirmation dialog, which describes the action. */
 export function Action({ label, effect, children, run, done, tone, disabled = false, opened, closed }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  // What it did may leave nothing to do: the keyboard then goes on from the content.
+  // The action may remove its own button: the focus then moves to the content.
   useLayoutEffect(() => {
     const its = button.current
     return () => {
@@ -64,12 +64,12 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
   const [idempotency_key] = useState(randomKey)
   const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
   useEffect(() => dialog.current?.showModal(), [])
-  /** As Escape does, so that the button that opened it has the focus again. */
+  /** Closes as Escape does, which returns the focus to the button that opened the dialog. */
   const end = () => dialog.current?.close()
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    // The button may stand in a form of the page, which is not meant.
+    // The dialog may be inside another form, which must not be submitted.
     event.stopPropagation()
     if (action.isPending) return
     action.mutate(undefined, { onSuccess: () => done === undefined && end() })
@@ -85,7 +85,7 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
         {action.error && <Problem>{errorText(action.error)}</Problem>}
         <div className="buttons">
           <button type="button" onClick={end}>
-            {action.isSuccess ? 'Close' : 'Do nothing'}
+            Close
           </button>
           {!action.isSuccess && (
             <button type="submit" className={tone ?? 'primary'} aria-disabled={action.isPending}>

@@ -8,7 +8,7 @@ import { Loaded } from './feedback.tsx'
 const poll_ms = 10_000
 const wei_per_ether = 1e18
 
-/** Charts of an hour or a day; of all relayers, of those on a network, or of one. */
+/** Charts of the last hour or day, for all relayers, for those of one network, or for one relayer. */
 export function ActivityCharts({ relayer_id }: { relayer_id?: string }) {
   const { client } = useSession()
   const networks = useNetworks()

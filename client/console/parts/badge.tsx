@@ -16,7 +16,7 @@ const tones: Record<string, Tone> = {
   ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },
 }
 
-/** A state in a word; the color repeats it. */
+/** A state as a word; its color means the same. */
 export const Badge = ({ state }: { state: string }) => (
   <span className={`badge ${tones[state] ?? 'idle'}`}>{words(state)}</span>
 )

@@ -68,7 +68,7 @@ export function Chart({ title, unit, at, lines }: { title: string; unit: string;
   )
 }
 
-/** The values between gaps, which no line shows; null: uPlot decides, for all of them. */
+/** Points without neighbours, which a line does not show. Null: uPlot draws points by its own rule. */
 function alone({ data }: uPlot, series: number, isShown: boolean): number[] | null {
   if (isShown) return null
   const values = data[series] ?? []

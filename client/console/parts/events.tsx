@@ -6,9 +6,7 @@ import { transactionPath } from './links.tsx'
 /** The events since the page was opened, newest first. */
 export function Events({ events }: { events: Event[] }) {
   if (events.length === 0)
-    return (
-      <p role="status">Listening. Events appear here as they happen; nothing has happened since you opened the page.</p>
-    )
+    return <p role="status">Waiting for events. There have been none since you opened this page.</p>
   return (
     <ol className="timeline" aria-live="polite">
       {events.map((event) => (

@@ -21,7 +21,7 @@ interface Queried<T> {
   isPending: boolean
 }
 
-/** What a query has: its data, also while it fails again; before that a skeleton, or why there is none. */
+/** Shows the data of a query, even if a later request failed. Without data: the error, or a skeleton while loading. */
 export function Loaded<T>({
   query,
   lines,
@@ -36,10 +36,10 @@ export function Loaded<T>({
   return <Skeleton {...(lines !== undefined && { lines })} />
 }
 
-/** A failure in words. */
+/** The text of an error. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof RelayerError)) return 'The service does not answer.'
-  if (error.status === 404) return 'Not found: it does not exist, or this API key may not see it.'
+  if (!(error instanceof RelayerError)) return 'The service does not respond.'
+  if (error.status === 404) return 'Not found: it does not exist, or this API key has no access to it.'
   const told = error.details.map(({ path, message }) =>
     `${path.replace(/^\/?body\/?/, '')}: ${message}`.replace(/^: /, ''),
   )

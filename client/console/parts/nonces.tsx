@@ -14,7 +14,7 @@ const before = 3
 const max_shown = 60
 const base = '/api/v1/relayers/{relayer_id}'
 
-/** The nonces around the chain's count and the service's: what holds each, and the gaps. */
+/** The nonces between the chain's count and the service's, the transaction of each, and the gaps. */
 export function Nonces({ relayer }: { relayer: Relayer }) {
   const { client, may } = useSession()
   const path = { relayer_id: relayer.id }
@@ -64,7 +64,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
                 done="Done."
               >
                 <label>
-                  Transaction count that you know from a source you trust (optional)
+                  Transaction count from a trusted source (optional)
                   <input
                     inputMode="numeric"
                     pattern="[0-9]{0,15}"
@@ -74,22 +74,22 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
                 </label>
                 <label className="inline">
                   <input type="checkbox" checked={restarted} onChange={(event) => setRestarted(event.target.checked)} />
-                  The test chain was reset: discard the nonces of the former chain
+                  The test chain was reset: discard the nonces of the previous chain
                 </label>
               </Action>
             )}
           </div>
           <dl className="figures">
             <div>
-              <dt>Mined on the chain</dt>
-              <dd>{state.chain_latest ?? 'no node answers'}</dd>
+              <dt>Mined</dt>
+              <dd>{state.chain_latest ?? 'no node responds'}</dd>
             </div>
             <div>
-              <dt>With pending in the node</dt>
+              <dt>Including the node’s pending</dt>
               <dd>{state.chain_pending ?? 'unknown'}</dd>
             </div>
             <div>
-              <dt>Next of the service</dt>
+              <dt>Next nonce of the service</dt>
               <dd>{state.next_nonce}</dd>
             </div>
             <div>
@@ -101,7 +101,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
             <p>
               Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.waiting_for)}):{' '}
               <Link to={transactionPath({ relayer_id: relayer.id, id: state.blocking.transaction_id })}>
-                see why, and what helps
+                see the reason and the remedy
               </Link>
             </p>
           )}

@@ -4,7 +4,7 @@ import { exactly, weiOf } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 
-/** How a policy is read and typed. `unit`: of an amount in wei. */
+/** How a policy is shown and entered. `unit`: the unit of an amount in wei. */
 interface Form {
   name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
   unit: 'gwei' | 'ether' | 'number' | 'yes'
@@ -17,49 +17,49 @@ const forms: Form[] = [
     name: 'gas_price_cap',
     unit: 'gwei',
     words: (value) => `Pays at most ${value} gwei per unit of gas.`,
-    none: 'Pays any price per unit of gas.',
+    none: 'No limit on the price per unit of gas.',
   },
   {
     name: 'max_fee_multiple',
     unit: 'number',
-    words: (value) => `Raises a price to at most ${value} times the market price.`,
-    none: 'Raises a price to at most 5 times the market price.',
+    words: (value) => `Bumps fees up to ${value} times the market price.`,
+    none: 'Bumps fees up to 5 times the market price.',
   },
   {
     name: 'max_fee_per_transaction',
     unit: 'ether',
-    words: (value) => `Spends at most ${value} ether on the fee of a transaction.`,
-    none: 'Does not limit the fee of a transaction.',
+    words: (value) => `Spends at most ${value} ether on the fee of one transaction.`,
+    none: 'No limit on the fee of one transaction.',
   },
   {
     name: 'max_fee_per_day',
     unit: 'ether',
-    words: (value) => `Spends at most ${value} ether on fees a day.`,
-    none: 'Does not limit fees a day.',
+    words: (value) => `Spends at most ${value} ether on fees per day.`,
+    none: 'No limit on fees per day.',
   },
   {
     name: 'max_value',
     unit: 'ether',
-    words: (value) => `Sends at most ${value} ether with a transaction.`,
-    none: 'Does not limit the value of a transaction.',
+    words: (value) => `Sends at most ${value} ether per transaction.`,
+    none: 'No limit on the value of one transaction.',
   },
   {
     name: 'max_value_per_day',
     unit: 'ether',
-    words: (value) => `Sends at most ${value} ether a day.`,
-    none: 'Does not limit the value a day.',
+    words: (value) => `Sends at most ${value} ether per day.`,
+    none: 'No limit on the value per day.',
   },
   {
     name: 'min_balance',
     unit: 'ether',
-    words: (value) => `Reports a balance below ${value} ether.`,
-    none: 'Reports no low balance.',
+    words: (value) => `Warns when the balance is below ${value} ether.`,
+    none: 'Does not report a low balance.',
   },
   {
     name: 'max_unfinished',
     unit: 'number',
     words: (value) => `Accepts at most ${value} unfinished transactions.`,
-    none: 'Accepts the usual number of unfinished transactions.',
+    none: 'Accepts the default number of unfinished transactions.',
   },
   {
     name: 'allow_messages',
@@ -70,12 +70,12 @@ const forms: Form[] = [
   {
     name: 'allow_sign_transaction',
     unit: 'yes',
-    words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} transactions that it does not send.`,
-    none: 'Signs transactions that it does not send, if no limit forbids it.',
+    words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} transactions without sending them.`,
+    none: 'Signs transactions without sending them, unless a spending limit is set.',
   },
 ]
 
-/** The policies in words; each can be changed or removed. */
+/** The policies as sentences; each can be changed or removed. */
 export function Policies({ relayer }: { relayer: Relayer }) {
   const { policies } = relayer
   const others = Object.entries(policies).filter(([name]) => !forms.some((form) => form.name === name))
@@ -88,9 +88,9 @@ export function Policies({ relayer }: { relayer: Relayer }) {
       </ul>
       {others.length > 0 && (
         <>
-          <h2>Receivers, functions and tokens</h2>
+          <h2>Allowlists and token limits</h2>
           <pre>{JSON.stringify(Object.fromEntries(others), null, 2)}</pre>
-          <p className="hint">These are changed with “Update a relayer” of the API.</p>
+          <p className="hint">Change these with the API operation “Update a relayer”.</p>
         </>
       )}
     </>
@@ -117,8 +117,8 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
           opened={() => setChanged(undefined)}
           effect={
             <p>
-              {value === undefined ? 'This is not a value.' : value === null ? none : words(typed.trim())} It applies to
-              all transactions of {relayer.id}.
+              {value === undefined ? 'The value is not valid.' : value === null ? none : words(typed.trim())} It applies
+              to all transactions of {relayer.id}.
             </p>
           }
           run={() => {
@@ -130,7 +130,7 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
             {name}
             {unit === 'yes'
               ? ' (yes, no, or empty for the default)'
-              : `${unit === 'number' ? '' : ` in ${unit}`} (empty: no limit of its own)`}
+              : `${unit === 'number' ? '' : ` in ${unit}`} (empty: default)`}
             <input
               value={typed}
               inputMode={unit === 'yes' ? 'text' : 'decimal'}
@@ -149,7 +149,7 @@ function shownIn(unit: Form['unit'], value: unknown): string {
   return exactly(String(value), unit === 'gwei' ? 9 : 18)
 }
 
-/** Undefined: not a value. */
+/** Undefined: the input is not valid. */
 function valueIn(unit: Form['unit'], text: string): string | number | boolean | undefined {
   if (unit === 'yes') return { yes: true, no: false }[text.trim().toLowerCase()]
   if (unit === 'number') return /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined

@@ -5,7 +5,7 @@ import { useSession } from '../data/session.tsx'
 import { errorText } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
 
-/** An id is looked for in this many relayers: no list has a filter for it. */
+/** The search for an ID asks this many relayers, because no list filters by ID. */
 const max_asked = 50
 
 /** Finds a transaction of any relayer by its id, its hash or its reference, or a relayer by its id. */

@@ -6,7 +6,7 @@ import { useSession } from '../data/session.tsx'
 const poll_ms = 3_000
 const told_ms = 4_000
 
-/** Says when the service is away, and when it is back; then every page is loaded again. */
+/** Reports when the service is down and when it is up again, and then reloads the page's data. */
 export function ServiceState() {
   const { client } = useSession()
   const queries = useQueryClient()
@@ -32,8 +32,8 @@ export function ServiceState() {
 
   return (
     <div role="status">
-      {isAway && <p className="banner bad">{textOf(error)} What you see is from before. Trying again…</p>}
-      {!isAway && isBack && <p className="banner good">The service is back.</p>}
+      {isAway && <p className="banner bad">{textOf(error)} The data shown may be out of date. Retrying…</p>}
+      {!isAway && isBack && <p className="banner good">The connection is restored.</p>}
     </div>
   )
 }
@@ -41,4 +41,4 @@ export function ServiceState() {
 const textOf = (error: unknown): string =>
   error instanceof RelayerError
     ? `The service is not ready: ${error.details.map(({ path, message }) => `${path} ${message}`).join(', ') || error.message}.`
-    : 'The service does not answer.'
+    : 'The service does not respond.'

@@ -9,16 +9,16 @@ import { Copyable, relayerPath } from './links.tsx'
 const relayer = '/api/v1/relayers/{relayer_id}'
 const transaction = `${relayer}/transactions/{transaction_id}` as const
 
-/** The remedies that the service proposes, as buttons where this API key may use them. */
+/** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; from: string }) {
-  // While the service tries again there may be none for a moment: an open dialog stays.
+  // A retry of the service may remove the suggestion for a moment: an open dialog stays open.
   const [held, setHeld] = useState<Suggestion[]>()
   const shown = held ?? suggestions
   if (shown.length === 0) return null
   const hold = { opened: () => setHeld(shown), closed: () => setHeld(undefined) }
   return (
     <div className="remedies">
-      <h2>What helps</h2>
+      <h2>Suggested actions</h2>
       <ul className="plain">
         {shown.map((suggestion, index) => (
           <li key={keyOf(suggestion, shown.slice(0, index))}>
@@ -30,7 +30,7 @@ export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; 
   )
 }
 
-/** Stays the same while the figures in its words change, so that the button keeps the focus and the dialog stays open. */
+/** A key that does not change with the figures of the text, so that the button keeps the focus and the dialog stays open. */
 const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
   `${operation} ${before.filter((other) => other.operation === operation).length}`
 
@@ -75,7 +75,7 @@ function Remedy({
           tone="primary"
           effect={
             <p>
-              Signs it again with the same content at the price of the tier “{String(body.speed)}”, on the same nonce.
+              Signs the same transaction again with the same nonce, at the price of the tier “{String(body.speed)}”.
             </p>
           }
           run={() => client.put(transaction, { path, body: body as SendTransactionRequest })}
@@ -90,8 +90,8 @@ function Remedy({
           tone="danger"
           effect={
             <p>
-              Replaces it by a transfer of 0 to the relayer itself on the same nonce, which costs a fee. If it is mined
-              first, it stays.
+              Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. If it is
+              mined first, it stays.
             </p>
           }
           run={() => client.delete(transaction, { path })}
@@ -115,7 +115,7 @@ function Remedy({
         />
       )
     case 'updateNetwork':
-      return <Link to="/networks">{mayManageAll ? 'Open the nodes, to change them' : 'Open the nodes'}</Link>
+      return <Link to="/networks">{mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}</Link>
     case null:
       return summary.includes(from) ? <Copyable value={from} whole /> : null
     default:
@@ -123,7 +123,7 @@ function Remedy({
   }
 }
 
-/** Amounts of wei in a sentence, as ether. */
+/** Replaces amounts in wei in a sentence by ether. */
 const readable = (summary: string): string =>
   summary.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)
 

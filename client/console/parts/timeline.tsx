@@ -2,7 +2,7 @@ import type { Attempt, Transaction } from '../../index.ts'
 import { gwei, time } from '../data/format.ts'
 import { Copyable } from './links.tsx'
 
-/** A transaction's life: its acceptance, each signed version with the nodes' answer, its block and its end. */
+/** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
   const { created_at, confirmed_at, receipt, status, status_reason } = transaction
   return (
@@ -41,7 +41,7 @@ function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Attem
 }
 
 function answerOf({ accepted_at, refusal, is_mined }: Attempt): string {
-  if (is_mined) return 'This version is in a block.'
-  if (refusal !== null) return `A node refused it: ${refusal}`
-  return accepted_at === null ? 'No node is known to have it.' : `A node has it since ${time(accepted_at)}.`
+  if (is_mined) return 'This version was mined.'
+  if (refusal !== null) return `A node rejected it: ${refusal}`
+  return accepted_at === null ? 'No node has accepted it yet.' : `A node accepted it at ${time(accepted_at)}.`
 }

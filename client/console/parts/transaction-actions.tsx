@@ -7,7 +7,7 @@ import { Action } from './action.tsx'
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const speeds = ['average', 'fast', 'fastest'] as const
 
-/** What can be done to a transaction that is in no block; each says first what it will do. */
+/** The actions on a transaction that is not mined. */
 export function TransactionActions({ transaction, isEnded }: { transaction: Transaction; isEnded: boolean }) {
   const { client, may } = useSession()
   const { id, relayer_id, status, to, value, data, gas_limit, nonce } = transaction
@@ -23,7 +23,9 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       <Action
         label="Speed up"
         tone="primary"
-        effect={<p>Signs the same content again at a higher price, on nonce {nonce}. Only one version can be mined.</p>}
+        effect={
+          <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
+        }
         run={() => replace({ ...same, speed })}
       >
         <SpeedChoice speed={speed} choose={setSpeed} />
@@ -35,7 +37,10 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
           setAmount(value)
         }}
         effect={
-          <p>Signs another content on nonce {nonce}. Either version may be mined; the page shows which one was.</p>
+          <p>
+            Signs a different transaction with nonce {nonce}. Either version may be mined; this page shows which one
+            was.
+          </p>
         }
         run={() => replace({ to: receiver || null, value: amount, data, gas_limit, speed })}
       >
@@ -54,8 +59,8 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         tone="danger"
         effect={
           <p>
-            Replaces it by a transfer of 0 to the relayer itself on nonce {nonce}, which costs a fee. An unsigned last
-            transaction ends at once. If it is mined first, it stays as it is.
+            Replaces it with a transfer of 0 to the relayer itself with nonce {nonce}, which costs a fee. An unsigned
+            last transaction ends at once. If it is mined first, it stays as it is.
           </p>
         }
         run={() => client.delete(path_of_one, { path })}

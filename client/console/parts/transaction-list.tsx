@@ -10,11 +10,11 @@ import { transactionPath } from './links.tsx'
 const row_px = 41
 const overscan = 8
 
-/** A list of any length: only the rows in view exist, and pages are read as the reader comes to them. */
+/** A virtual list: renders the visible rows only, and loads pages as the user scrolls. */
 export function TransactionList({ relayer_id, filter }: { relayer_id: string; filter: Filter }) {
   const query = useTransactions(relayer_id, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  // A page may repeat rows of the one before, when transactions arrived in between.
+  // A page may repeat rows of the previous page if transactions arrived in between.
   const rows = useMemo(
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],

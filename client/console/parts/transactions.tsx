@@ -13,7 +13,7 @@ const groups = {
   withdrawn: ['canceled', 'expired'],
 } as const satisfies Record<string, TransactionStatus[]>
 
-/** The list with its filters. What is typed is a hash, an address, a nonce, a range of nonces or a reference. */
+/** The list with its filters: by hash, address, nonce, range of nonces, or reference. */
 export function Transactions({ relayer_id }: { relayer_id: string }) {
   const { client, may } = useSession()
   const [group, setGroup] = useState<keyof typeof groups>('all')
