@@ -66,7 +66,7 @@ export function createSigning({ store, fees, seal, now, observer, holds }: Signi
         ? {
             to: row.to,
             value: BigInt(row.value),
-            data: await store.dataOf(row.row_id),
+            data: row.data_row_id === null ? null : await store.dataOf(row.row_id),
             gas_limit: row.gas_limit ?? self_transfer_gas,
             access_list: row.access_list,
             authorization_list: row.authorization_list,

@@ -131,8 +131,10 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       }
       checkPause(found)
       // An early check, for a nonce that is used already. The commit checks again.
-      const { next_nonce } = await store.getAccount(found.chain_id, found.address)
-      if (nonce !== undefined && nonce < next_nonce) throw new NonceTaken(next_nonce)
+      if (nonce !== undefined) {
+        const { next_nonce } = await store.getAccount(found.chain_id, found.address)
+        if (nonce < next_nonce) throw new NonceTaken(next_nonce)
+      }
       const request = readTransactionRequest(body)
       // An early check, before the chain is asked. The commit checks again.
       const crowded = await store.crowding(found.row_id, dataBytes(request), roomOf(found))

@@ -46,8 +46,8 @@ export const clusterFaults: Record<string, Seed[]> = {
     },
     {
       file: 'server/store/postgres/creations.ts',
-      text: 'readLedger(transaction, wanted, now)',
-      instead: 'readLedger(connection.read, wanted, now)',
+      text: 'readLedger(transaction, wanted, dependencies.now())',
+      instead: 'readLedger(connection.read, wanted, dependencies.now())',
     },
   ],
   /** Only messages wake the work: no server polls for the work of a dead one. */

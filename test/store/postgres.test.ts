@@ -220,6 +220,41 @@ describe('database transactions', () => {
     expect(numbers.map(({ number }) => number)).toEqual([1, 2, 3])
   })
 
+  test('commits requests before background work, of which one commit has a limited amount', async () => {
+    const { fences, membership, url, read, ...rest } = await connected()
+    const own = await client(url)
+    await own.query('CREATE TABLE numbers (number integer, made_in bigint DEFAULT txid_current())')
+    await own.query('INSERT INTO numbers VALUES (0)')
+    const { rows } = await own.query<{ token: string }>(
+      "INSERT INTO work_leases (kind, row_id, server_row_id) VALUES ('sender', 7, $1) RETURNING token",
+      [membership.row_id],
+    )
+    const token = Number(rows[0]?.token)
+    const insert = sql(
+      'INSERT INTO numbers SELECT $number FROM (SELECT 1 FROM numbers WHERE number = 0 FOR UPDATE) AS first',
+    )
+    const add = groupCommit(
+      { ...rest, fences, membership, read },
+      ({ rows }: { number: number; rows: number }) => ({ transactions: Array<number>(rows).fill(0) }),
+      (transaction, { number }) => transaction.run(insert, { number }),
+    )
+    const inBackground = (number: number) =>
+      fences.run({ kind: 'sender', row_id: 7, token }, () => add({ number, rows: 100 }))
+
+    await own.query('BEGIN; SELECT 1 FROM numbers WHERE number = 0 FOR UPDATE')
+    const first = inBackground(1)
+    const waits = sql<{ waits: boolean }>('SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) AS waits')
+    await expect.poll(() => read.one(waits)).toEqual({ waits: true })
+    const others = [inBackground(2), inBackground(3), inBackground(4), add({ number: 5, rows: 1 })]
+    await own.query('COMMIT')
+    await Promise.all([first, ...others])
+    const made = await read.all(
+      sql<{ numbers: number[] }>(`
+        SELECT json_agg(number ORDER BY number) AS numbers FROM numbers WHERE number > 0 GROUP BY made_in ORDER BY made_in`),
+    )
+    expect(made.map(({ numbers }) => numbers)).toEqual([[1], [5], [2, 3], [4]])
+  })
+
   test('quotes no value of a row in an error', async () => {
     const { write } = await connected()
     const secret = sql(

@@ -19,7 +19,7 @@ import { createReader, type Session, type Transaction } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
 import { sql } from './statement.ts'
-import { createWrite } from './write.ts'
+import { createWrite, type Work } from './write.ts'
 
 export type { Session, Transaction } from './session.ts'
 export { type Statement, sql } from './statement.ts'
@@ -65,12 +65,8 @@ export interface Connection {
   currentAuditEntry(): PendingAuditEntry | undefined
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
-  /** A database transaction with an audit entry and fences that were captured earlier: for group commits. */
-  writeFor<T>(
-    auditEntry: PendingAuditEntry | undefined,
-    work: (transaction: Transaction) => Promise<T>,
-    fences: readonly Fence[],
-  ): Promise<T>
+  /** A database transaction under fences that were captured earlier: for group commits. */
+  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[]): Promise<T>
   fences: Fences
   /** This server among all that use the database. */
   membership: Membership
@@ -134,7 +130,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     rights,
     fences,
     membership,
-    write: (work) => write(auditEntry, work, present()),
+    write: (work) => write(auditEntry, alone(work), present()),
     writeAlone(work) {
       const its = auditEntry
       const itsFences = present()
@@ -142,7 +138,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
         await transaction.one(lockGeneration)
         return work(transaction)
       }
-      return ordered(() => write(its, locked, itsFences))
+      return ordered(() => write(its, alone(locked), itsFences))
     },
     writeCached(work) {
       const its = auditEntry
@@ -160,7 +156,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
         }
         return done
       }
-      return ordered(() => write(its, locked, itsFences))
+      return ordered(() => write(its, alone(locked), itsFences))
     },
     // `work` calls one method before its first await, which takes the entry.
     withAudit(its, work) {
@@ -173,9 +169,9 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     },
     currentAuditEntry: () => auditEntry,
     currentFence: fences.current,
-    writeFor: write,
+    writeFor: (work, its) => write(undefined, work, its),
     // Entries of any work are written together, so no fence applies to them.
-    appendAudit: (entries) => trail.appendOnce((work) => write(undefined, work), entries),
+    appendAudit: (entries) => trail.appendOnce((work) => write(undefined, alone(work)), entries),
     auditHead: () => trail.head(read),
     generation: generation.read,
     signals,
@@ -189,6 +185,12 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     },
   }
 }
+
+/** Work that reads nothing ahead. */
+const alone = <T>(make: (transaction: Transaction) => Promise<T>): Work<T, undefined> => ({
+  readAhead: async () => undefined,
+  make,
+})
 
 const lockGeneration = sql<{ value: number }>('SELECT value FROM generation FOR NO KEY UPDATE')
 const bumpGeneration = sql('UPDATE generation SET value = value + 1')

@@ -16,6 +16,9 @@ const selectKnown = sql<KnownAnswer>(`
 const insertKnown = sql(`
   INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
   VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
+
+type Ahead = Awaited<ReturnType<typeof readLedger>>
+
 /** Accepts transactions, and returns the first responses of their idempotency keys. */
 export function creations(
   connection: Connection,
@@ -26,17 +29,20 @@ export function creations(
   const knownOf = (session: Session, relayer_row_id: number, its: { caller: string; key: string }) =>
     session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id })
 
-  /** The caller holds the locks of the relayers. */
-  async function create(transaction: Transaction, wanted: NewTransaction[]): Promise<Creation[]> {
-    const now = dependencies.now()
+  /** What the acceptance of some transactions depends on. The caller holds the locks of the relayers. */
+  async function readAhead(transaction: Transaction, wanted: NewTransaction[]): Promise<Ahead> {
     const [ledger] = await Promise.all([
-      readLedger(transaction, wanted, now),
+      readLedger(transaction, wanted, dependencies.now()),
       events.prepare(
         transaction,
         wanted.map(({ relayer_row_id }) => relayer_row_id),
       ),
     ])
-    const created_at = new Date(now).toISOString()
+    return ledger
+  }
+
+  async function create(transaction: Transaction, wanted: NewTransaction[], ledger: Ahead): Promise<Creation[]> {
+    const created_at = new Date(dependencies.now()).toISOString()
     const creations = wanted.map((one) => accept(ledger, created_at, one))
     await Promise.all([
       ledger.write(transaction),
@@ -52,16 +58,17 @@ export function creations(
     createTransaction: groupCommitTogether(
       connection,
       ({ relayer_row_id }: NewTransaction) => ({ relayers: [relayer_row_id] }),
-      async (transaction, requested) => {
-        const creations = await create(
-          transaction,
-          requested.map(({ input }) => input),
-        )
-        // A refused transaction has no effect, so it gets no audit entry.
-        for (const [index, { auditEntry }] of requested.entries()) {
-          if (auditEntry && creations[index]?.outcome === 'created') transaction.record(auditEntry)
-        }
-        return creations
+      {
+        readAhead,
+        async make(transaction, requested, ahead) {
+          const wanted = requested.map(({ input }) => input)
+          const creations = await create(transaction, wanted, ahead)
+          // A refused transaction has no effect, so it gets no audit entry.
+          for (const [index, { auditEntry }] of requested.entries()) {
+            if (auditEntry && creations[index]?.outcome === 'created') transaction.record(auditEntry)
+          }
+          return creations
+        },
       },
     ),
     async createTransactions(auditEntry, transactions, idempotency) {
@@ -72,7 +79,8 @@ export function creations(
           const known = idempotency && (await knownOf(transaction, relayer_row_id, idempotency))
           if (known) return answerBatchAgain(known, idempotency.body_hash)
           const created: Extract<Creation, { outcome: 'created' | 'replayed' }>[] = []
-          for (const [index, creation] of (await create(transaction, transactions)).entries()) {
+          const creations = await create(transaction, transactions, await readAhead(transaction, transactions))
+          for (const [index, creation] of creations.entries()) {
             if (creation.outcome !== 'created') throw new Refused(index, creation)
             transaction.record({ ...auditEntry, subject: creation.transaction.id })
             created.push(creation)

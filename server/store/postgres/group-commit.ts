@@ -8,6 +8,10 @@ import type { Transaction } from './session.ts'
 
 /** The most changes of one commit. */
 const max_batch = 200
+/** The most rows that background work changes in one commit, unless a single change has more: requests wait for it. */
+const max_background_rows = 200
+/** While requests wait, background work pauses for this multiple of the duration of its last commit: it gets a third of the time. */
+const pause_multiplier = 2
 
 /** A change that is requested, with the audit entry of its request. */
 export interface Requested<In> {
@@ -15,13 +19,18 @@ export interface Requested<In> {
   input: In
 }
 
-/** Makes several changes of one method, and records their audit entries. Resolves to their results, in the same order. */
-type Together<In, Out> = (transaction: Transaction, requested: Requested<In>[]) => Promise<Out[]>
+/** How several changes of one method are made together. */
+interface Together<In, Out, Ahead> {
+  /** Reads what they need, under the locks of their relayers. It changes nothing (write.ts). */
+  readAhead(transaction: Transaction, inputs: In[]): Promise<Ahead>
+  /** Makes them, and records their audit entries. Resolves to their results, in the same order. */
+  make(transaction: Transaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
+}
 
 interface Waiting<ToLock> extends Requested<never> {
   fence: Fence | undefined
   toLock: ToLock
-  together: Together<never, unknown>
+  together: Together<never, unknown, unknown>
   resolve(value: never): void
   reject(error: unknown): void
 }
@@ -34,7 +43,10 @@ interface Group<ToLock> {
     toLock: (input: In) => ToLock,
     one: (transaction: Transaction, input: In) => Promise<Out>,
   ): (input: In) => Promise<Out>
-  together<In, Out>(toLock: (input: In) => ToLock, together: Together<In, Out>): (input: In) => Promise<Out>
+  together<In, Out, Ahead>(
+    toLock: (input: In) => ToLock,
+    together: Together<In, Out, Ahead>,
+  ): (input: In) => Promise<Out>
 }
 
 const groups = new WeakMap<Connection, Group<RelayersToLock>>()
@@ -43,6 +55,7 @@ const groups = new WeakMap<Connection, Group<RelayersToLock>>()
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
  * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails; while the database
  * is away, all of them fail. The rows of all their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
+ * Requests go before background work, because their callers wait.
  */
 export function groupCommit<In, Out>(
   connection: Connection,
@@ -53,27 +66,56 @@ export function groupCommit<In, Out>(
 }
 
 /** As `groupCommit`, for a method whose changes are made together, by statements for all of them. */
-export function groupCommitTogether<In, Out>(
+export function groupCommitTogether<In, Out, Ahead>(
   connection: Connection,
   toLock: (input: In) => RelayersToLock,
-  together: Together<In, Out>,
+  together: Together<In, Out, Ahead>,
 ): (input: In) => Promise<Out> {
   return groupOf(connection).together(toLock, together)
 }
 
 function groupOf(connection: Connection): Group<RelayersToLock> {
-  const group = groups.get(connection) ?? createGroup(connection, lockRelayers)
+  const group =
+    groups.get(connection) ?? createGroup(connection, lockRelayers, ({ transactions }) => transactions?.length ?? 1)
   groups.set(connection, group)
   return group
 }
 
-/** A group of changes that share commits. `lock`: takes the locks of all changes of a commit at its beginning. */
-export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>): Group<ToLock> {
-  const waiting: Waiting<ToLock>[] = []
+/**
+ * A group of changes that share commits. `lock`: takes the locks of all changes of a commit at its beginning. `rowsOf`: how many rows a
+ * change concerns.
+ */
+export function createGroup<ToLock>(
+  connection: Connection,
+  lock: Lock<ToLock>,
+  rowsOf: (toLock: ToLock) => number = () => 1,
+): Group<ToLock> {
+  const requests: Waiting<ToLock>[] = []
+  const background: Waiting<ToLock>[] = []
   let isCommitting = false
+  /** When background work may share a commit again while requests wait. */
+  let resumes_at = 0
+
+  function nextBatch(): Waiting<ToLock>[] {
+    const batch = requests.splice(0, max_batch)
+    if (batch.length > 0 && performance.now() < resumes_at) return batch
+    let rows = 0
+    for (const { toLock } of background.slice(0, max_batch - batch.length)) {
+      rows += rowsOf(toLock)
+      if (rows > max_background_rows && rows > rowsOf(toLock)) break
+      batch.push(background.shift() as Waiting<ToLock>)
+    }
+    return batch
+  }
 
   async function commitAll(): Promise<void> {
-    while (waiting.length > 0) await commitSome(connection, lock, waiting.splice(0, max_batch))
+    while (requests.length + background.length > 0) {
+      const batch = nextBatch()
+      const began_at = performance.now()
+      await commitSome(connection, lock, batch)
+      const ended_at = performance.now()
+      if (batch.some(isBackground)) resumes_at = ended_at + pause_multiplier * (ended_at - began_at)
+    }
     isCommitting = false
   }
 
@@ -81,7 +123,9 @@ export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>):
     new Promise((resolve, reject) => {
       const auditEntry = connection.currentAuditEntry()
       const fence = connection.currentFence()
-      waiting.push({ auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject })
+      const waiting = { auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject }
+      if (isBackground(waiting)) background.push(waiting)
+      else requests.push(waiting)
       if (isCommitting) return
       isCommitting = true
       setImmediate(() => void commitAll())
@@ -93,32 +137,54 @@ export function createGroup<ToLock>(connection: Connection, lock: Lock<ToLock>):
   )
 }
 
-const oneByOne =
-  <In, Out>(one: (transaction: Transaction, input: In) => Promise<Out>): Together<In, Out> =>
-  async (transaction, requested) => {
+/** Background work runs under a lease; requests have none. */
+const isBackground = ({ fence }: { fence: Fence | undefined }): boolean => fence !== undefined
+
+const oneByOne = <In, Out>(
+  one: (transaction: Transaction, input: In) => Promise<Out>,
+): Together<In, Out, undefined> => ({
+  readAhead: async () => undefined,
+  async make(transaction, requested) {
     const done: Out[] = []
     for (const { auditEntry, input } of requested) {
       done.push(await transaction.attributed(auditEntry, () => one(transaction, input)))
     }
     return done
-  }
+  },
+})
 
 async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, batch: Waiting<ToLock>[]): Promise<void> {
+  const fences = batch.flatMap(({ fence }) => fence ?? [])
+  const byMethod = [...Map.groupBy(batch, ({ together }) => together)]
   try {
-    const fences = batch.flatMap(({ fence }) => fence ?? [])
-    const work = async (transaction: Transaction) => {
-      await lock(
-        transaction,
-        batch.map(({ toLock }) => toLock),
-      )
-      const done = new Map<Waiting<ToLock>, unknown>()
-      for (const [together, its] of Map.groupBy(batch, (one) => one.together)) {
-        const results = await together(transaction, its)
-        for (const [index, one] of its.entries()) done.set(one, results[index])
-      }
-      return done
-    }
-    const results = await connection.writeFor(undefined, work, fences)
+    const results = await connection.writeFor(
+      {
+        // The locks are sent first, so that the reads see everything that was committed before the locks were free.
+        async readAhead(transaction) {
+          const locking = lock(
+            transaction,
+            batch.map(({ toLock }) => toLock),
+          )
+          const reading = byMethod.map(([together, its]) =>
+            together.readAhead(
+              transaction,
+              its.map(({ input }) => input),
+            ),
+          )
+          const [, ...ahead] = await Promise.all([locking, ...reading])
+          return ahead
+        },
+        async make(transaction, ahead) {
+          const done = new Map<Waiting<ToLock>, unknown>()
+          for (const [index, [together, its]] of byMethod.entries()) {
+            const results = await together.make(transaction, its, ahead[index])
+            for (const [at, one] of its.entries()) done.set(one, results[at])
+          }
+          return done
+        },
+      },
+      fences,
+    )
     for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
     // Changes that may have been committed are not made again, and none is made while the database is down.

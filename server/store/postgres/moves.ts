@@ -160,19 +160,22 @@ export function moves(connection: Connection, moveAll: MoveAll): Pick<Store, 'mo
   const moveBatch = groupCommitTogether(
     connection,
     (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
-    async (transaction, requested) => {
-      const moved = await moveAll(
-        transaction,
-        requested.flatMap(({ input }) => input),
-      )
-      let at = 0
-      return requested.map(({ auditEntry, input }) => {
-        const its = moved.slice(at, at + input.length)
-        at += input.length
-        // A refused move has no effect, so it gets no audit entry.
-        if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
-        return its
-      })
+    {
+      readAhead: async () => undefined,
+      async make(transaction, requested) {
+        const moved = await moveAll(
+          transaction,
+          requested.flatMap(({ input }) => input),
+        )
+        let at = 0
+        return requested.map(({ auditEntry, input }) => {
+          const its = moved.slice(at, at + input.length)
+          at += input.length
+          // A refused move has no effect, so it gets no audit entry.
+          if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+          return its
+        })
+      },
     },
   )
 

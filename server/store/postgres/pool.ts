@@ -63,12 +63,32 @@ export function clientConfig({ url, timeout_ms = connect_ms }: ClientSettings): 
   }
 }
 
+/**
+ * Sends what is written in one turn together: statements that do not wait for each other wake PostgreSQL once. (Over TLS, each is sent
+ * by itself.)
+ */
+class GatheringSocket extends Socket {
+  #isGathering = false
+
+  override write(chunk: string | Uint8Array, ...others: never[]): boolean {
+    if (!this.#isGathering) {
+      this.#isGathering = true
+      this.cork()
+      process.nextTick(() => {
+        this.#isGathering = false
+        this.uncork()
+      })
+    }
+    return super.write(chunk, ...others)
+  }
+}
+
 /** A client whose connection can be closed at once, also while it waits for an answer. */
 export class Client extends pg.Client {
   readonly #socket: Socket
 
   constructor(config: pg.ClientConfig = {}) {
-    const socket = new Socket()
+    const socket = new GatheringSocket()
     super({ ...config, stream: () => socket })
     this.#socket = socket
     // The statement under way fails. Without a listener, the event would end the process.

@@ -18,6 +18,13 @@ export interface WriteDependencies {
   committed?: ((duration_ms: number) => void) | undefined
 }
 
+/** The work of a database transaction. */
+export interface Work<T, Ahead> {
+  /** Takes locks and reads. It changes nothing, because it is sent with BEGIN, before the leases are known to be held. */
+  readAhead(transaction: Transaction): Promise<Ahead>
+  make(transaction: Transaction, ahead: Ahead): Promise<T>
+}
+
 const max_attempts = 6
 /** The first pause before a repetition; each further one is twice as long. */
 const first_pause_ms = 2
@@ -28,9 +35,9 @@ const first_pause_ms = 2
  * (503): StoreAway when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
 export function createWrite({ pool, check, begin, append, committed }: WriteDependencies) {
-  async function once<T>(
+  async function once<T, Ahead>(
     auditEntry: PendingAuditEntry | undefined,
-    work: (transaction: Transaction) => Promise<T>,
+    work: Work<T, Ahead>,
     fences: readonly Fence[],
   ): Promise<T> {
     const client = await pool.connect()
@@ -57,8 +64,12 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
     let lost: Error | undefined
     let result: T
     try {
-      begin.check(fences, await client.query(begin.text(fences)))
-      result = await transaction.attributed(auditEntry, () => work(transaction))
+      // They are sent together, and run one after the other.
+      const [begun, ahead] = await Promise.allSettled([client.query(begin.text(fences)), work.readAhead(transaction)])
+      if (begun.status === 'rejected') throw begun.reason
+      begin.check(fences, begun.value)
+      if (ahead.status === 'rejected') throw ahead.reason
+      result = await transaction.attributed(auditEntry, () => work.make(transaction, ahead.value))
       for (const its of before) await its()
       if (entries.length > 0) await append(transaction, entries)
       const { command } = await client.query('COMMIT').catch(atCommit)
@@ -79,9 +90,9 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
     return result
   }
 
-  return async <T>(
+  return async <T, Ahead>(
     auditEntry: PendingAuditEntry | undefined,
-    work: (transaction: Transaction) => Promise<T>,
+    work: Work<T, Ahead>,
     fences: readonly Fence[] = [],
   ): Promise<T> => {
     const started = performance.now()

@@ -11,6 +11,8 @@ import { startTap, type Tap } from './tap.ts'
 
 export const connections = 50
 const balance = 10n ** 24n
+/** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
+const policies = { max_unfinished: 100_000 }
 /** A busy machine is no database that is away. */
 const patience_ms = '10000'
 
@@ -107,7 +109,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const { address } = signer
     await chain.setBalance(address, balance)
     await client.post('/api/v1/relayers', {
-      body: { id, name: id, network: 'bench', network_type: 'evm', paused: false, signer_id: id },
+      body: { id, name: id, network: 'bench', network_type: 'evm', paused: false, signer_id: id, policies },
     })
     relayers.push({ id, address })
   }
