@@ -154,6 +154,8 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const last = performance.now()
     await settled(() => accepted.size, submissions, patience_ms)
     await clients.stop()
+    // What the killed ones leave is found by the polls alone: no request wakes it, and the new processes look before it is free.
+    if (options.kills > 0) await Promise.all(stage.members.slice(1).map((member) => member.kill()))
     const isConfirmed = await settled(() => countConfirmed(patient, relayers), submissions, patience_ms)
     const settled_ms = performance.now() - last
     const circumstances = isConfirmed ? [] : await readCircumstances(stage)
