@@ -64,6 +64,8 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   const connections = createConnections(times.answer, elapsed)
   /** Responses after which the connection is closed, because malformed bytes followed their requests. */
   const last = new WeakSet<ServerResponse>()
+  /** Connections on which bytes were refused. A request that arrives completely after its timeout must not be carried out. */
+  const refused = new WeakSet<Socket>()
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const started = elapsed()
     const context = newRequestContext(request, makeId)
@@ -80,6 +82,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     return context
   }
   const serve = (request: IncomingMessage, response: ServerResponse & { locals?: RequestContext }) => {
+    if (refused.has(request.socket)) return
     response.locals = begin(request, response)
     const fault = faultOf(request)
     if (fault) return refuse(response, 'invalid_request', fault)
@@ -105,6 +108,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   server.once('close', () => clearInterval(checking))
   /** Responds to bytes that are not a request. */
   const answerRaw = (socket: Socket, code: ErrorCode) => {
+    refused.add(socket)
     const context = newRequestContext(undefined, makeId)
     context.remote_address = socket.remoteAddress ?? ''
     context.status = statusOf[code]

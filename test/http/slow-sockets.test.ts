@@ -60,3 +60,21 @@ test('ends each pipelined request when its connection ends', async () => {
     logged.filter((line) => line.includes(`"${operation}"`) && line.includes('"aborted":true')).length
   await until('all are over', () => over('streamEvents') === 1 && over('listNetworks') === 5)
 })
+
+test('does not carry out a request that arrives completely after its timeout was answered', async () => {
+  const { url, api_key, client, logged } = await startTestService({}, { http_times })
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  const body = '{"id":"late","url":"http://127.0.0.1:1"}'
+  const request =
+    `POST /api/v1/notifications HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  socket.write(request.slice(0, 40))
+  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())))
+  expect(answer).toContain('HTTP/1.1 408')
+  // The service cuts the connection.
+  socket.on('error', () => undefined).end(request.slice(40))
+  await new Promise((resolve) => socket.once('close', resolve))
+  expect((await client.get('/api/v1/notifications')).data).toEqual([])
+  expect(logged.filter((line) => line.includes('createNotification'))).toEqual([])
+})
