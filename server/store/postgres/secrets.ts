@@ -28,9 +28,13 @@ const otherServer = sql<{ name: string }>(
 
 /** Throws StoreError when the database cannot be used. */
 export async function openPostgresSecrets(settings: ConnectionSettings): Promise<SecretsStore> {
-  const { now, read, snapshot, writeAlone, membership, close } = await connect(settings)
+  const { now, read, snapshot, writeCached, membership, close } = await connect(settings)
 
-  /** A service that starts later waits for the end of this database transaction, and reads the check of the master key after it. */
+  /**
+   * A service that starts later waits for the end of this database transaction, and reads the check of the master key after it. One that
+   * was stalled counts as gone here. When it goes on, it finds a new generation, reads its rows again, and trusts none that it cannot
+   * check; it writes no such row, because it cannot open the manifest.
+   */
   async function beAlone(transaction: Transaction): Promise<void> {
     const other = await transaction.one(otherServer, { row_id: membership.row_id })
     if (other) throw new StoreError(`The database is in use by ${other.name}; stop every service on it first`)
@@ -53,7 +57,7 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
     masterKeyCheck: () => readMasterKeyCheck(read),
     faults: async (guard) => (await snapshot((session) => scanRights(session, rightsSeal(guard), undefined))).faults,
     acceptRights: (guard, entry) =>
-      writeAlone(async (transaction) => {
+      writeCached(async (transaction) => {
         await beAlone(transaction)
         transaction.record(entry)
         // The new versions must exceed all earlier ones, even if the manifest is lost.
@@ -61,7 +65,7 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
         return sealAll(transaction, rightsSeal(guard), Math.max(await lockedVersion(transaction, guard), highest))
       }),
     reseal: (change, new_check, { from, to }, entry) =>
-      writeAlone(async (transaction) => {
+      writeCached(async (transaction) => {
         await beAlone(transaction)
         const version = from ? await checkedVersion(transaction, from) : 0
         let count = 0
