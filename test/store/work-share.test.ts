@@ -86,6 +86,41 @@ describe('fair shares of servers', () => {
   })
 })
 
+describe('registrations', () => {
+  test('of servers that ended more than a day ago are removed when one starts, except those with a chain of the audit trail', async () => {
+    await startServer()
+    const plant = async (name: string, age: string, state = 'ended') => {
+      const until = `clock_timestamp() - INTERVAL '${age}'`
+      await query(`INSERT INTO servers (name, state, until) VALUES ($1, $2, ${until})`, [name, state])
+    }
+    await plant('planted: long ago', '25 hours')
+    await plant('planted: today', '23 hours')
+    await plant('planted: with a chain', '25 hours')
+    await query(`INSERT INTO audit_chains (chain, server_row_id, up_to, at, hash)
+      SELECT 1000, row_id, 0, 0, decode(repeat('00', 32), 'hex') FROM servers WHERE name = 'planted: with a chain'`)
+    await startServer()
+    const left = await query<{ name: string }>("SELECT name FROM servers WHERE name LIKE 'planted%' ORDER BY row_id")
+    expect(left.map(({ name }) => name)).toEqual(['planted: today', 'planted: with a chain'])
+    await query("DELETE FROM audit_chains WHERE chain = 1000; DELETE FROM servers WHERE name LIKE 'planted%'")
+  })
+
+  test('are made again by a server that was stalled until its own was removed', async () => {
+    const one = await startServer()
+    const share = one.share('retention')
+    await until('it takes part', () => share.claim(3_001))
+    const [mine] = await query<{ row_id: string }>(
+      "SELECT server_row_id AS row_id FROM work_leases WHERE kind = 'retention' AND row_id = 3001",
+    )
+    const its = [mine?.row_id]
+    await query('UPDATE audit_chains SET server_row_id = NULL WHERE server_row_id = $1', its)
+    await query('DELETE FROM work_leases WHERE server_row_id = $1', its)
+    await query('DELETE FROM servers WHERE row_id = $1', its)
+    await until('it takes part again', () => share.claim(3_002))
+    expect(share.holds(3_001)).toBe(false)
+    await share.release()
+  })
+})
+
 describe('leases of rows', () => {
   test('are spread evenly: a new server gets its share, and the others get the share of one that leaves', async () => {
     const { members, join, settles } = team('sender')

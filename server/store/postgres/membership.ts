@@ -37,9 +37,16 @@ const join = sql<{ row_id: number }>(`INSERT INTO servers (name, until) VALUES (
 const renew = sql<{ row_id: number }>(
   `UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id`,
 )
+// Another server may have removed the row.
 const rejoin = sql(`
   WITH dropped AS (DELETE FROM work_leases WHERE server_row_id = $row_id)
-  UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id`)
+  INSERT INTO servers (row_id, name, state, until) VALUES ($row_id, $name, $state, ${validity})
+  ON CONFLICT (row_id) DO UPDATE SET until = excluded.until, state = excluded.state`)
+// One that still has a chain of the audit trail is kept: the next server that starts continues the chain.
+const prune = sql(`
+  DELETE FROM servers WHERE state = 'ended' AND until < clock_timestamp() - INTERVAL '1 day'
+    AND NOT EXISTS (SELECT 1 FROM work_leases WHERE server_row_id = servers.row_id)
+    AND NOT EXISTS (SELECT 1 FROM audit_chains WHERE server_row_id = servers.row_id)`)
 const setState = sql('UPDATE servers SET state = $state WHERE row_id = $row_id')
 // Those whose time has passed, and ended ones that still have leases.
 const findOver = sql<{ row_ids: number[] | null }>(`
@@ -69,7 +76,9 @@ interface Listener {
 export async function joinServers(read: Session, dedicated: Pick<DedicatedClient, 'one'>): Promise<Membership> {
   const listeners: Listener[] = []
   const joinedAt = performance.now()
-  const { row_id } = (await read.one(join, { name: `${hostname()} ${process.pid}` })) as { row_id: number }
+  const name = `${hostname()} ${process.pid}`
+  await read.run(prune)
+  const { row_id } = (await read.one(join, { name })) as { row_id: number }
   let validUntil = joinedAt + lease_ms - margin_ms
   let beatAt = joinedAt
   let state: State = 'idle'
@@ -78,7 +87,7 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
   async function beat(): Promise<void> {
     const startedAt = performance.now()
     if (!(await dedicated.one(renew, { row_id, state }))) {
-      await dedicated.one(rejoin, { row_id, state })
+      await dedicated.one(rejoin, { row_id, name, state })
       for (const { ended } of listeners) ended()
     }
     // The registration lasts from before the call.
