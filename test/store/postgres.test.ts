@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { StoreAway } from '../../server/errors.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
 import { groupCommit } from '../../server/store/postgres/group-commit.ts'
 import { sql } from '../../server/store/postgres/statement.ts'
@@ -8,6 +9,7 @@ import type { PendingAuditEntry } from '../../server/store/rows.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase as createDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 /** The URL of a database that goes with the test. */
 async function newDatabase(): Promise<string> {
@@ -45,6 +47,18 @@ async function client(url: string) {
   return its
 }
 
+/** Resolves when a statement of the database has waited for a lock so long. */
+async function waiting(url: string, ms = 0) {
+  const its = await client(url)
+  await until('a statement waits for a lock', async () => {
+    const { rows } = await its.query(`
+      SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'
+        AND clock_timestamp() - query_start > ${ms} * INTERVAL '1 ms'`)
+    return rows.length > 0
+  })
+}
+
 const insertNotification = sql(
   "INSERT INTO notifications (id, type, url) VALUES ($id, 'webhook', 'https://example.com')",
 )
@@ -70,6 +84,36 @@ describe('startup', () => {
       for (const connection of ready) await connection.close()
     })
     expect(new Set(ready.map(({ membership }) => membership.row_id)).size).toBe(10)
+  })
+
+  test('waits for the migrations of another server longer than for any other statement', async () => {
+    const url = await newDatabase()
+    const other = await client(url)
+    await other.query('BEGIN; SELECT pg_advisory_xact_lock(7243001)')
+    const connecting = connected(`${url}&statement_timeout=200&query_timeout=200`)
+    await Promise.race([connecting, waiting(url, 500)])
+    await other.query('COMMIT')
+    await expect(connecting).resolves.toBeDefined()
+  })
+
+  test('leaves no connection open when the database goes away while a server starts', async () => {
+    const url = await newDatabase()
+    const before = await connected(url)
+    const proxy = await startDatabaseProxy(url)
+    onTestFinished(proxy.stop)
+    const own = await client(url)
+    // The registration of the next server waits.
+    await own.query('BEGIN; LOCK TABLE servers IN EXCLUSIVE MODE')
+    const connecting = connect(settingsOf(proxy.url))
+    const failure = expect(connecting).rejects.toThrow(StoreAway)
+    await waiting(url)
+    await proxy.set('closed')
+    await failure
+    await own.query('ROLLBACK')
+    await proxy.set('open')
+    const opened = proxy.opened()
+    await before.read.one(sql('SELECT pg_sleep(0.5)'))
+    expect(proxy.opened()).toBe(opened)
   })
 
   test('refuses a database of a newer version unless it still supports this one', async () => {
@@ -123,6 +167,23 @@ describe('database transactions', () => {
     expect([await generation(), (await auditHead()).up_to, refused.recorded]).toEqual([before, 0, false])
     await withAudit(accepted, () => writeCached((transaction) => transaction.run(insertNotification, { id: 'a' })))
     expect([await generation(), (await auditHead()).up_to, accepted.recorded]).toEqual([before + 1, 1, true])
+  })
+
+  test('repeats a single statement that was in a deadlock', async () => {
+    const { write, read, url } = await connected()
+    for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
+    const other = await client(url)
+    const lock = (id: string) => `SELECT FROM notifications WHERE id = '${id}' FOR UPDATE`
+    // PostgreSQL ends the one that has waited as long as its own limit.
+    await other.query(`SET deadlock_timeout = '1min'; BEGIN; ${lock('a')}`)
+    const rename = sql(`
+      UPDATE notifications SET url = 'https://example.com/new' WHERE id IN (
+        SELECT id FROM notifications ORDER BY id DESC FOR UPDATE)`)
+    const renaming = read.run(rename)
+    await waiting(url)
+    await other.query(lock('b'))
+    await other.query('COMMIT')
+    expect(await renaming).toBe(2)
   })
 
   test('repeats a deadlocked database transaction as a whole, and runs the steps after its commit once', async () => {

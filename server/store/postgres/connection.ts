@@ -1,12 +1,14 @@
+import { StoreAway } from '../../errors.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { ChainHead } from '../audit-batches.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'
 import { takeChain } from './audit-chain.ts'
-import { createDatabaseClock } from './database-clock.ts'
-import { openDedicatedClient } from './dedicated-client.ts'
+import { createDatabaseClock, type DatabaseClock } from './database-clock.ts'
+import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import type { DurabilitySetting } from './durability.ts'
+import { isAway } from './failures.ts'
 import { createFences, type Fence, type Fences } from './fence.ts'
 import { createGeneration } from './generation.ts'
 import { inOrder } from './in-order.ts'
@@ -82,29 +84,17 @@ export interface Connection {
 
 /**
  * Connects to the database, migrates it to the newest schema, and makes this server one of those that use it. Throws StoreError when it
- * cannot be used: its message has nothing of the URL.
+ * cannot be used, whose message has nothing of the URL, and StoreAway when it goes away meanwhile.
  */
 export async function connect(settings: ConnectionSettings, dependencies: ConnectionWorld = {}): Promise<Connection> {
   const { observer = {}, databaseDown = () => {} } = dependencies
-  const warnings = await prepareDatabase(settings)
-  const pool = createPool(settings)
   const signals = createSignals()
   const clock = createDatabaseClock()
-  const dedicated = await openDedicatedClient(settings, {
-    heard: clock.heard,
-    opened: signals.opened,
-    away(reason) {
-      pool.cut()
-      databaseDown(reason)
-    },
-    back: databaseDown,
-  })
+  const { warnings, pool, dedicated, read, membership, chain } = await openLinks(settings, signals, clock, databaseDown)
   signals.sendBy(dedicated)
   const generation = createGeneration(dedicated)
   const { check } = dedicated
-  const read = createReader(pool, check)
-  const membership = await joinServers(read, dedicated)
-  const trail = createTrail(await takeChain(read, membership.row_id))
+  const trail = createTrail(chain)
   const fences = createFences()
   const { begin } = fences
   const write = createWrite({ pool, check, begin, append: trail.append, committed: observer.committed })
@@ -191,6 +181,39 @@ const alone = <T>(make: (transaction: Transaction) => Promise<T>): Work<T, undef
   readAhead: async () => undefined,
   make,
 })
+
+/** The connections of this server, and its registration. When it fails, nothing stays open. */
+async function openLinks(
+  settings: ConnectionSettings,
+  signals: Signals,
+  clock: DatabaseClock,
+  databaseDown: (reason?: string) => void,
+) {
+  const pool = createPool(settings)
+  let dedicated: DedicatedClient | undefined
+  let membership: Membership | undefined
+  try {
+    const warnings = await prepareDatabase(settings)
+    dedicated = await openDedicatedClient(settings, {
+      heard: clock.heard,
+      opened: signals.opened,
+      away(reason) {
+        pool.cut()
+        databaseDown(reason)
+      },
+      back: databaseDown,
+    })
+    const read = createReader(pool, dedicated.check)
+    membership = await joinServers(read, dedicated)
+    const chain = await takeChain(read, membership.row_id)
+    return { warnings, pool, dedicated, read, membership, chain }
+  } catch (error) {
+    pool.cut()
+    await membership?.close()
+    await Promise.all([pool.end(), dedicated?.close()])
+    throw isAway(error) ? new StoreAway() : error
+  }
+}
 
 const lockGeneration = sql<{ value: number }>('SELECT value FROM generation FOR NO KEY UPDATE')
 const bumpGeneration = sql('UPDATE generation SET value = value + 1')

@@ -12,9 +12,9 @@ export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(e
  */
 const away =
   /^(?:08...|25006|25P03|55P03|57014|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
-/** pg gives these errors no code. */
+/** pg gives these errors no code. The last one: the connections were closed because the database went away. */
 const away_messages =
-  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired)/
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired|Cannot use a pool after calling end)/
 
 export const isAway = (error: unknown): boolean =>
   error instanceof Error && (away.test(codeOf(error)) || away_messages.test(error.message))

@@ -1,7 +1,6 @@
 import pg, { type ClientBase, type Pool } from 'pg'
-import { StoreAway } from '../../errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
-import { isAway } from './failures.ts'
+import { repeated } from './repeated.ts'
 import { bind, type Statement, type Values } from './statement.ts'
 
 /** Runs statements: each by itself, or all in one database transaction. */
@@ -53,17 +52,9 @@ function withoutValues(error: unknown): never {
 /** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is down. */
 export function createReader(pool: Pool, check: () => void): Session {
   const session = createSession(pool)
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
-    check()
-    try {
-      return await work()
-    } catch (error) {
-      throw isAway(error) ? new StoreAway() : error
-    }
-  }
   return {
-    all: (statement, values) => guarded(() => session.all(statement, values)),
-    one: (statement, values) => guarded(() => session.one(statement, values)),
-    run: (statement, values) => guarded(() => session.run(statement, values)),
+    all: (statement, values) => repeated(check, () => session.all(statement, values)),
+    one: (statement, values) => repeated(check, () => session.one(statement, values)),
+    run: (statement, values) => repeated(check, () => session.run(statement, values)),
   }
 }

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { StoreAway } from '../../errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
-import { isAway, isRepeatable, isUnanswered } from './failures.ts'
+import { isUnanswered } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
+import { repeated } from './repeated.ts'
 import { createSession, type Transaction } from './session.ts'
 
 export interface WriteDependencies {
@@ -24,10 +23,6 @@ export interface Work<T, Ahead> {
   readAhead(transaction: Transaction): Promise<Ahead>
   make(transaction: Transaction, ahead: Ahead): Promise<T>
 }
-
-const max_attempts = 6
-/** The first pause before a repetition; each further one is twice as long. */
-const first_pause_ms = 2
 
 /**
  * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's.
@@ -97,16 +92,7 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
   ): Promise<T> => {
     const started = performance.now()
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        check()
-        try {
-          return await once(auditEntry, work, fences)
-        } catch (error) {
-          if (isAway(error)) throw new StoreAway()
-          if (!isRepeatable(error) || attempt >= max_attempts) throw error
-        }
-        await pause(Math.random() * first_pause_ms * 2 ** attempt)
-      }
+      return await repeated(check, () => once(auditEntry, work, fences))
     } finally {
       committed?.(performance.now() - started)
     }
