@@ -211,12 +211,15 @@ describe('the life cycle of a key', () => {
   })
 
   test('applies a key’s own rate limit instead of the default', async () => {
-    const service = await startTestService({}, { elapsed: () => 0 })
+    const clock = { elapsed_ms: 0 }
+    const service = await startTestService({}, { elapsed: () => clock.elapsed_ms })
     const { token, path } = await makeKey(service, { rate_limit: { per_second: 1, burst: 2 } })
     const statuses = [await signs(service, token), await signs(service, token), await signs(service, token)]
     expect(statuses).toEqual([200, 200, 429])
     expect(await signs(service, service.api_key)).toBe(200)
     await service.client.patch(oneKey, { path, body: { rate_limit: null } })
+    // With PostgreSQL, a server refuses this long without asking the database again.
+    clock.elapsed_ms += 50
     expect(await signs(service, token)).toBe(200)
   })
 

@@ -174,6 +174,8 @@ describe('leases of rows', () => {
   test('are taken together for many new rows, up to this server’s share', async () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
+    const running = "SELECT 1 FROM servers WHERE state = 'running'"
+    await until('both take part', async () => (await query(running)).length === 2)
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)
     const claims = await Promise.all(fresh.map((row_id) => mine.claim(row_id)))
     expect(claims.filter((isTaken) => isTaken)).toHaveLength(50)
