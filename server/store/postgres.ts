@@ -1,5 +1,5 @@
 import { StoreAway } from '../errors.ts'
-import { oncePerTurn } from './once-per-turn.ts'
+
 import { activity } from './postgres/activity.ts'
 import { apiKeys } from './postgres/api-keys.ts'
 import { auditList } from './postgres/audit-list.ts'
@@ -14,6 +14,7 @@ import { readMasterKeyCheck } from './postgres/master-key-check.ts'
 import { networks } from './postgres/networks.ts'
 import { nonces } from './postgres/nonces.ts'
 import { notifications } from './postgres/notifications.ts'
+import { oneAtATime } from './postgres/one-at-a-time.ts'
 import { outbox } from './postgres/outbox.ts'
 import { protectRights } from './postgres/protection.ts'
 import { relayers } from './postgres/relayers.ts'
@@ -43,7 +44,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
 
   return {
     now: dependencies.now,
-    generation: oncePerTurn(connection.generation),
+    generation: oneAtATime(connection.generation),
     version: connection.signals.losses,
     tell: connection.signals.tell,
     subscribe: connection.signals.subscribe,

@@ -5,7 +5,7 @@ import { sql } from './statement.ts'
  * The rule of caches on several servers. The API keys, relayers, signers and networks in the memory of a server are valid under a
  * generation, a number in the database that each change of such a row replaces in its own database transaction. The number is read
  * from the database
- * - when a request is authenticated (once for all requests of one turn of the event loop),
+ * - when a request is authenticated (once for all requests that come in one turn of the event loop, or during the previous reading),
  * - again where a relayer and its key are taken for a signature, directly before it, and for each transaction that is signed,
  * - before each event of a stream.
  * So a pause, a changed policy, a deleted relayer, and a revoked or rotated API key hold on every server when the answer to the change

@@ -10,8 +10,10 @@ import type { Transaction } from './session.ts'
 const max_batch = 200
 /** The most rows that background work changes in one commit, unless a single change has more: requests wait for it. */
 const max_background_rows = 200
-/** While requests wait, background work pauses for this multiple of the duration of its last commit: it gets a third of the time. */
+/** While requests come, background work pauses for this multiple of the duration of its last commit: it gets a third of the time. */
 const pause_multiplier = 2
+/** A commit may have waited for another server. */
+const max_pause_ms = 200
 
 /** A change that is requested, with the audit entry of its request. */
 export interface Requested<In> {
@@ -93,12 +95,16 @@ export function createGroup<ToLock>(
   const requests: Waiting<ToLock>[] = []
   const background: Waiting<ToLock>[] = []
   let isCommitting = false
-  /** When background work may share a commit again while requests wait. */
+  let resuming: NodeJS.Timeout | undefined
+  /** When background work may go on, unless no request was committed since its last commit. */
   let resumes_at = 0
+  let hasRequests = false
 
+  /** Empty: background work pauses. */
   function nextBatch(): Waiting<ToLock>[] {
     const batch = requests.splice(0, max_batch)
-    if (batch.length > 0 && performance.now() < resumes_at) return batch
+    hasRequests ||= batch.length > 0
+    if (hasRequests && performance.now() < resumes_at) return batch
     let rows = 0
     for (const { toLock } of background.slice(0, max_batch - batch.length)) {
       rows += rowsOf(toLock)
@@ -109,14 +115,23 @@ export function createGroup<ToLock>(
   }
 
   async function commitAll(): Promise<void> {
-    while (requests.length + background.length > 0) {
-      const batch = nextBatch()
+    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
       const began_at = performance.now()
       await commitSome(connection, lock, batch)
       const ended_at = performance.now()
-      if (batch.some(isBackground)) resumes_at = ended_at + pause_multiplier * (ended_at - began_at)
+      if (!batch.some(isBackground)) continue
+      resumes_at = ended_at + Math.min(pause_multiplier * (ended_at - began_at), max_pause_ms)
+      hasRequests = false
     }
     isCommitting = false
+    if (background.length > 0) resuming = setTimeout(start, resumes_at - performance.now())
+  }
+
+  function start(): void {
+    clearTimeout(resuming)
+    if (isCommitting) return
+    isCommitting = true
+    setImmediate(() => void commitAll())
   }
 
   const together: Group<ToLock>['together'] = (toLock, together) => (input) =>
@@ -126,9 +141,7 @@ export function createGroup<ToLock>(
       const waiting = { auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject }
       if (isBackground(waiting)) background.push(waiting)
       else requests.push(waiting)
-      if (isCommitting) return
-      isCommitting = true
-      setImmediate(() => void commitAll())
+      start()
     })
   return Object.assign(
     <In, Out>(toLock: (input: In) => ToLock, one: (transaction: Transaction, input: In) => Promise<Out>) =>
