@@ -2,7 +2,7 @@ const { existsSync, readFileSync } = require('node:fs')
 const { posix } = require('node:path')
 
 // The direction of imports: main -> service -> the rooms -> the ground (the store's interface and rows, operation.ts,
-// errors.ts, hex.ts, next-turn.ts, shown-transaction.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
+// errors.ts, hex.ts, in-order.ts, next-turn.ts, shown-transaction.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
 // any room may name the types of evm and of the observer.
 const rooms = [
   'http',
@@ -20,7 +20,7 @@ const rooms = [
   'outbound',
 ]
 const ground =
-  '^server/(store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-batches)|operation|errors|hex|next-turn|shown-transaction)\\.ts$'
+  '^server/(store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-batches)|operation|errors|hex|in-order|next-turn|shown-transaction)\\.ts$'
 // They take part in the start, as service.ts does.
 const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|key-encryption|master-key|open-vault))\\.ts$'
 const shared = [

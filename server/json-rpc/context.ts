@@ -1,7 +1,7 @@
+import type { InOrder } from '../in-order.ts'
 import type { OperationId, OperationRequest } from '../operation.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { Call } from './call.ts'
-import type { InOrder } from './in-order.ts'
 
 export type Request = OperationRequest<'callJsonRpc'>
 

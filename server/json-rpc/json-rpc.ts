@@ -1,4 +1,5 @@
 import { ApiError, relayerNotFound, statusOf } from '../errors.ts'
+import { inOrder } from '../in-order.ts'
 import type { Caller, Handlers, OperationId } from '../operation.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import { createBudget } from './budget.ts'
@@ -6,7 +7,7 @@ import { idOf, invalid, readCall } from './call.ts'
 import type { Context, Method, Request } from './context.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
 import { hashMethods } from './hash-aliases.ts'
-import { createInOrder, mapLimited } from './in-order.ts'
+import { mapLimited } from './map-limited.ts'
 import { createAskNode, type ReadingDependencies, readingMethods } from './reading.ts'
 import { createRepeats } from './repeats.ts'
 import { type SendingDependencies, sendingMethods } from './sending.ts'
@@ -98,7 +99,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     async callJsonRpc(request) {
       const held = await dependencies.findSigner(request.path.relayer_id)
       if (!held) throw relayerNotFound(request.path.relayer_id)
-      const parts = { relayer: held.relayer, request, inOrder: createInOrder(), onClose: gather(request) }
+      const parts = { relayer: held.relayer, request, inOrder: inOrder(), onClose: gather(request) }
       const { body } = request
       if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
       if (body.length === 0 || body.length > max_calls)

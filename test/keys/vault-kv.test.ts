@@ -21,6 +21,17 @@ const create = ({ raw }: TestService, config: object) =>
 const sign = ({ raw }: TestService, relayer_id: string) =>
   raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
+/** A relayer whose key is read from Vault with an AppRole. */
+async function relayerByAppRole() {
+  const vault = await startVault()
+  const service = await startTestService()
+  const { url, role_id, secret_id } = vault
+  const config = { url, path: 'relayers/cow', role_id, secret_id }
+  const { data } = await service.client.post(path, { body: { type: 'vault', config } })
+  const { id } = await createRelayer(service.client, { signer_id: data.id })
+  return { vault, service, id }
+}
+
 const signatureOf = async (response: Response) => ((await response.json()) as { data: { sig: string } }).data.sig
 
 test('signs with a key in Vault, reads it once, and neither shows nor stores it or the credentials in plain text', async () => {
@@ -98,12 +109,7 @@ test('returns 503 after a start with a sealed Vault, and signs once it is unseal
 })
 
 test('rejects a secret that was replaced by another key, and signs with the right one again without a restart', async () => {
-  const vault = await startVault()
-  const service = await startTestService()
-  const { url, role_id, secret_id } = vault
-  const config = { url, path: 'relayers/cow', role_id, secret_id }
-  const { data } = await service.client.post(path, { body: { type: 'vault', config } })
-  const { id } = await createRelayer(service.client, { signer_id: data.id })
+  const { vault, service, id } = await relayerByAppRole()
   vault.secrets['relayers/cow'] = { key: '11'.repeat(32) }
   const response = await sign(service, id)
   expect([response.status, await response.text()]).toEqual([503, expect.stringMatching(/the key of another address/)])
@@ -112,12 +118,7 @@ test('rejects a secret that was replaced by another key, and signs with the righ
 })
 
 test('shares one login and one read among concurrent signatures', async () => {
-  const vault = await startVault()
-  const service = await startTestService()
-  const { url, role_id, secret_id } = vault
-  const config = { url, path: 'relayers/cow', role_id, secret_id }
-  const { data } = await service.client.post(path, { body: { type: 'vault', config } })
-  const { id } = await createRelayer(service.client, { signer_id: data.id })
+  const { vault, service, id } = await relayerByAppRole()
   const before = vault.requests.length
   const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await sign(service, id)).status))
   expect(statuses).toEqual(Array(10).fill(200))

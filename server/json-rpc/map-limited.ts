@@ -1,16 +1,4 @@
-/** Runs works one after the other, in the order in which they came. */
-export type InOrder = <T>(work: () => Promise<T>) => Promise<T>
-
-export function createInOrder(): InOrder {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const mine = last.then(work)
-    last = mine.catch(() => {})
-    return mine
-  }
-}
-
-/** Does the works in the order of their items, at most `at_once` at the same time. */
+/** Like `Promise.all(items.map(work))`, with at most `at_once` calls at the same time. */
 export async function mapLimited<T, R>(
   items: T[],
   at_once: number,

@@ -1,0 +1,11 @@
+/** Runs async functions one after the other, in the order of the calls. */
+export type InOrder = <T>(work: () => Promise<T>) => Promise<T>
+
+export function inOrder(): InOrder {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
