@@ -81,7 +81,7 @@ export class NonceTaken extends ApiError {
 
 /** 503: the database cannot be used, and nothing was changed. */
 export class StoreAway extends ApiError {
-  /** The store has logged that the database is away. */
+  /** The store has logged that the database is down. */
   readonly isLogged: boolean
 
   constructor({ isLogged = false } = {}) {

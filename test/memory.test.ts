@@ -10,7 +10,7 @@ const max_growth_bytes = 10 * 1024 * 1024
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** What is still held after a collection; the second one takes what the first had to finalize. */
+/** The heap in use after a garbage collection. The second collection frees objects that the first one finalized. */
 function heap_bytes(): number {
   collect()
   collect()
@@ -54,7 +54,7 @@ test.each([
   async (_, status, typeOf) => {
     const service = await startTestService({ RATE_LIMIT_BURST: '1000000' })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    // What the first requests fill (caches, compiled code) is not what is looked for.
+    // The first requests fill caches and compile code, which is not a leak.
     await send(service, agent, 300, () => (status === '200' ? 'application/json' : 'text/plain'))
 
     const before = heap_bytes()

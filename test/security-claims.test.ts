@@ -12,7 +12,7 @@ import { startTestService } from './support/service.ts'
 import { columnOf, rowsOf } from './support/service-database.ts'
 import { until } from './support/until.ts'
 
-// Claims of SECURITY.md and README.md that no other test tries, and what they say does not hold. When one of them fails, the document
+// Claims of SECURITY.md and README.md that no other test covers, and the limits that they state. When one of them fails, the document
 // has to be corrected. claims.ts names the tests of all claims.
 
 test('detects an audit trail with recomputed hashes by the log, and not without it', async () => {
@@ -101,7 +101,7 @@ test('finds a removed row at the next scan', async () => {
     })
   await sign()
   await rowsOf(service, "DELETE FROM relayers WHERE id = 'other'")
-  // The generation makes the processes read what they remember again.
+  // A new generation makes the processes reload their cached rows.
   await rowsOf(service, 'UPDATE generation SET value = value + 1')
   await until('the table is refused', async () =>
     sign().then(

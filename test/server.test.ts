@@ -79,7 +79,7 @@ const connects = (port: number) =>
     socket.on('connect', () => socket.destroy())
   })
 
-/** Connects, writes, and waits for what the server says to it. */
+/** Connects, writes, and waits for the response of the server. */
 async function say(port: number, text: string, answer?: string): Promise<Socket & { heard(): string }> {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())

@@ -49,7 +49,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   let seen = version()
   let foundAt = Number.NEGATIVE_INFINITY
 
-  /** While the database is away, everything fails for the one reason that the store has logged. */
+  /** While the database is down, everything fails for the one reason that the store has logged. */
   function logFailure(error: unknown, message: string, row_id?: number): void {
     const isLogged = error instanceof StoreAway && error.isLogged
     logger[isLogged ? 'debug' : 'error']({ err: error, row_id }, message)

@@ -5,7 +5,7 @@ import { createBelievedClock } from '../../server/background/believed-clock.ts'
 const [hour, day] = [3_600_000, 86_400_000]
 const start = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** A clock over what a store remembers; `pass` lets time go by on both clocks. */
+/** A clock on the rows of a store; `pass` advances both clocks. */
 function clockOver(memory: { ms: number | undefined }) {
   const time = { wall: start, mono: 0 }
   const logged: string[] = []

@@ -22,7 +22,7 @@ async function usedAccount({ chain, addAccount }: Rig): Promise<Account> {
   return account
 }
 
-/** As long as a service that has just started cannot have the newest block it signs nothing; what is accepted waits. */
+/** A service that has just started signs nothing until it has the latest block; accepted transactions wait. */
 const withholdBlocks = ({ proxy, restart }: Rig) =>
   restart(() => proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] }))
 

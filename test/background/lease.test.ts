@@ -155,7 +155,7 @@ test('signs and mines each transaction once when two services share a database, 
   const become = (status: string, count: number, by = second) =>
     expect.poll(async () => (await list(by)).map((one) => one.status)).toEqual(Array(count).fill(status))
 
-  // Whoever accepts the first takes the lease for it.
+  // The process that accepts the first transaction takes the lease.
   await sendAll([first], [0])
   const ownerOfFirst = owner.get()
   const accepted = await sendAll([second, first], upTo(10).slice(1))

@@ -255,7 +255,7 @@ test('discards the state of a row when its lease was lost and taken again betwee
   expect(done).toEqual(['worked on 1', 'worked on 1', 'left 1', 'worked on 1', 'worked on 1'])
 })
 
-test('failures while the database is away are not logged again: the store has logged it once', async () => {
+test('failures while the database is down are not logged again: the store has logged it once', async () => {
   const failures = [new StoreAway({ isLogged: true }), new StoreAway()]
   for (const failure of failures) {
     const worker = testWorker({ work: () => Promise.reject(failure) })

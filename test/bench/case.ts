@@ -11,11 +11,11 @@ export interface Bench {
   history_dir: string
 }
 
-/** What is told of a case: figures by contender and round, and what is wanted of their ratios. */
+/** The result of a case: figures by contender and round, and the limits of their ratios. */
 export interface CaseResult {
   rounds: Record<string, Figures[]>
   ratios: Ratio[]
-  /** What is wanted of a figure itself. */
+  /** Limits of single figures. */
   limits?: { contender: string; figure: string; wanted: string }[]
   skipped?: string
 }
@@ -35,7 +35,7 @@ export interface Contender {
   server: Pick<Server, 'url' | 'pid'>
   requests: LoadRequest[]
   rate?: number
-  /** Until it has done what it accepted: else it does it in the others' time. */
+  /** Resolves when the server has finished the accepted work, which would slow down the other contenders. */
   rest?(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 export interface Load {
   url: string
-  /** Whose time and memory are measured. */
+  /** The process whose CPU time and memory are measured. */
   pid: number
   /** Sent in turn. */
   requests: LoadRequest[]
@@ -21,7 +21,7 @@ export interface LoadRequest {
   body?: string
 }
 
-/** What came of it. */
+/** The result of a load. */
 export interface Taken {
   count: number
   p50_ms: number

@@ -27,7 +27,7 @@ async function main(load: Load): Promise<Figures> {
     p50_ms,
     p99_ms,
     rss_mb: rssOf_mb(load.pid),
-    // Of one core: what others took of the machine meanwhile, and spoilt all but `cpu_us` by.
+    // The CPU time of other programs, in percent of one core. It distorts all figures except `cpu_us`.
     others_percent: (elsewhere_ms * 100) / elapsed_ms,
   }
 }

@@ -13,7 +13,7 @@ export function cpuOf_ms(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + cpuOf_ms(child), own_ms)
 }
 
-/** What it and its children hold of the memory now. */
+/** The resident memory of a process and its children. */
 export function rssOf_mb(pid: number): number {
   const own_mb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
   return childrenOf(pid).reduce((sum, child) => sum + rssOf_mb(child), own_mb)

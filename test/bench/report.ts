@@ -5,7 +5,7 @@ import { type Figures, median, medianOf } from './measure.ts'
 
 export type Results = Record<string, CaseResult>
 
-/** A table a case: the median of each figure, then each ratio with its spread over the rounds, then what is wanted. */
+/** Prints a table per case: the median of each figure, then each ratio with its range over the rounds, and the limits. */
 export function print(name: string, result: CaseResult, before?: CaseResult): void {
   say(`\n${name}`)
   if (result.skipped) {

@@ -3,7 +3,7 @@ import type { Rig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 import type { Outcome } from './outcome.ts'
 
-/** What the only node of a network rejects for good is given up, and rightly so. */
+/** The service rightly gives up a transaction that the only node of a network rejects permanently. */
 const passing = faultKinds.filter((kind) => kind !== 'rejected')
 const waves = 5
 const probability = 0.4

@@ -8,7 +8,7 @@ const patience_ms = 130_000
 const spike = 10n
 const gwei = 10n ** 9n
 const base_fee = gwei
-/** Above what is paid before the spike, and below its base fee. */
+/** Above the price before the spike, and below the base fee of the spike. */
 export const cap = 5n * gwei
 
 /**

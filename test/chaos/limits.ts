@@ -19,7 +19,7 @@ export async function refusedWithdrawal(rig: Rig, account: Account): Promise<Out
   rig.proxy.setLiar(refusing('exceeds block gas limit'))
   const [, last] = await account.send(2)
   await blocks(rig, 4)
-  // One node's word ends nothing: what is canceled here is all that is withdrawn.
+  // A rejection by one node ends no transaction: only canceled ones are withdrawn.
   await account.cancel(last?.id ?? '')
   await blocks(rig, 4)
   const calls_per_s = await callRate(rig)

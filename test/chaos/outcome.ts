@@ -1,7 +1,7 @@
 import { clean, type Score } from '../support/ledger.ts'
 import { type Money, wrongInMoney } from '../support/money.ts'
 
-/** What came of one part of the chaos. */
+/** The result of one part of the run. */
 export interface Outcome {
   score: Score
   money: Money
@@ -13,7 +13,7 @@ export interface Outcome {
   seen: Record<string, number>
 }
 
-/** What is wrong with it, a line each. */
+/** The failures of the part, one per line. */
 export function wrongIn({ score, money, expected: different, faults, seen }: Outcome): string[] {
   const expected = { ...clean(score.accepted), ...different }
   return [

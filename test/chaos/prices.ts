@@ -62,7 +62,7 @@ export async function refusedPrice(rig: Rig, account: Account): Promise<Outcome>
   const not_lowered = await replace(rig, relayer_id, replaced)
   await account.cancel(canceled?.id ?? '')
   await letPass(rig, hour_ms / 4, 30)
-  // The node's limit stays: what is unfinished now is blocked for ever.
+  // The node's limit stays: the unfinished transactions are blocked permanently.
   if (!(await account.finishedWithin(10_000, rig.chain.mine))) await account.noteSilence()
   return outcomeOf(account, { hidden, not_lowered }, 1)
 }
@@ -81,7 +81,7 @@ async function replace(rig: Rig, relayer_id: string, row: Transaction | undefine
   }
 }
 
-/** One of two nodes refuses, as if for good, what the other one takes. */
+/** One of two nodes permanently rejects transactions that the other one accepts. */
 export async function oneRefuses(rig: Rig, account: Account): Promise<Outcome> {
   rig.proxies[1]?.setLiar(refusing('exceeds block gas limit'))
   for (let wave = 0; wave < 3; wave += 1) {

@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 export const block_ms = 500
 /** More than one, so that failures come between `mined` and `confirmed` too. */
 const confirmations = 2
-/** How long a server may answer that the database is away: on a busy machine, it may take a slow answer for that. */
+/** How long a server may respond that the database is down: on a busy machine, a slow response may look like that. */
 const setup_ms = 60_000
 const again_ms = 200
 const network = { name: 'cluster', network_type: 'evm' } as const

@@ -22,7 +22,7 @@ export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 
   }
   const lines: string[] = [`now: ${new Date().toISOString()}`]
   for (const [name, statement] of Object.entries(tables)) {
-    // The database may be away.
+    // The database may be down.
     const found = await rows(statement).catch((error: Error) => [error.message])
     lines.push(...found.map((row) => `${name}: ${JSON.stringify(row)}`))
   }

@@ -16,7 +16,7 @@ const meanings: Record<ColumnName, string> = {
 
 const max_quoted = 5
 
-/** What is not as it should be. */
+/** The failed rules. */
 export const wrongIn = (verdict: ClusterVerdict): ColumnName[] =>
   (Object.keys(meanings) as ColumnName[]).filter((name) => verdict[name] !== 0)
 

@@ -32,7 +32,7 @@ export interface CrashResult {
   options: CrashOptions
   kills: { start: number; work: number }
   tally: Tally
-  /** What the service logged as errors, each once. */
+  /** The distinct errors that the service logged. */
   logged: string[]
   verdict: Verdict
   duration_ms: number
@@ -89,7 +89,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     const listed = await readList(client, relayer_id)
     const hashes = listed.flatMap(({ hash }) => hash ?? [])
     const onChain = await readChain(chain, address, hashes)
-    // The last end is like the others: what is on the disk then is all there is.
+    // The last process is killed too: only the data on the disk counts.
     await victim.kill()
     const store = readStore(victim.database_file, address)
 

@@ -2,14 +2,14 @@ import Database from 'better-sqlite3'
 import type { RelayerClient, Transaction } from '../../client/index.ts'
 import type { Anvil } from '../support/anvil.ts'
 
-/** What the chain has of an account, from its first block to its last. */
+/** The transactions of an account on the chain, from the first block to the last. */
 export interface ChainEvidence {
   transactions: { hash: string; nonce: number; value: string }[]
   /** The hashes that have a receipt of success. */
   receipts: string[]
 }
 
-/** What is in the database that the last kill left behind. */
+/** The rows in the database after the last kill. */
 export interface StoreEvidence {
   /** What SQLite finds wrong with the file; empty when nothing. */
   damage: string[]
@@ -18,7 +18,7 @@ export interface StoreEvidence {
   hashes: string[]
   /** By hash: the nonce and the prices that were signed. */
   prices: Map<string, string>
-  /** By idempotency key: what is answered to it. */
+  /** The responses, by idempotency key. */
   answers: Map<string, Transaction>
   /** In their order. */
   events: { relayer_row_id: number; sequence: number; payload: Transaction }[]
@@ -58,7 +58,7 @@ export async function readList(client: RelayerClient, relayer_id: string): Promi
   }
 }
 
-/** Reads the file itself: what a webhook will be told has no operation to ask for it. */
+/** Reads the database file, because no operation returns the pending events of a webhook. */
 export function readStore(file: string, address: string): StoreEvidence {
   const db = new Database(file)
   try {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../client/index.ts'
 import { amountOf, keyOf, type Tally } from './clients.ts'
 import type { ChainEvidence, StoreEvidence } from './evidence.ts'
 
-/** What is counted against the service: each is 0 for one that keeps its promise. */
+/** The counts of violations: each is 0 if the service keeps its guarantees. */
 export interface Verdict {
   /** Submissions that were never answered 201. */
   unaccepted: number
@@ -85,13 +85,13 @@ export function judge(evidence: Evidence): Verdict {
   }
 }
 
-/** A key service signs the same transaction differently each time: what was stored first must be all that is ever sent. */
+/** A key service returns a different signature each time: only the bytes that were stored first may be sent. */
 function wrongBroadcasts(broadcast: string[], { prices }: StoreEvidence): number {
   const stored = broadcast.flatMap((hash) => prices.get(hash) ?? [])
   return broadcast.length - new Set(stored).size
 }
 
-/** The first event is what the first answer said, the last one what the list says, and between them is the whole way. */
+/** The first event equals the first response, the last one equals the row, and the events between them contain every status. */
 function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence): number {
   const told = Map.groupBy(events, ({ payload }) => payload.id)
   const promised = new Map([...answers.values()].map((answer) => [answer.id, withoutWarnings(answer)]))

@@ -1,10 +1,10 @@
 import { randomFrom } from '../support/random.ts'
 
-/** What a run does and when, drawn from its seed before it begins. */
+/** The steps of a run and their times, generated from its seed before it begins. */
 export interface Plan {
   /** One a kill: the life of a service process from its start to its end. */
   lives: Life[]
-  /** What clients begin with when the last process is ready: what a kill has left in its way shows then. */
+  /** The first requests of the clients when the last process is ready: they show whether a kill left anything that blocks them. */
   afterwards: Release[]
   /** The submissions whose client does not wait for the first answer before it asks again. */
   impatient: ReadonlySet<number>

@@ -50,7 +50,7 @@ function optionsOf(kills: number, submissions: number, patience_ms: number): Cra
     patience_ms,
     signer: signerCalled(CRASH_SIGNER),
     killed: (count) => {
-      // It takes minutes; whoever watches shall see that it goes on.
+      // A run takes minutes: shows its progress.
       if (process.stderr.isTTY) process.stderr.write(`\r${count} kills \r`)
     },
   }

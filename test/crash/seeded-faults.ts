@@ -6,9 +6,9 @@ import type { ColumnName } from './judge.ts'
 export interface Seed {
   /** From the project's folder. */
   file: string
-  /** What it says there now, exactly once. */
+  /** The present text, which must occur exactly once. */
   text: string
-  /** What it says instead. */
+  /** Its replacement. */
   instead: string
 }
 
@@ -60,7 +60,7 @@ export const isFaultName = (name: string): name is FaultName => Object.hasOwn(se
 
 export const pathOf = ({ file }: Seed): string => join(import.meta.dirname, '..', '..', file)
 
-/** The source with the fault in it. Throws when it no longer says what the fault is about, so that none rots unseen. */
+/** The source with the fault. Throws when the source no longer contains the text, so that no fault goes stale unnoticed. */
 export function seed(fault: Seed, source: string): string {
   const parts = source.split(fault.text)
   if (parts.length !== 2) throw new Error(`${fault.file} says ${parts.length - 1} times, not once: ${fault.text}`)

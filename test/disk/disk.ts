@@ -9,7 +9,7 @@ import { checkAudit } from '../../server/store/sqlite/audit-check.ts'
 import { node_flags } from '../bench/node-flags.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 
-// The service under strace, which makes a system call fail as the kernel would: what it acknowledged must be on the disk.
+// The service under strace, which makes a system call fail as the kernel would: every acknowledged change must be on the disk.
 
 /** `full`: writes fail for a while, from the position-th on. `sync`: the position-th fsync fails, once. */
 export type DiskFault = 'full' | 'sync'
@@ -17,7 +17,7 @@ export type DiskFault = 'full' | 'sync'
 export interface Trial {
   fault: DiskFault
   position: number
-  /** What was done and is not there, or was refused and is; what is broken in the file. Empty when all is well. */
+  /** Acknowledged changes that are missing, refused changes that are present, and damage of the file. Empty without failures. */
   wrong: string[]
   acknowledged: number
   /** Answered with a failure that says that nothing was done. */
@@ -115,7 +115,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
   }
 }
 
-/** Whether the file has what was acknowledged, nothing that was refused, and is whole. */
+/** Checks that the file is intact and has all acknowledged changes and no refused ones. */
 function faultsIn(folder: string, done: string[], refused: Refused): string[] {
   const db = new Database(join(folder, 'relayer.sqlite'))
   const has = db.prepare<[string], { row_id: number }>('SELECT row_id FROM notifications WHERE id = ?')

@@ -34,7 +34,7 @@ function watched() {
       asked = []
       return before
     },
-    /** All of them poll at the next moment; answers what was asked of the chain. */
+    /** All watchers poll at the next tick; returns the calls to the chain. */
     async tick(waiting = addresses) {
       clock.ms += 2 * max_age_ms
       asked = []

@@ -72,7 +72,7 @@ type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const rawOf = ({ r, s, yParity }: Signature) => ({ rs: Buffer.from(word(r) + word(s), 'hex'), recovery: yParity })
 
-/** What ethers makes of it, and what it shows of the signature. */
+/** The transaction as ethers parses it, and its signature. */
 function byEthers(transaction: TransactionLike, { r, s, yParity }: Signature) {
   const theirs = Transaction.from(transaction)
   const { unsignedHash, unsignedSerialized } = theirs
@@ -179,7 +179,7 @@ test('reads unsigned transactions of each type that other libraries wrote', () =
   )
 })
 
-/** A list's numbers and bytes, with what is given in the place of its own. */
+/** The numbers and bytes of an access list, some of them replaced. */
 const written = (type: number, fields: Record<number, Input>, count = type === 1 ? 8 : 9) => {
   const typed = [1, 5, 1, ...(type === 2 ? [2] : []), 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), []]
   const list: Input[] = type === 0 ? [5, 1, 21_000, Buffer.alloc(20, 7), 1, Buffer.of(1, 2), 1, 0, 0] : typed

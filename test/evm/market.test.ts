@@ -27,7 +27,7 @@ const flat = (tip: bigint) => ({ safe_low: tip, average: tip, fast: tip, fastest
 const modern = (base_fee: bigint, tip: bigint) => ({ kind: 'eip1559', base_fee, tips: flat(tip) })
 const legacy = { kind: 'legacy', gas_price: 30n }
 
-/** A node that answers what it is told to; it throws what is an error. */
+/** A node with given responses; a response that is an error is thrown. */
 const node = (answers: Record<string, unknown>) => async (method: string) => {
   const answer = { ...sound, ...answers }[method]
   if (answer instanceof Error) throw answer
@@ -116,7 +116,7 @@ test.each<[estimate: number, block_gas: number | undefined, gas_limit: number]>(
   [16_000_000, 60_000_000, 16_777_216],
   [16_000_000, 16_500_000, 16_500_000],
   [16_777_216, 60_000_000, 16_777_216],
-  // What is above a limit already is for the node to refuse.
+  // A price that is above a limit already is left to the node to reject.
   [16_777_217, 60_000_000, 18_454_939],
   [31_000_000, 30_000_000, 34_100_000],
 ])('turns an estimate of %d with a block of %s into a gas limit of %d', (estimate, block_gas, gas_limit) => {

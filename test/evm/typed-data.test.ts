@@ -115,7 +115,7 @@ const list = (of: Shape): Arbitrary<Shape> =>
     value: fc.array(of.value, { minLength: length ?? 0, maxLength: length ?? 3 }),
   }))
 
-/** A struct's name is told from what is in it, so that two of one name are one. */
+/** The name of a struct is derived from its members, so that two structs with one name are the same. */
 const struct = (members: Shape[]): Shape => {
   const own = members.map(({ type }, index) => ({ name: `m${index}`, type }))
   const name = `S${createHash('sha256').update(JSON.stringify(own)).digest('hex').slice(0, 20)}_${members.length}`
@@ -299,7 +299,7 @@ test('rejects an invalid document with 400, and names the place', async () => {
       .toEqual({ status: 400, paths: expect.arrayContaining([path]) })
   }
 
-  // As numbers of JSON: what has lost its digits is refused, whatever its name; an exact one is not.
+  // JSON numbers: a number that is not exact is refused, whatever its name; an exact one is accepted.
   const number = (digits: string, name = 'x') =>
     post(
       `{"domain":{},"primaryType":"B","types":{"B":[{"name":"${name}","type":"uint256"}]},"message":{"${name}":${digits}}}`,

@@ -56,7 +56,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
     if (queue.length === 0 && made < count && problems.length < max_problems) {
       const requests = fc.sample(any, { seed: seed + made, numRuns: Math.min(batch, count - made) })
       made += requests.length
-      // What has a key is sent twice, at nearly the same time.
+      // A request with an Idempotency-Key is sent twice, at nearly the same time.
       queue = requests.flatMap((request) => (keyOf(request) === undefined ? [request] : [request, request]))
     }
     return queue.pop()
@@ -123,7 +123,7 @@ function directed(operation: ContractOperation, ids: string[], body: unknown, to
   return { method, target, authorized: true, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
 }
 
-/** The network `local` is the test's own chain, and what is there from the start is known. */
+/** The network `local` is the test's own chain; the resources of the first start are registered. */
 async function beginOn(chain: Anvil, { client }: TestService, learn: ReturnType<typeof learner>): Promise<void> {
   const body = { rpc_urls: [chain.url], average_blocktime_ms: 1_000 }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
@@ -133,7 +133,7 @@ async function beginOn(chain: Anvil, { client }: TestService, learn: ReturnType<
   }
 }
 
-/** Remembers what a success tells, and gives funds to every account in it. */
+/** Remembers the ids in a successful response, and funds every account in it. */
 function learner(remembered: Remembered, chain: Anvil) {
   const funded = new Set<string>()
   return async (operation: ContractOperation, target: string, data: unknown) => {

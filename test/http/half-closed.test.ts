@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const receiver = `0x${'5a'.repeat(20)}`
 
-/** A connection with what it has received so far. */
+/** A connection and the text it has received so far. */
 function open({ url }: TestService) {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())

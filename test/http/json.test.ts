@@ -10,7 +10,7 @@ const amount = { $ref: '#/components/schemas/AmountInput' }
 const limits = { items: { properties: { max: { anyOf: [amount, {}] } } } }
 const places = amountPlaces([{ properties: { value: amount, limits, other: {} } }], { AmountInput: {} })
 
-/** What it is read as, or where and why it is refused. */
+/** The parsed value, or the path and the reason of the error. */
 function read(text: string) {
   try {
     return parseJson(text, places)

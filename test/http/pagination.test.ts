@@ -43,7 +43,7 @@ async function get(service: TestService, url: string): Promise<Page> {
 
 const safe = Number.MAX_SAFE_INTEGER
 
-// What is asked, how many items come, and the page as it is reported.
+// The query, the number of items in the response, and its `pagination`.
 const pages: [string, number, number, number][] = [
   ['', 10, 1, 10],
   ['?', 10, 1, 10],

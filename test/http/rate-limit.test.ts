@@ -164,7 +164,7 @@ describe('the API', () => {
   const burst = limited.length
   const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: `${burst}` }
   const others = operations.filter((operation) => operation.guarded && !limited.includes(operation))
-  /** To nothing that exists, and without what is asked for: it changes nothing. */
+  /** A request to a resource that does not exist, without required members: it changes nothing. */
   const failing = ({ method, path, bodies }: ContractOperation): [path: string, init: RequestInit] => [
     path.replaceAll(/\{\w+\}/g, 'none'),
     Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'relayer-buckets-'))
 const connections: Connection[] = []
 const networks: DatabaseProxy[] = []
 const servers: { limit: RateLimit; generation(): Promise<number> }[] = []
-/** Moved on, so that servers give back what they did not use. */
+/** Advances the clock, so that servers return their unused tokens. */
 let ahead_ms = 0
 const caller = { id: 'everyone', rate_limit: null }
 
@@ -91,7 +91,7 @@ test.each(failures)(
     answers.push(...(await before), ...(await during))
     await mend()
     await until('all go on', passAll)
-    // What they have taken goes back.
+    // The tokens that they took are returned.
     expect(await passAll()).toBe(true)
     expect([...new Set(answers)].filter((answer) => answer !== 'passed' && answer !== 'unavailable')).toEqual([])
   },

@@ -29,7 +29,7 @@ test('keeps the stream of a client that reads it, and answers a client that wait
   const stream = await raw('/api/v1/relayers/demo/events')
   const reader = stream.body?.getReader()
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('connected')
-  // Longer than any of the times: what is quiet is not stalled.
+  // Longer than all timeouts: an idle connection is not a stalled one.
   for (let looked = 0; looked < 20; looked += 1) await raw('/api/v1/health').then((answer) => answer.text())
   await raw('/api/v1/relayers/demo', { method: 'PATCH', body: '{"paused":true}' })
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('relayer')

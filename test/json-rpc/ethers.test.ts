@@ -77,6 +77,6 @@ test('ethers 6: returns the right receipt from wait() after a higher price', asy
   expect(later).toContain(receipt?.hash)
   expect(receipt).toMatchObject({ status: 1, contractAddress: await deployed.getAddress() })
   expect(await provider.getCode(await deployed.getAddress())).not.toBe('0x')
-  // Whoever asks later, and for the first hash, gets the same.
+  // A later request, also for the first hash, gets the same response.
   expect((await provider.waitForTransaction(sent?.hash ?? ''))?.hash).toBe(receipt?.hash)
 })

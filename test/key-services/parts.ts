@@ -13,7 +13,7 @@ import { type Heard, note, readCalls, signForms, startWitness } from './witness.
 export const parts = ['send', 'kills', 'stopped', 'throttled', 'slow', 'garbage', 'other_key', 'high_s'] as const
 export type Part = (typeof parts)[number]
 
-/** What came of a part. */
+/** The result of a part. */
 export interface Cell {
   accepted: number
   mined: number

@@ -88,7 +88,7 @@ test('signs again after a token was removed and inserted, and after its process 
   })
   const relayer = await createRelayer(service.client, { signer_id: data.id })
   hsm.remove()
-  // SoftHSM keeps what a process has read.
+  // SoftHSM caches the objects that a process has read.
   killProcesses()
   try {
     expect((await sign(service, relayer.id)).status).toBe(503)

@@ -66,7 +66,7 @@ export function startWitness(rig: Rig, account: Account, type: string): { stop()
   }
 }
 
-/** Signs a message, typed data and transactions, and counts what is wrong. A type that cannot sign typed data answers 422. */
+/** Signs a message, typed data and transactions, and counts the failures. A type that cannot sign typed data returns 422. */
 export async function signForms(rig: Rig, { relayer_id, address }: Account, hasTypedData: boolean): Promise<Heard> {
   const heard: Heard = { signed: 0, unavailable: 0, wrong: 0, failures: [], waited: 0 }
   const path = { relayer_id }
@@ -102,7 +102,7 @@ export function note(heard: Pick<Heard, 'failures'>, failure: string): void {
   if (!heard.failures.includes(failure)) heard.failures.push(failure)
 }
 
-/** What the metrics say of a type of signer: calls by outcome, signatures that wait, and the time of the calls. */
+/** The metrics of a type of signer: calls by outcome, waiting signatures, and the duration of the calls. */
 export async function readCalls(rig: Rig, type: string) {
   const lines = (await (await fetch(rig.metrics_url())).text()).split('\n').filter((line) => line.includes(`"${type}"`))
   const values = (name: string) =>

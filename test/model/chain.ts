@@ -162,7 +162,7 @@ export function createChainModel() {
   }
 }
 
-/** What a unit of gas costs in a block with this base fee (EIP-1559). */
+/** The price per unit of gas in a block with this base fee (EIP-1559). */
 export function priceIn({ max_fee, tip }: SignedTransaction, base_fee: bigint): bigint {
   return max_fee < base_fee + tip ? max_fee : base_fee + tip
 }

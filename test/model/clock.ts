@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 const quiet_turns = 8
 /** A request to the service goes through a socket: only after as long without a sign of life time passes for it. */
 const patience_ms = 8
-/** By so much: what a request waits for is often a node's answer that never comes. */
+/** The step of the clock. Requests often wait for a response of a node that never arrives. */
 const step_ms = 250
 
 export interface VirtualClock {

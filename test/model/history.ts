@@ -1,7 +1,7 @@
 import type { Transaction } from '../../client/index.ts'
 import type { SignedTransaction } from './chain.ts'
 
-/** What was asked for one transaction. Every value is unique, so that a transfer on chain names its transaction. */
+/** The request for one transaction. Every value is unique, so that a transfer on the chain identifies its transaction. */
 export interface Asked {
   accepted_at_ms: number
   /** Its own and those of its replacements. */
@@ -12,7 +12,7 @@ export interface Asked {
   given_price: bigint
 }
 
-/** What happened, beside what the service and the chain know. */
+/** Events that neither the service nor the chain records. */
 export interface History {
   asked: Map<string, Asked>
   /** What somebody else signed with the key, by hash. */

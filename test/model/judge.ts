@@ -33,7 +33,7 @@ export async function judge(world: World, history: History, policies: RelayerPol
   ]
 }
 
-/** What was asked once is signed at one nonce only, unless something else provably used the first nonce. */
+/** A transaction is signed at one nonce only, unless something else provably used the first nonce. */
 function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Names): string[] {
   const taken = new Set([...foreign.values()].map(({ nonce }) => nonce))
   const byId = Map.groupBy(signed, ({ value }) => idOf.get(value))
@@ -44,7 +44,7 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
   })
 }
 
-/** Each transaction moves what was asked at most once, and its row says whether it did. */
+/** Each transaction transfers its value at most once, and its row states whether it did. */
 function paidWrong({ chain, address }: World, history: History, rows: Transaction[], idOf: Names): string[] {
   const paid = chain.mined().filter(({ transaction }) => transaction.from === address && transaction.to !== address)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
@@ -115,7 +115,7 @@ function tooExpensive(history: History, attempts: Attempt[], { address }: World)
   return wrong.length > 0 ? [`too expensive: ${highest} wei a unit is ${times} times the market`] : []
 }
 
-/** What was moved of what was accepted within any day stays below the limit. */
+/** The transferred value of the transactions accepted within any day stays below the limit. */
 function overLimit({ chain }: World, history: History, policies: RelayerPoliciesInput, idOf: Names): string[] {
   const limit = BigInt(policies.max_value_per_day ?? 2n ** 255n)
   const moved = chain.mined().flatMap(({ transaction: { value, hash } }) => {

@@ -106,7 +106,7 @@ export const lies = {
   no_balance: { answer: ({ method }) => (method === 'eth_getBalance' ? result('0x0') : undefined) },
 } satisfies Record<string, Misbehavior>
 
-/** Wrong prices: what is paid then is bounded by policies only. */
+/** Wrong prices: only policies limit the fees then. */
 export const priceLies = {
   price_x1000: prices((wei) => wei * 1_000n),
   price_of_one: prices(() => 1n),

@@ -17,7 +17,7 @@ export interface ModelResult {
   runs: number
   accepted: number
   crashes: number
-  /** Scenarios with a violation, with what was violated. */
+  /** Scenarios with a violation, and the violated rules. */
   failures: { scenario: Scenario; violations: string[] }[]
 }
 

@@ -64,7 +64,7 @@ function createActor(
     values += 1
     return one_transfer + BigInt(values)
   }
-  /** Refusals are part of the game; what the service cannot explain is not. */
+  /** Refused requests are expected; internal errors are not. */
   const tolerant = async (question: (client: RelayerClient) => Promise<unknown>): Promise<boolean> => {
     const crashes = world.crashes()
     try {

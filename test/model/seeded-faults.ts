@@ -14,7 +14,7 @@ export const modelFaults: Record<string, ModelFault> = {
     instead: ': { to: row.to, value: BigInt(row.value), data: null,',
     caught_by: ['canceled', 'expired', 'failed', 'paid 2 times', 'signed twice'],
   },
-  /** What is signed anew gets another nonce. */
+  /** A transaction that is signed again gets another nonce. */
   'bump-takes-nonce': {
     file: 'server/sending/signing.ts',
     text: 'nonce: row.nonce as number, ...content',
@@ -43,14 +43,14 @@ export const modelFaults: Record<string, ModelFault> = {
     instead: "return raise(counted, 'a count', false)",
     caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },
-  /** Nobody looks at what was confirmed. */
+  /** Confirmed transactions are not checked again. */
   'confirmed-forgotten': {
     file: 'server/sending/reorganized.ts',
     text: 'if (!newest || newest.number < from) return false',
     instead: 'if (from < 1e9) return false',
     caught_by: ['confirmed', 'canceled', 'failed', 'expired', 'paid 2 times'],
   },
-  /** What has lost its block is never sent again. */
+  /** A transaction that has lost its block is never sent again. */
   'mined-forgotten': {
     file: 'server/sending/state.ts',
     text: "replaced ? { do: 'return' } : { do: 'rest' }",
@@ -59,7 +59,7 @@ export const modelFaults: Record<string, ModelFault> = {
   },
 }
 
-/** Throws when the sources no longer say what a fault is about. */
+/** Throws when the sources no longer contain the text that a fault replaces. */
 export function checkModelFaults(): void {
   for (const fault of Object.values(modelFaults)) checkFault(fault)
 }

@@ -140,7 +140,7 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
     return { service, client, life }
   }
 
-  /** What a `kill -9` leaves is what the files hold at this very moment; they are read in one turn of the event loop. */
+  /** Copies the files as a `kill -9` would leave them, in one turn of the event loop. */
   function crash(): void {
     countdown = undefined
     if (process_.life.dead) return
@@ -236,7 +236,7 @@ async function prepare(
   return data.id
 }
 
-/** What the database has, by a connection of its own. */
+/** Reads the database through a separate connection. */
 function read<T>(data_dir: string, question: (db: Database.Database) => T): T {
   const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
   try {

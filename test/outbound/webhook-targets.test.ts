@@ -14,7 +14,7 @@ const publicAddress = '93.184.215.14'
 const tries = 1_000
 const at_once = 10
 
-/** Counts whoever connects, whatever is sent then. */
+/** Counts connections, whatever is sent over them. */
 async function startCanary() {
   const canary = { port: 0, connections: 0, requests: 0 }
   const listen = async (host: string): Promise<Server> => {
@@ -42,7 +42,7 @@ async function startCanary() {
   return canary
 }
 
-/** A service as in production, for which names mean what `resolve` says; `sendTo`: what came of a test delivery there. */
+/** A service with production settings, whose names are resolved by `resolve`. `sendTo` returns the result of a test delivery. */
 async function startGuarded(lookup: LookupFunction) {
   const { client } = await startTestService({ ALLOW_PRIVATE_TARGETS: 'false' }, { lookup })
   await client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com/' } })

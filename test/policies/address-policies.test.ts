@@ -63,7 +63,7 @@ test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' 
     {},
     { document: 'token_limits', permit: 'token_limits' },
   ],
-  // What is about transactions holds on its own chain.
+  // Policies about transactions apply to their own chain only.
   [{ allow_sign_transaction: false, max_value: '0', whitelist_receivers: [], gas_price_cap: '1' }, {}, {}],
 ])('applies policies %j of one relayer to another one on the address, with %j', async (strict, own, refused) => {
   const service = await startTestService()

@@ -138,7 +138,7 @@ test('counts each nonce at its highest price for max_fee_per_day, when sending, 
   const signed = (await read(second)).hash
   await patch({ max_fee_per_day: `${5n * one}` })
   await until('it is signed', async () => (await read(second)).hash !== signed)
-  // 6, 3.3 and 3 gwei are counted of 15, which leaves 2.7: the transfer counts what it adds.
+  // 6, 3.3 and 3 gwei of 15 are counted, which leaves 2.7: the transfer counts the difference.
   expect(await refusalOf(sign((21_000n * 28n * gwei) / 1_000_000n))).toEqual(['max_fee_per_day'])
   expect(await refusalOf(sign((21_000n * 27n * gwei) / 1_000_000n))).toEqual([])
   await account.finished(chain.mine)

@@ -17,7 +17,7 @@ const demo = { relayer_id: 'demo' }
 const patch = (client: RelayerClient, policies: RelayerPoliciesInput, path = demo) =>
   client.patch(relayerPath, { path, body: { policies } })
 
-/** Signs without sending: what a limit counts, and no chain is needed. Answers whether it was signed. */
+/** Signs without sending, which counts against limits and needs no chain. Returns whether it was signed. */
 const signs = async (client: RelayerClient, asked: Asked, path = demo) => {
   const body = { unsigned_transaction: unsigned(asked) }
   return (await refusalOf(client.post('/api/v1/relayers/{relayer_id}/sign-transaction', { path, body }))).length === 0

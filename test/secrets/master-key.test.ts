@@ -10,7 +10,7 @@ import { nodeEnvironment } from '../support/node-environment.ts'
 import { production } from '../support/resources.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
-/** What a start is told that must not succeed. */
+/** The output of a start that must fail. */
 async function refusal(settings: Record<string, string>): Promise<string> {
   const error = await startTestService(settings).then(
     () => expect.fail('The service starts'),

@@ -42,7 +42,7 @@ test('shows no secret in any response, log line, metric, span or file, in succes
     request.on('end', () => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}'))
   })
   let turn = 0
-  // Knows its chain, and fails otherwise, each time in another way; it always says what it was called by.
+  // Responds with its chain id, and fails every other call in a different way; the errors contain the request.
   const node = await serve((request, response) => {
     let text = ''
     request.on('data', (chunk) => {
@@ -180,7 +180,7 @@ test('shows no secret in any response, log line, metric, span or file, in succes
     }
   }
   expect([...new Set(shown)]).toEqual([])
-  // What the service has to call by has to be kept as it is; the rest is sealed, or only its digest is there.
+  // Credentials of outgoing calls must be stored; all other secrets are sealed, or only their digest is stored.
   const { rpc_path: _path, rpc_query: _query, ...sealed } = secrets
   for (const file of readdirSync(data_dir)) {
     const bytes = readFileSync(join(data_dir, file))

@@ -66,7 +66,7 @@ test('opens everything with the new key and nothing with the old one after a rot
   expect(end.out).not.toContain(key)
   expect((statSync(join(data_dir, 'master-key')).mode & 0o777).toString(8)).toBe('600')
   expect(existsSync(join(data_dir, 'master-key.next'))).toBe(false)
-  // Of what was sealed under the old key not a byte is left in the file.
+  // The file contains no bytes that were sealed under the old key.
   const after = readFileSync(join(data_dir, 'relayer.sqlite'))
   expect(sealedBefore.filter((bytes) => after.includes(tail(bytes)))).toEqual([])
 

@@ -183,7 +183,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> => {
 const one = { jsonrpc: '2.0', id: 1 }
 const resetCodes = /^(ECONNRESET|UND_ERR_SOCKET)$/
 
-/** What a caller sees of each fault, and what the node sees. */
+/** The response to the caller for each fault, and the calls to the node. */
 const symptoms: Record<FaultKind, (at: Suffering) => Promise<void>> = {
   async connection_refused({ proxy, call, failure }) {
     expect(await failure(call('eth_chainId'))).toBe('ECONNREFUSED')

@@ -17,7 +17,7 @@ test('shrinks the window to the number that a node holds, keeps it for a block, 
   }
   expect(windows.slice(0, 4)).toEqual([16, 20, 25, 32])
   expect(windows.at(-1)).toBe(max_window)
-  // What is full before its first nonce gets one at a time.
+  // A lane that is full before its first nonce gets one transaction at a time.
   narrow(laneState, 0)
   expect(laneState.window).toBe(1)
 })

@@ -226,7 +226,7 @@ test('does not disable a relayer after the only node showed a false first block 
       : undefined
   await account.send(1)
   await account.finished(rig.chain.mine)
-  // A count that goes back is what a restarted chain shows: the first block is compared.
+  // On a restarted chain the transaction count decreases: the first block is compared.
   liar.lie = (method, [address]) =>
     method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x0' : undefined
   const sent = account.send(1)

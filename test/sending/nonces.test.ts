@@ -190,7 +190,7 @@ test.each([
       () => false,
       ({ status }) => status === 503,
     )
-  // What the chain said within the last second is not asked again.
+  // A response of the chain is reused for a second.
   await until('POST is refused', isRefused)
   await expect(post()).rejects.toMatchObject({
     details: [{ path: 'relayer', message: expect.stringContaining('was restarted') }],

@@ -107,7 +107,7 @@ test('reports errors with a code, the decoded reason and the bytes; out of gas h
       'failed',
       { code: 'reverted', message: `custom error ${custom.slice(0, 10)}: 0x${custom.slice(10)}`, revert_data: custom },
     ],
-    // Longer than what is kept: a part of it could not be decoded.
+    // Longer than the stored part, which could not be decoded alone.
     ['failed', { code: 'reverted', message: expect.stringMatching(/^\^+…$/), revert_data: null }],
     ['failed', { code: 'out_of_gas', message: 'Out of gas: its gas limit (100000) was too low', revert_data: null }],
     ['failed', { code: 'reverted', message: 'The execution reverted without a reason', revert_data: null }],

@@ -12,7 +12,7 @@ const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const minute_ms = 60_000
 const gwei = 10n ** 9n
 
-/** An account on a chain that makes blocks when it is told to, and what a test does with its one transaction. */
+/** An account on a chain that mines on command, and the steps that a test takes with its one transaction. */
 async function start(policies = {}) {
   const rig = await testRig({ chain: { noMining: true } })
   const { chain, proxy, clock, client } = rig

@@ -62,7 +62,7 @@ test.each(['while it runs', 'while it is stopped'])(
     if (when === 'while it runs') await chain.reorg(4)
     else await restart(() => chain.reorg(4))
     expect(await account.latest()).toBe(0)
-    // A block that asks for much more than what was signed.
+    // A block whose base fee is far above the signed price.
     await chain.setBaseFee(100n * 10n ** 9n)
     await until('they are reopened', async () => !(await statusesOf(account)).includes('confirmed'))
     await account.finished(chain.mine)

@@ -22,7 +22,7 @@ const quiet = {
   blocks: 2,
   end: 100,
 }
-/** The newest block is 101 and three are asked for, so what is in block 100 lacks one. */
+/** The latest block is 101 and three confirmations are required, so a transaction in block 100 lacks one. */
 const calm: Sight = { ...quiet, now, head: 101, latest: 5, confirmations: 3 }
 const seen: Seen = { hash: '0xa1', block_number: 100, block_hash: '0xb100', succeeded: true, purpose: 'send' }
 const transfer: Seen = { ...seen, hash: '0xa2', purpose: 'cancel' }

@@ -165,7 +165,7 @@ test('refuses transactions by policies, a pause and the chain, and no others', a
 
 test('sets the tips of the tiers to percentiles of recent tips, and covers a doubled base fee', async () => {
   const { chain, addRelayer, post } = await start({ noMining: true })
-  // Three blocks with ten senders each: of the first two the tips are ten times, and half, of what the third has.
+  // Three blocks with ten senders each: the tips of the first two are ten times and half the tips of the third.
   for (const unit of [20n, 1n, 2n]) {
     for (const [index, { address: from }] of chain.accounts.entries()) {
       const tip = BigInt(index + 1) * unit * gwei

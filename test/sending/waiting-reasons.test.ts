@@ -121,7 +121,7 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   await says(/^Waits: nodes refuse it/, 1)
   await expect.poll(() => told()).toEqual([[1, 'node']])
 
-  // What is not signed says nothing of its own.
+  // An unsigned transaction has no reason of its own.
   const { id } = await get(1)
   await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
   // Accepted at the prices of the last block that was read.

@@ -24,7 +24,7 @@ export interface Account {
   key: string
 }
 
-/** A chain on this machine. Its methods throw ChainError for what the chain refuses, and what fetch throws while it is down. */
+/** A chain on this machine. Its methods throw ChainError when the chain rejects a call, and fetch's errors while it is down. */
 export interface Anvil {
   url: string
   port: number
@@ -32,7 +32,7 @@ export interface Anvil {
   accounts: Account[]
   rpc<T = unknown>(method: string, params?: unknown[]): Promise<T>
   mine(blocks?: number): Promise<void>
-  /** Replaces the last blocks by as many empty ones; what they held is in no pool afterwards. */
+  /** Replaces the last blocks by as many empty ones; their transactions are in no pool afterwards. */
   reorg(depth: number): Promise<void>
   /** The pool forgets the transaction. */
   dropTransaction(hash: string): Promise<void>

@@ -8,7 +8,7 @@ interface Named {
   id: string
 }
 
-/** What the contract shows as the operation's body, with these members in place of its own. */
+/** The example of the operation's body in the contract, with these members replaced. */
 function example(operationId: string, others: object): object {
   const body = operations.find(({ id }) => id === operationId)?.examples[0]
   return { ...(body as object | undefined), ...others }

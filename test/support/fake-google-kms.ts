@@ -24,7 +24,7 @@ export interface FakeGoogleKms extends FaultyKeys, Listener {
   addKey(options?: { algorithm?: string; state?: 'ENABLED' | 'DISABLED' }): string
   /** Creates a symmetric key and returns its resource name. */
   addEncryptionKey(): string
-  /** What was encrypted so far. */
+  /** The plain texts that were encrypted so far. */
   encrypted: Encrypted[]
   /** These operations are answered with PERMISSION_DENIED. */
   denied: Set<string>

@@ -17,7 +17,7 @@ export interface FakeKms extends FaultyKeys {
   /** The ids of all requests. */
   request_ids: string[]
   region: string
-  /** What was encrypted so far. */
+  /** The plain texts that were encrypted so far. */
   encrypted: Encrypted[]
   /** These operations are answered with AccessDeniedException. */
   denied: Set<string>

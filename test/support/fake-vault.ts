@@ -15,7 +15,7 @@ export interface FakeVault extends Listener {
   secrets: Record<string, Record<string, unknown>>
   /** The keys of the Transit engine at the mount `transit`. */
   transit: Map<string, Buffer>
-  /** What was encrypted so far. */
+  /** The plain texts that were encrypted so far. */
   encrypted: Encrypted[]
   /** These operations of the Transit engine are answered with 403. */
   denied: Set<string>

@@ -113,9 +113,9 @@ const requestFaults = {
 const batchFaults: FaultKind[] = ['out_of_order_batch', 'batch_refused']
 
 interface Treatment {
-  /** What the node is asked in the call's place; absent: nothing. */
+  /** The call that the node gets instead; absent: none. */
   ask?: Call
-  /** What the caller hears; absent: the node's answer. */
+  /** The response to the caller; absent: the node's response. */
   say?: (heard: Outcome) => Outcome
 }
 

@@ -13,7 +13,7 @@ export interface KeyFaults {
   delay_ms: number
   /** The most signatures per second; more are throttled. */
   per_second: number
-  /** What a signature is: right (with a high s in half of the cases), always with a high s, by another key, or random bytes. */
+  /** The kind of signature: valid (half of them with a high s), always with a high s, by another key, or random bytes. */
   signature: 'right' | 'high_s' | 'other_key' | 'garbage'
   /** The name of an error that every call answers with, in the words of the service. */
   error: string | undefined

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
-/** As under `npm start`: what was compiled once is not compiled again, TypeScript included. */
+/** As in `npm start`: uses the compile cache, also for TypeScript. */
 const NODE_COMPILE_CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'evm-relayer-service')
 
-/** What a process of Node takes from the environment of the tests. */
+/** The environment variables that a Node process inherits from the tests. */
 export const nodeEnvironment = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE }

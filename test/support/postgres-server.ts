@@ -49,7 +49,7 @@ export async function startPostgres(folder: string): Promise<void> {
   await run(pg_ctl, ['-D', data, '-l', join(folder, 'log'), '-w', '-t', '60', 'start'], identity())
 }
 
-/** What the server in `folder` needs, and `more`, in the place of what was set before. */
+/** Replaces the settings of the server in `folder` by the required ones and `more`. */
 export function writeSettings(folder: string, more: string[] = []): void {
   const settings = ["listen_addresses = ''", `unix_socket_directories = '${folder}'`, 'max_connections = 300', ...more]
   writeFileSync(join(folder, 'data', 'postgresql.auto.conf'), `${settings.join('\n')}\n`)

@@ -11,7 +11,7 @@ import { startPostgres, urlOf } from './postgres-server.ts'
  */
 
 const look_ms = 50
-/** Far above what a busy machine needs. */
+/** Far above the time that a busy machine needs. */
 const patience_ms = 60_000
 
 /** The folder of the server of this run, which is started if it does not run. */

@@ -10,7 +10,7 @@ export interface ServiceProcess {
   /** All that it has written so far. */
   out(): string
   err(): string
-  /** Waits until what it has written matches; throws when it ends without. */
+  /** Waits until the output matches; throws when the process ends before. */
   wrote(pattern: RegExp): Promise<RegExpExecArray>
   signal(signal: NodeJS.Signals): void
   /** Its exit code, or the signal that ended it. */

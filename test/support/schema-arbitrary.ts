@@ -3,7 +3,7 @@ import { resolve, type Schema } from './contract.ts'
 import { kinds, mutate, mutation } from './mutation.ts'
 
 export interface Hints {
-  /** What a property of this name holds, where a schema cannot say it (an id that exists, a secret to look for later). */
+  /** Values of properties by name, where a schema cannot express them (an id that exists, a secret to search for later). */
   properties: Record<string, Arbitrary<unknown>>
   /** The same for what must never hold anything else: an address that is called, a time that is waited. */
   always: Record<string, Arbitrary<unknown>>
@@ -133,7 +133,7 @@ function strings({ pattern, format, minLength = 0, maxLength = 100 }: Schema): A
     const bounds = { minLength: min, maxLength: max, size: 'small' } as const
     return fc.oneof(fc.string({ unit: 'grapheme', ...bounds }), fc.string({ unit: 'binary', ...bounds })).filter(fits)
   }
-  // fast-check writes no look-aheads: they are left out here, and what they forbid is filtered out after.
+  // fast-check supports no look-aheads: they are removed here, and the values that they forbid are filtered out.
   return fc.stringMatching(new RegExp((pattern as string).replaceAll(/\(\?![^()]*\)/g, ''))).filter(fits)
 }
 

@@ -26,7 +26,7 @@ export interface Servers {
   registrationOf(server: Server): Promise<number>
 }
 
-/** Repeats what is answered 503: a busy machine may look like a database that is away. */
+/** Repeats requests that get 503: on a busy machine, the database may seem to be down. */
 async function patient(request: Request): Promise<Response> {
   for (const end = performance.now() + patience_ms; ; await pause(again_ms)) {
     const response = await fetch(request.clone())
@@ -60,7 +60,7 @@ export async function testServers(settings: Record<string, string> = {}): Promis
         DATA_DIR: join(folder, `server-${count}`),
         API_KEY: token,
         MASTER_KEY: '5a'.repeat(32),
-        // A busy machine is no database that is away.
+        // A slow response on a busy machine does not mean that the database is down.
         DATABASE_TIMEOUT_MS: '10000',
         ...settings,
       })

@@ -14,7 +14,7 @@ import type { TestDatabase } from './postgres.ts'
 export const onPostgres = process.env.TEST_DATABASE === 'postgres'
 
 const databases = new Map<string, Promise<TestDatabase>>()
-/** Far above what a busy machine needs. */
+/** Far above the time that a busy machine needs. */
 const patience = { DATABASE_TIMEOUT_MS: '10000' }
 
 /** The settings of a service on the data folder. `made`: called before the first one, when there is something to drop. */

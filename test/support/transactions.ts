@@ -9,7 +9,7 @@ export async function insertTransactions(stored: Stored, relayer_id: string, cou
   if (onPostgres) return void (await rowsOf(stored, insertInPostgres(values)))
   const db = new Database(join(stored.data_dir, 'relayer.sqlite'))
   try {
-    // Rows by the million: what a power cut would take away here is a test's.
+    // Millions of rows of a test: durability is not needed.
     db.pragma('synchronous = OFF')
     db.pragma('journal_mode = WAL')
     // Counted once, and not with every row.

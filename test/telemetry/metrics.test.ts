@@ -147,7 +147,7 @@ test('uses only existing metrics and labels in the dashboard', async () => {
       expect(isThere, `${name} exists`).toBe(true)
     }
   }
-  // And of what is ours none is forgotten.
+  // All of the service's own metrics are listed.
   const ours = [...types.keys()].filter((name) => name?.startsWith('relayer_'))
   expect(ours.filter((name) => !named.has(name as string))).toEqual([])
 })

@@ -6,7 +6,7 @@ const base = '/api/v1/relayers/{relayer_id}'
 const path = { relayer_id: 'demo' }
 const [info, warn] = [30, 40]
 
-test('logs once that a node goes away and comes back, and why a relayer is disabled', async () => {
+test('logs once that a node goes down and up, and why a relayer is disabled', async () => {
   const chain = await testChain()
   const proxy = await testFaultProxy(chain)
   const { client, logged } = await startTestService()

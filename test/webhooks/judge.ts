@@ -2,7 +2,7 @@ import { signWebhook, verifyWebhook } from '../../client/webhook.ts'
 import type { Event } from '../../generated/openapi.ts'
 import { type Arrival, relayerOf } from './receivers.ts'
 
-/** What is counted against the service: each is 0 for one that keeps its promise. */
+/** The counts of violations: each is 0 if the service keeps its guarantees. */
 export interface Verdict {
   /** Causes that were never answered. */
   unanswered: number

@@ -52,7 +52,7 @@ function optionsOf(events: number, kills: number): Pick<TrialOptions, 'events' |
     kills: read('WEBHOOK_KILLS', WEBHOOK_KILLS, kills),
     seed,
     killed: (count) => {
-      // It takes minutes; whoever watches shall see that it goes on.
+      // A run takes minutes: shows its progress.
       if (process.stderr.isTTY) process.stderr.write(`\r${count} kills \r`)
     },
   }

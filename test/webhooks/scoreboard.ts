@@ -19,7 +19,7 @@ const meanings: Record<ColumnName, string> = {
 
 const max_quoted = 5
 
-/** What is not as it should be. */
+/** The failed rules. */
 export const wrongIn = (verdict: Verdict): ColumnName[] =>
   (Object.keys(meanings) as ColumnName[]).filter((name) => verdict[name] !== 0)
 

@@ -100,7 +100,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialResult> {
     const unanswered = causes.left()
     await causes.stop()
     await settled(() => countPending(client, [...scene.targets]), options)
-    // The last end is like the others: what is on the disk then is all there is.
+    // The last process is killed too: only the data on the disk counts.
     await victim.kill()
     const { unsettled, damage } = readStore(victim.database_file)
 
