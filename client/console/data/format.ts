@@ -1,8 +1,11 @@
 const wei_per_gwei = 10n ** 9n
 const wei_per_ether = 10n ** 18n
 
-/** An amount in wei as ether, with at most six digits after the point, cut. */
+/** An amount in wei as ether, truncated to six digits after the decimal point. */
 export const ether = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_ether, 6))
+
+/** An amount in wei with its unit: `1.5 ether`. */
+export const etherText = (wei: string | null): string => (wei === null ? 'unknown' : `${ether(wei)} ether`)
 
 /** A price in wei as gwei. */
 export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))

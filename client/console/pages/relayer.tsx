@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event, Relayer as Its } from '../../index.ts'
-import { ether } from '../data/format.ts'
+import { etherText } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { Action } from '../parts/action.tsx'
@@ -123,7 +123,7 @@ function Head({ its }: { its: Its }) {
         </div>
         <div>
           <dt>Balance</dt>
-          <dd>{status.data ? `${ether(status.data.balance)} ether` : '…'}</dd>
+          <dd>{status.data ? etherText(status.data.balance) : '…'}</dd>
         </div>
         <div>
           <dt>Unfinished</dt>

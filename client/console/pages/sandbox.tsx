@@ -173,8 +173,8 @@ function SandboxForm({
           </section>
         )}
       </form>
-      <section className="card" aria-label="The same request">
-        <h2>The same request</h2>
+      <section className="card" aria-label="Code samples">
+        <h2>Code samples</h2>
         <p className="hint">The API key is read from the environment variable RELAYER_API_KEY.</p>
         <Sample language="curl" text={curlSample(location.origin, request)} />
         <Sample language="TypeScript" text={typescriptCall(location.origin, request)} />

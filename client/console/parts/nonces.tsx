@@ -85,7 +85,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
               <dd>{state.chain_latest ?? 'no node responds'}</dd>
             </div>
             <div>
-              <dt>Including the node’s pending</dt>
+              <dt>Including pending</dt>
               <dd>{state.chain_pending ?? 'unknown'}</dd>
             </div>
             <div>
@@ -127,7 +127,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
         const marks = [nonce === chain_latest && 'chain', nonce === next_nonce && 'service'].filter(Boolean)
         return (
           <li key={nonce}>
-            <span className="marks">{marks.length > 0 ? `next of ${marks.join(' and ')}` : ''}</span>
+            <span className="marks">{marks.length > 0 ? `next: ${marks.join(', ')}` : ''}</span>
             <strong>{nonce}</strong>
             {its ? (
               <Link to={transactionPath(its)}>

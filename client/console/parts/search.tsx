@@ -49,7 +49,7 @@ export function Search() {
         <input
           type="search"
           aria-label="Find a transaction by hash, reference or id, or a relayer by id"
-          placeholder="Hash, reference, id or relayer"
+          placeholder="Hash, reference or ID"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
