@@ -19,7 +19,7 @@ export async function answer(
   response.status(status)
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse))
-  // Sends that were committed together resolve in one turn.
+  // The requests of one group commit resolve in the same turn of the event loop.
   if (isLong(body)) await nextTurn()
   checkResponse(body)
   // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
@@ -57,7 +57,7 @@ export async function streamEvents(
   await pipeline(Readable.from(whileAllowed(events, mayFollow, wait_ms)), response).catch(unlessGone)
 }
 
-/** The waits that are shorter are not worth a timer. */
+/** A shorter wait is not worth a timer. */
 const least_wait_ms = 5
 /** Past events are sent for this long in one turn of the event loop: a hundred events take 40 ms. */
 const turn_ms = 5

@@ -145,7 +145,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
         onClose: (callback: () => void) => onClose(response, callback),
-        // A client that closes its side has the whole response only if that was written before.
+        // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
       recorder.end(auditEntry, operation.status)

@@ -42,7 +42,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   let holders = new Map<string, Holder>()
   /** The generation that `holders` has at least. Generations only grow. */
   let readAt = Number.NEGATIVE_INFINITY
-  /** A call of the store that has not ended, which all share who need its generation or an older one. */
+  /** The pending call of the store. Requests that need its generation or an older one share it. */
   let reading = nothing
 
   async function read(generation: number): Promise<void> {

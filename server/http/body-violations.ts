@@ -12,7 +12,7 @@ export type BodyViolations = (body: unknown) => Detail[]
  */
 export function createBodyViolations({ components }: ContractDocument): (schema: object) => BodyViolations {
   const ajv = contractAjv({ allErrors: true, verbose: true, validateSchema: false })
-  // As parts of one document, schemas share what they refer to: each compiles in a few milliseconds.
+  // Within one document, schemas share the compiled targets of their references: each compiles in a few milliseconds.
   ajv.addSchema({ components }, 'contract')
   const inline = new WeakMap<object, ValidateFunction>()
   const pointers = new Map(pointersIn(components.schemas, '#/components/schemas'))
@@ -25,7 +25,7 @@ export function createBodyViolations({ components }: ContractDocument): (schema:
     return check.errors ?? []
   }
 
-  /** A body whose schema stands in the operation itself. */
+  /** The check of a schema that is written inline in an operation, not a component of the contract. */
   function ofInline(schema: object): ValidateFunction {
     const check = inline.get(schema) ?? ajv.compile({ ...schema, components })
     inline.set(schema, check)
@@ -59,7 +59,7 @@ const isChoice = ({ keyword }: ErrorObject): boolean => keyword === 'anyOf' || k
 const covers = (outer: ErrorObject, inner: ErrorObject): boolean =>
   inner.instancePath === outer.instancePath || inner.instancePath.startsWith(`${outer.instancePath}/`)
 
-/** The JSON pointers of the alternatives that stand within other schemas. */
+/** The JSON pointers of the alternatives inside other schemas. */
 function pointersIn(node: unknown, at: string): [object, string][] {
   if (typeof node !== 'object' || node === null) return []
   return [[node, at], ...Object.entries(node).flatMap(([key, child]) => pointersIn(child, `${at}/${encode(key)}`))]

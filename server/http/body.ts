@@ -40,7 +40,7 @@ export async function readBody(
   if (mediaTypes.length === 0) return undefined
   if (bodyIsOptional && isBodyless(request)) return {}
   const body = await readBytes(request, bytes)
-  // Requests that arrive while the process has no core are all read in one turn.
+  // After the process has waited for a CPU core, all requests that arrived meanwhile are read in one turn of the event loop.
   if (body.length > short_body_bytes) await nextTurn()
   return readJson(body, amounts)
 }

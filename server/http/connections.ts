@@ -11,7 +11,7 @@ export interface Connections {
   answersOn(socket: Socket): ServerResponse[]
   /** The connections without a request in flight. */
   quiet(): Socket[]
-  /** Closes connections whose client has read nothing of a response for the patience; call it about every second. */
+  /** Closes connections whose client has read nothing of a response for `patience_ms`. To be called about every second. */
   cutStalled(): void
 }
 

@@ -26,7 +26,7 @@ const max_callers = 10_000
 const bytes_each = 64 * 1024
 /** The longest time that a caller waits because of large requests and responses in the past. */
 const max_debt_ms = 60_000
-/** More than the bodies and responses that one process has under way at once (shares.ts) count as. */
+/** Above the count of all bodies and responses that one process holds at once (shares.ts). */
 const max_owed = 4_096
 
 /**
@@ -70,7 +70,7 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
   }
 }
 
-/** How many more requests a request with so many bytes counts as. */
+/** The number of additional requests that a request with this many bytes counts as. */
 export const moreFor = (bytes: number): number => Math.floor(bytes / bytes_each)
 
 export function checkCount(count: number, burst: number): void {
@@ -86,7 +86,7 @@ export const rateLimited = (wait_s: number, policy: string) =>
 
 export type Bucket = ReturnType<typeof bucketOf>
 
-/** The bucket of a limit; null: the usual one. */
+/** The bucket of a limit; null: the default limit. */
 export function bucketReader(usual: Limit, processes: number): (limit: Limit | null) => Bucket {
   const usualBucket = bucketOf(usual, processes)
   const buckets = new WeakMap<Limit, Bucket>()

@@ -63,7 +63,7 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
     }
   }
 
-  /** One call of the database for all who wait; those who come meanwhile wait for the one after it. */
+  /** One database call for all waiting requests. Requests that arrive during the call wait for the next one. */
   function fill(purse: Purse, id: string, bucket: Bucket, count: number): Promise<void> {
     if (!purse.next) {
       const mine = { wanted: 0, filled: Promise.resolve() }

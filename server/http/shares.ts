@@ -7,7 +7,7 @@ export interface Shares {
   hold(caller: Pick<Caller, 'id' | 'roles'>, amount: number): Held
 }
 
-/** The part that one caller holds. */
+/** The amount that one caller holds. */
 export interface Held {
   /** Adds to the part. Throws as `hold` does and then adds nothing. */
   add(amount: number): void

@@ -1,6 +1,6 @@
 import type { Caller } from '../operation.ts'
 
-/** How many characters of events all streams of one API key read in a second. */
+/** The characters per second that all event streams of one API key may read. */
 const characters_a_second = 8_000_000
 const max_callers = 10_000
 

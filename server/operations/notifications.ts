@@ -14,7 +14,7 @@ export interface NotificationDependencies {
 
 /** The limit of an API key that is limited to relayers. */
 const max_of_limited_key = 100
-/** How long a replaced signing key keeps signing beside the new one. */
+/** For this long, a replaced signing key signs deliveries in addition to the new one. */
 const former_key_ms = 24 * 3_600_000
 
 type Notifications = Pick<

@@ -17,7 +17,7 @@ export interface ReadyToSign {
 export interface SignBatchDependencies {
   /** Checks an item and prepares its signature. Throws ApiError (400, 403, 404). */
   prepare(relayer_id: string, item: Item, caller: Caller): Promise<ReadyToSign>
-  /** Counts so many more requests of the caller. Throws ApiError (429). */
+  /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export function signBatch({ prepare, countCalls }: SignBatchDependencies): Pick<
   }
 }
 
-/** Lets other requests run when the time is up. */
+/** Yields to other requests after a time limit. */
 function pauses(): () => Promise<void> {
   let began = performance.now()
   return async () => {

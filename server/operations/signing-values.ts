@@ -2,7 +2,7 @@ import type { SignatureResult, SignMessageRequest } from '../../generated/openap
 import { badRequest } from '../errors.ts'
 import { toHex } from '../hex.ts'
 
-/** `request_id`: the key service's, where there is one. */
+/** `request_id`: the request ID of the key service, if there is one. */
 export interface Signature {
   rs: Uint8Array
   recovery: number

@@ -69,7 +69,7 @@ export interface SigningDependencies {
   /** The amounts that count against daily limits. */
   spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
-  /** Counts so many more requests of the caller. Throws ApiError (429). */
+  /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
 }
 

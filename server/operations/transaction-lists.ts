@@ -7,7 +7,7 @@ import { behind } from './behind.ts'
 import { page } from './page.ts'
 import { readAddress, readTime } from './values.ts'
 
-/** Of data as hex, in one page. */
+/** Characters of `data` as hex in one page. */
 export const max_page_characters = 32 * 1024 * 1024
 const max_page_kib = max_page_characters / 2 / 1024
 /** Pages with less data need no share. */

@@ -42,7 +42,7 @@ export interface TransactionDependencies {
       auditEntry: PendingAuditEntry,
     ): Promise<WholeTransactionRow>
   }
-  /** Counts so many more requests of the caller. Throws ApiError (429). */
+  /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
   dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
   explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>

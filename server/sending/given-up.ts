@@ -11,7 +11,7 @@ const first_wait_ms = 60_000
 const max_wait_ms = 3_600_000
 const watched_ms = 24 * 3_600_000
 const max_rows = 100
-/** Rows are read at most every so many milliseconds. */
+/** The shortest interval between two reads of the rows. */
 const read_again_ms = 30_000
 /** Above every number of confirmations: the endpoints were asked for them. */
 const deep = 1_000_000

@@ -40,7 +40,7 @@ export interface LaneState {
   gaps: number
   /** By transaction: the receipt that most endpoints have, while the asked node has none. */
   witnessed: Map<number, Seen>
-  /** Since when no transaction is unfinished and confirmed ones are only watched for reorganizations. */
+  /** The time since which no transaction is unfinished. Confirmed ones are still watched for reorganizations. */
   rest_since: number | undefined
 }
 

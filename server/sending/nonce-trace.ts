@@ -40,7 +40,7 @@ interface Finding {
 
 /** A transaction without a receipt whose nonce is used by the chain's count. */
 interface Case {
-  /** Since when all surveys report this; undefined: the last one did not. */
+  /** The time since which all surveys report this; undefined: the last survey did not. */
   since: number | undefined
   from_block: number
   poll_at: number

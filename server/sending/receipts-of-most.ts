@@ -3,7 +3,7 @@ import type { OneNode } from './dependencies.ts'
 import type { Seen } from './state.ts'
 import { askEach, given, reachedByMost } from './survey.ts'
 
-/** The rows of one survey: each has a time limit. */
+/** The number of rows in one survey, because each has a time limit. */
 const max_rows_at_once = 100
 
 interface Surveyed {

@@ -1,6 +1,6 @@
 import type { OneNode } from './dependencies.ts'
 
-/** The longest wait for one endpoint. */
+/** The timeout for one endpoint. */
 const survey_ms = 3_000
 
 /** Asks all endpoints concurrently, with a time limit. An endpoint that does not answer gives undefined. */
