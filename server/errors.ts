@@ -80,7 +80,7 @@ export class NonceTaken extends ApiError {
 }
 
 /** 503: the database cannot be used, and nothing was changed. */
-export class StoreAway extends ApiError {
+export class StoreUnavailable extends ApiError {
   /** The store has logged that the database is down. */
   readonly isLogged: boolean
 

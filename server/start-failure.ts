@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts'
 /** The reason why the service does not start, for the person who started it. Only a fault of the service itself has a stack. */
 export function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
-  // Of the database: StoreAway or UnknownOutcome.
+  // Of the database: StoreUnavailable or UnknownOutcome.
   if (error instanceof ApiError && error.code === 'unavailable')
     return 'The database became unavailable during the start.'
   const { code, message, stack } = error as NodeJS.ErrnoException

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { StoreAway } from '../errors.ts'
+import { StoreUnavailable } from '../errors.ts'
 import { LeaseLost, type WorkShare } from '../store/work-share.ts'
 import { createLane, type Lane } from './lane.ts'
 
@@ -51,7 +51,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
 
   /** While the database is down, everything fails for the one reason that the store has logged. */
   function logFailure(error: unknown, message: string, row_id?: number): void {
-    const isLogged = error instanceof StoreAway && error.isLogged
+    const isLogged = error instanceof StoreUnavailable && error.isLogged
     logger[isLogged ? 'debug' : 'error']({ err: error, row_id }, message)
   }
 

@@ -1,5 +1,4 @@
-import { StoreAway } from '../errors.ts'
-
+import { StoreUnavailable } from '../errors.ts'
 import { activity } from './postgres/activity.ts'
 import { apiKeys } from './postgres/api-keys.ts'
 import { auditList } from './postgres/audit-list.ts'
@@ -8,7 +7,7 @@ import { type ConnectionSettings, connect, sql } from './postgres/connection.ts'
 import { creations } from './postgres/creations.ts'
 import { deliveries } from './postgres/deliveries.ts'
 import { eventLog } from './postgres/event-log.ts'
-import { isAway } from './postgres/failures.ts'
+import { isUnavailable } from './postgres/failures.ts'
 import { gauges } from './postgres/gauges.ts'
 import { readMasterKeyCheck } from './postgres/master-key-check.ts'
 import { networks } from './postgres/networks.ts'
@@ -36,7 +35,7 @@ export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>
 /** The store in a PostgreSQL database, which any number of servers share. */
 export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld) {
   const connection = await connect(settings, world).catch((error: unknown) => {
-    throw isAway(error) ? new StoreAway() : error
+    throw isUnavailable(error) ? new StoreUnavailable() : error
   })
   const dependencies = { now: connection.now, ...world }
   const { read, withAudit, appendAudit, auditHead, close } = connection

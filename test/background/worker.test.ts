@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
-import { StoreAway } from '../../server/errors.ts'
+import { StoreUnavailable } from '../../server/errors.ts'
 import { fakeShare } from '../support/fake-share.ts'
 
 const patience_ms = 60_000
@@ -256,7 +256,7 @@ test('discards the state of a row when its lease was lost and taken again betwee
 })
 
 test('failures while the database is down are not logged again: the store has logged it once', async () => {
-  const failures = [new StoreAway({ isLogged: true }), new StoreAway()]
+  const failures = [new StoreUnavailable({ isLogged: true }), new StoreUnavailable()]
   for (const failure of failures) {
     const worker = testWorker({ work: () => Promise.reject(failure) })
     worker.wake(1)

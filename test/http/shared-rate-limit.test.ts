@@ -184,5 +184,5 @@ test('admits nothing while the database is unreachable', async () => {
     () => Promise.reject(new ApiError('unavailable', 'Service Unavailable')),
     () => performance.now(),
   )
-  await expect(take(failing, 'away')).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(take(failing, 'client')).rejects.toMatchObject({ code: 'unavailable' })
 })

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { StoreAway } from '../../server/errors.ts'
+import { StoreUnavailable } from '../../server/errors.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
 import { groupCommit } from '../../server/store/postgres/group-commit.ts'
 import { sql } from '../../server/store/postgres/statement.ts'
@@ -96,7 +96,7 @@ describe('startup', () => {
     await expect(connecting).resolves.toBeDefined()
   })
 
-  test('leaves no connection open when the database goes away while a server starts', async () => {
+  test('leaves no connection open when the database goes down while a server starts', async () => {
     const url = await newDatabase()
     const before = await connected(url)
     const proxy = await startDatabaseProxy(url)
@@ -105,7 +105,7 @@ describe('startup', () => {
     // The registration of the next server waits.
     await own.query('BEGIN; LOCK TABLE servers IN EXCLUSIVE MODE')
     const connecting = connect(settingsOf(proxy.url))
-    const failure = expect(connecting).rejects.toThrow(StoreAway)
+    const failure = expect(connecting).rejects.toThrow(StoreUnavailable)
     await waiting(url)
     await proxy.set('closed')
     await failure

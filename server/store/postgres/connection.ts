@@ -1,4 +1,4 @@
-import { StoreAway } from '../../errors.ts'
+import { StoreUnavailable } from '../../errors.ts'
 import { inOrder } from '../../in-order.ts'
 import type { Observer } from '../../telemetry/observer.ts'
 import type { ChainHead } from '../audit-batches.ts'
@@ -9,7 +9,7 @@ import { takeChain } from './audit-chain.ts'
 import { createDatabaseClock, type DatabaseClock } from './database-clock.ts'
 import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import type { DurabilitySetting } from './durability.ts'
-import { isAway } from './failures.ts'
+import { isUnavailable } from './failures.ts'
 import { createFences, type Fence, type Fences } from './fence.ts'
 import { createGeneration } from './generation.ts'
 import { joinServers, type Membership } from './membership.ts'
@@ -84,7 +84,7 @@ export interface Connection {
 
 /**
  * Connects to the database, migrates it to the newest schema, and makes this server one of those that use it. Throws StoreError when it
- * cannot be used, whose message has nothing of the URL, and StoreAway when it goes away meanwhile.
+ * cannot be used, whose message has nothing of the URL, and StoreUnavailable when it goes down meanwhile.
  */
 export async function connect(settings: ConnectionSettings, dependencies: ConnectionWorld = {}): Promise<Connection> {
   const { observer = {}, databaseDown = () => {} } = dependencies
@@ -197,7 +197,7 @@ async function openLinks(
     dedicated = await openDedicatedClient(settings, {
       heard: clock.heard,
       opened: signals.opened,
-      away(reason) {
+      down(reason) {
         pool.cut()
         databaseDown(reason)
       },
@@ -211,7 +211,7 @@ async function openLinks(
     pool.cut()
     await membership?.close()
     await Promise.all([pool.end(), dedicated?.close()])
-    throw isAway(error) ? new StoreAway() : error
+    throw isUnavailable(error) ? new StoreUnavailable() : error
   }
 }
 

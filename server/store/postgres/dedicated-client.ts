@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreAway } from '../../errors.ts'
-import { isAway } from './failures.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { isUnavailable } from './failures.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
 import { bind, type Statement, sql, type Values } from './statement.ts'
 
@@ -22,7 +22,7 @@ export interface DedicatedClientEvents {
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
   /** The database is down: it does not answer, or is read-only. Called once until `back`. */
-  away(reason: string): void
+  down(reason: string): void
   back(): void
 }
 
@@ -42,7 +42,7 @@ const beat = sql<Beat>(`
 
 export async function openDedicatedClient(
   settings: Pick<PoolSettings, 'url' | 'timeout_ms'>,
-  { heard, opened, away, back }: DedicatedClientEvents,
+  { heard, opened, down, back }: DedicatedClientEvents,
 ): Promise<DedicatedClient> {
   const closing = new AbortController()
   let client = await open(start_ms)
@@ -77,7 +77,7 @@ export async function openDedicatedClient(
     try {
       while (!closing.signal.aborted && (await Promise.race([ended, rest(beat_ms)])) === undefined) await check(its)
     } catch (error) {
-      if (error instanceof Unusable) down(error)
+      if (error instanceof Unusable) reportDown(error)
     }
   }
 
@@ -91,7 +91,7 @@ export async function openDedicatedClient(
           client = await open()
           isLost = false
         } catch (error) {
-          down(error)
+          reportDown(error)
           await rest(again_ms)
         }
       }
@@ -102,10 +102,10 @@ export async function openDedicatedClient(
     }
   }
 
-  function down(reason: unknown): void {
+  function reportDown(reason: unknown): void {
     if (isDown || closing.signal.aborted) return
     isDown = true
-    away((reason as Error).message)
+    down((reason as Error).message)
   }
 
   /** Throws Unusable when the answer has not come in time. What came while this process was stalled is read before that. */
@@ -126,7 +126,7 @@ export async function openDedicatedClient(
   }
 
   const unlessDown = () => {
-    if (isDown) throw new StoreAway({ isLogged: true })
+    if (isDown) throw new StoreUnavailable({ isLogged: true })
   }
 
   return {
@@ -137,8 +137,8 @@ export async function openDedicatedClient(
         try {
           return await attempt(statement, values)
         } catch (error) {
-          if (!isAway(error)) throw error
-          if (attempts === max_attempts) throw new StoreAway()
+          if (!isUnavailable(error)) throw error
+          if (attempts === max_attempts) throw new StoreUnavailable()
           // The connection may have ended alone: its end is noticed before the next attempt.
           await rest(0)
         }

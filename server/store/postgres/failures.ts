@@ -10,14 +10,14 @@ export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(e
  * The database cannot be used at present: no connection, shutting down, starting, read-only (a failover is under way), too many
  * connections, a disk that is full, a lock that a stalled server holds (57014, 55P03), or this server was stalled itself (25P03).
  */
-const away =
+const unavailable =
   /^(?:08...|25006|25P03|55P03|57014|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
-/** pg gives these errors no code. The last one: the connections were closed because the database went away. */
-const away_messages =
+/** pg gives these errors no code. The last one: the connections were closed because the database went down. */
+const unavailable_messages =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired|Cannot use a pool after calling end)/
 
-export const isAway = (error: unknown): boolean =>
-  error instanceof Error && (away.test(codeOf(error)) || away_messages.test(error.message))
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof Error && (unavailable.test(codeOf(error)) || unavailable_messages.test(error.message))
 
 /** Whether it is unknown, after this error of a COMMIT, if it was made: PostgreSQL has not answered that it was rolled back. */
 export const isUnanswered = (error: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { StoreAway } from '../../errors.ts'
+import { StoreUnavailable } from '../../errors.ts'
 import type { PendingAuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
@@ -56,7 +56,7 @@ const groups = new WeakMap<Connection, Group<RelayersToLock>>()
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
  * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails; while the database
- * is away, all of them fail. The rows of all their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
+ * is down, all of them fail. The rows of all their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
  * Requests go before background work, because their callers wait.
  */
 export function groupCommit<In, Out>(
@@ -201,7 +201,7 @@ async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, ba
     for (const one of batch) one.resolve(results.get(one) as never)
   } catch (error) {
     // Changes that may have been committed are not made again, and none is made while the database is down.
-    const isOfAll = error instanceof UnknownOutcome || error instanceof StoreAway
+    const isOfAll = error instanceof UnknownOutcome || error instanceof StoreUnavailable
     if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
     else for (const waiting of batch) await commitSome(connection, lock, [waiting])
   }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreAway } from '../../errors.ts'
-import { isAway, isRepeatable } from './failures.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { isRepeatable, isUnavailable } from './failures.ts'
 
 const max_attempts = 6
 /** The first pause before a repetition; each further one is twice as long. */
@@ -16,7 +16,7 @@ export async function repeated<T>(check: () => void, work: () => Promise<T>): Pr
     try {
       return await work()
     } catch (error) {
-      if (isAway(error)) throw new StoreAway()
+      if (isUnavailable(error)) throw new StoreUnavailable()
       if (!isRepeatable(error) || attempt >= max_attempts) throw error
     }
     await pause(Math.random() * first_pause_ms * 2 ** attempt)

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { StoreAway } from '../../errors.ts'
-import { isAway } from './failures.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { isUnavailable } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
@@ -29,6 +29,6 @@ export const createSnapshot =
         client.release(lost)
       }
     } catch (error) {
-      throw isAway(error) ? new StoreAway() : error
+      throw isUnavailable(error) ? new StoreUnavailable() : error
     }
   }

@@ -1,4 +1,4 @@
-import { StoreAway } from '../../errors.ts'
+import { StoreUnavailable } from '../../errors.ts'
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { coalesce } from './coalesce.ts'
@@ -204,7 +204,7 @@ function createShare({ read, fences, membership, signals }: Connection, kind: Wo
         await giveBack([...held.keys()])
       } catch (error) {
         // The leases end with the registration of this server.
-        if (!(error instanceof StoreAway)) throw error
+        if (!(error instanceof StoreUnavailable)) throw error
       }
     },
     watch(freed) {

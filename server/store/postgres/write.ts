@@ -27,7 +27,7 @@ export interface Work<T, Ahead> {
 /**
  * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's.
  * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws ApiError
- * (503): StoreAway when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
+ * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
 export function createWrite({ pool, check, begin, append, committed }: WriteDependencies) {
   async function once<T, Ahead>(

@@ -13,7 +13,7 @@ export const connections = 50
 const balance = 10n ** 24n
 /** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
 const policies = { max_unfinished: 100_000 }
-/** A busy machine is no database that is away. */
+/** The database must not count as down because the machine is busy. */
 const patience_ms = '10000'
 
 export interface Stage {
