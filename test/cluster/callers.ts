@@ -16,7 +16,7 @@ interface Relayer {
   address: string
 }
 
-/** Each request goes to a server drawn at random. */
+/** Sends each request to a random server. */
 export function randomClient({ members }: Stage, random: () => number, maxRetries: number): RelayerClient {
   const base = (members[0] as Stage['members'][number]).url
   return createRelayerClient({
@@ -32,7 +32,7 @@ export function randomClient({ members }: Stage, random: () => number, maxRetrie
   })
 }
 
-/** With fresh keys, whose nonces begin at 0, and a webhook. */
+/** Creates relayers with new keys, whose nonces begin at 0, and a webhook. */
 export async function makeRelayers(client: RelayerClient, rpc_url: string, hook_url: string, count: number) {
   await available(() =>
     client.post('/api/v1/networks', {
@@ -68,7 +68,7 @@ export async function makeRelayer(client: RelayerClient, its: CreateSignerReques
   return { id: data.id, address: data.address }
 }
 
-/** Repeats a request that was answered 503, which did nothing. */
+/** Repeats a request after a 503, which changes nothing. */
 export async function available<T>(request: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + setup_ms; ; await pause(again_ms)) {
     try {

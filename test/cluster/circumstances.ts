@@ -5,8 +5,8 @@ const quoted_lines = 40
 const quoted_characters = 400
 
 /**
- * For a person who asks why work was left undone: the servers and their leases, the transactions that have not ended, what PostgreSQL is
- * doing, and the last lines of each server's log. A line each.
+ * Lines that explain unfinished work: the servers and their leases, the transactions that have not ended, the activity of PostgreSQL,
+ * and the end of each server's log.
  */
 export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 'members'>): Promise<string[]> {
   const tables = {

@@ -23,27 +23,27 @@ export interface ClusterOptions extends PlanOptions {
   relayers: number
   fault?: Seed[] | undefined
   replication?: Replication | undefined
-  /** How long nothing may change at the end before it is taken for all that comes. */
+  /** The run ends when the counts have not changed for this time. */
   patience_ms: number
   /** Called after each incident. */
   happened?: (count: number) => void
 }
 
-/** Each is 0 for a service that keeps its promise. */
+/** Each is 0 if the service keeps its guarantees. */
 export interface ClusterVerdict extends Verdict {
-  /** Submissions that heard a 201 and that the service does not have. */
+  /** Submissions with the response 201 that the service does not have. */
   forgotten: number
   /** Bytes that were broadcast and that the database does not have. */
   unknown: number
   /** Faults of the audit chains. */
   audit: number
-  /** Events without exactly one delivery, deliveries that did not end, and events that the webhook did not hear. */
+  /** Events without exactly one delivery, deliveries that did not end, and events that the webhook did not receive. */
   outbox: number
-  /** What a server did after it had lost its lease, and leases that nobody took over. */
+  /** Actions of a server after it had lost its lease, and leases that no server took over. */
   late: number
-  /** Servers that ended by themselves while nothing was wrong with the database. */
+  /** Servers that ended unexpectedly while the database was up. */
   ended: number
-  /** Failovers that were not in the middle of a burst, so that they show nothing. */
+  /** Failovers that were not in the middle of a burst, and so tested nothing. */
   idle: number
 }
 
@@ -52,11 +52,11 @@ export interface ClusterResult {
   verdict: ClusterVerdict
   tally: Tally
   chains: number
-  /** By failover: what its burst had heard when the primary had stopped, and what it had not heard yet. */
+  /** By failover: answered and unanswered requests of its burst when the primary had stopped. */
   interrupted: { acknowledged: number; unanswered: number }[]
-  /** What was wrong with the audit, and the last words of servers that ended by themselves. */
+  /** Faults of the audit chains, and the last output of servers that ended unexpectedly. */
   notes: string[]
-  /** What the servers and the database had when not everything was confirmed. */
+  /** The state of the servers and the database when transactions were left unconfirmed. */
   circumstances: string[]
   /** From the last incident until everything was confirmed. */
   settled_ms: number
@@ -66,16 +66,16 @@ export interface ClusterResult {
 const balance = 10n ** 24n
 const burst_look_ms = 5
 const answer_deadline_ms = 5_000
-/** What clients begin with after the last incident. */
+/** The share of submissions that clients begin after the last incident. */
 const afterwards_share = 0.05
-/** What they begin with when a server is about to stall, and when it goes on: so many each time, within this time. */
+/** The share that they begin just before a server stalls and when it continues: at most so many each time, within this time. */
 const stalls_share = 0.4
 const most_each_stall = 12
 const stall_ms = 500
 
 /**
- * Submits through HTTP to servers that are killed, stalled and cut off, on a database that fails, lets them finish, and compares what they
- * promised with what the chain and the database have.
+ * Submits through HTTP to servers that are killed, stalled and cut off, on a database that fails, lets them finish, and compares their
+ * responses with the chain and the database.
  */
 export async function runCluster(options: ClusterOptions): Promise<ClusterResult> {
   const began = performance.now()
@@ -108,7 +108,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const relayerOf = (index: number) => owners.get(index) as string
     clients = createClients(client, relayerOf, impatient, answer_deadline_ms)
     const { submit, accepted } = clients
-    /** Relayers come to rest one after the other: what a failure leaves there has no later transaction that wakes it. */
+    /** Relayers get their last transaction one after the other, so that no later one resumes work that a failure interrupted. */
     const submitNext = () => {
       const index = owners.size
       if (index >= submissions) return
@@ -154,7 +154,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const last = performance.now()
     await settled(() => accepted.size, submissions, patience_ms)
     await clients.stop()
-    // What the killed ones leave is found by the polls alone: no request wakes it, and the new processes look before it is free.
+    // Only polls find the work of the killed servers: no request follows, and the new processes start before its leases expire.
     if (options.kills > 0) await Promise.all(stage.members.slice(1).map((member) => member.kill()))
     const isConfirmed = await settled(() => countConfirmed(patient, relayers), submissions, patience_ms)
     const settled_ms = performance.now() - last

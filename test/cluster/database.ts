@@ -14,9 +14,9 @@ export interface Database {
   start(): Promise<void>
   /** Of the present primary. */
   url(): string
-  /** Runs a statement of the test's own. */
+  /** Runs a statement. */
   rows<Row extends object>(statement: string, values?: unknown[]): Promise<Row[]>
-  /** As after a power failure of the database's machine, and its start after the time. */
+  /** Stops the database as a power failure does, and starts it after the time. */
   fail(ms: number): Promise<void>
   /** Gives the primary a fresh standby. From then on commits wait until it has them. */
   addStandby(): Promise<void>
@@ -51,7 +51,7 @@ export function createDatabase({ replication = 'synchronous', moved }: DatabaseO
     await Promise.all([primary, standby].map((folder) => folder && remove(folder)))
   }
 
-  /** Until the primary says so of its standbys. */
+  /** Waits until the primary reports this state of its standby. */
   async function until(state: string | undefined): Promise<void> {
     for (const end = performance.now() + patience_ms; ; await pause(look_ms)) {
       const [found] = await query<{ state: string }>(

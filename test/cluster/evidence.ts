@@ -17,7 +17,7 @@ interface Attempt {
   price: string
 }
 
-/** Reads the tables themselves: what a webhook will be told has no operation to ask for it. */
+/** Reads the tables, because no operation returns pending deliveries. */
 export async function readDatabase(rows: Rows): Promise<RelayerEvidence[]> {
   const relayers = await rows<{ row_id: string; id: string; address: string; next_nonce: string | null }>(
     `SELECT relayers.row_id, id, relayers.address, next_nonce FROM relayers
@@ -55,7 +55,7 @@ export async function readDatabase(rows: Rows): Promise<RelayerEvidence[]> {
   })
 }
 
-/** The audit chains of all servers: how many, and what is wrong with each. */
+/** The number of audit chains, one for each server, and the faults of each. */
 export async function readAudit(rows: Rows): Promise<{ chains: number; faults: string[] }> {
   const batches = await rows<AuditBatch & { chain: string }>(
     `SELECT chain, up_to::float8 AS up_to, first::float8 AS first, entries, hash FROM audit ORDER BY audit.chain, audit.up_to`,

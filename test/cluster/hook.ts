@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 /** A webhook that takes everything. */
 export interface Hook {
   url: string
-  /** The ids of all events, as they came: at least once each. */
+  /** The ids of all received events, in order: at least once each. */
   heard(): string[]
   stop(): Promise<void>
 }

@@ -21,7 +21,7 @@ export function createIncidents({ members, networks, database }: Stage, { busy, 
 
   async function stall(member: number, ms: number): Promise<void> {
     stalled = member
-    // It is in the middle of something when it stops, and meets work when it goes on.
+    // The server has work in progress when it stops, and new work when it continues.
     busy()
     await pause(before_stall_ms)
     await at(members, member).stall(ms)

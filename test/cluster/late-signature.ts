@@ -5,14 +5,14 @@ import { available } from './callers.ts'
 import type { Stage } from './stage.ts'
 
 const look_ms = 50
-/** Far above what a takeover takes on a busy machine. */
+/** Much longer than a takeover takes on a busy machine. */
 const takeover_ms = 30_000
-/** A server that wakes has stored what it signs long before. */
+/** A resumed server stores its signature much sooner. */
 const late_ms = 3_000
 
 /**
- * One server stops in the middle of a signature, another one takes its work over, and the first wakes and gets its signature. Returns
- * what it did that it may not: each is a line.
+ * Stops a server during a signature until another one has taken over its work, then resumes it and answers with the signature. Returns
+ * its violations, a line each.
  */
 export async function signLate(
   { rows, members }: Stage,
@@ -44,13 +44,13 @@ export async function signLate(
     [relayer_id],
   )
   const sleeper = members.find((member) => owner?.name.endsWith(` ${member.pid()}`))?.pid()
-  if (!owner || !sleeper) throw new Error('Nobody has the lease under which a signature was asked for')
+  if (!owner || !sleeper) throw new Error('No server has the lease under which a signature was requested')
   process.kill(sleeper, 'SIGSTOP')
   try {
-    // As after a minute, of which the clock of a machine that was suspended does not know.
+    // As after a minute for which the machine was suspended.
     await rows('UPDATE servers SET until = clock_timestamp() WHERE row_id = $1', [owner.row_id])
     const isTakenOver = await within(takeover_ms, () => signer.asked() > 1)
-    if (!isTakenOver) wrong.push('nobody took the work of a stopped server over')
+    if (!isTakenOver) wrong.push('no server took over the work of a stopped server')
     its?.answer()
   } finally {
     process.kill(sleeper, 'SIGCONT')

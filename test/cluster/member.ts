@@ -7,10 +7,10 @@ import type { Seed } from '../crash/seeded-faults.ts'
 import { freePort } from '../crash/victim.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 
-/** One server of several: a process of its own, which is started again when it ends, as by a supervisor. */
+/** One of several servers: a separate process, which is started again when it ends, as by a supervisor. */
 export interface Member {
   url: string
-  /** What all its processes have written. */
+  /** The output of all its processes. */
   logFile: string
   pid(): number | undefined
   start(): Promise<void>
@@ -20,7 +20,7 @@ export interface Member {
   kill(): Promise<void>
   /** As a stalled machine: SIGSTOP, and SIGCONT after the time. */
   stall(ms: number): Promise<void>
-  /** The ends that nobody asked for: what it wrote last. */
+  /** By unexpected end: its last output. */
   ends(): string[]
   stop(): Promise<void>
 }
@@ -62,7 +62,7 @@ export async function createMember(
     RATE_LIMIT_BURST: '100000',
     ...(fault && { CRASH_FAULT: JSON.stringify(fault) }),
     ...settings,
-    // As under `npm start` it ends when we are gone, however we went.
+    // As under `npm start`, it ends when this process has ended in any way.
     npm_lifecycle_event: 'start',
   }
   const faults = fault ? ['--import', join(root, 'test', 'crash', 'faults.ts')] : []

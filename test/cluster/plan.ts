@@ -1,16 +1,16 @@
 import { randomFrom } from '../support/random.ts'
 
-/** What happens to the servers, drawn from the seed before a run begins. */
+/** An incident of a run, generated from the seed before the run begins. */
 export type Incident =
   /** kill -9 of a server; a new one starts. */
   | { kind: 'kill'; member: number; rest_ms: number }
-  /** SIGSTOP of a server until its leases are another's, and SIGCONT. */
+  /** SIGSTOP of a server until another one has its leases, then SIGCONT. */
   | { kind: 'stall'; member: number; rest_ms: number; ms: number }
   /** The network between a server and the database: broken, or without any answer. */
   | { kind: 'cut'; member: number; rest_ms: number; ms: number; state: 'closed' | 'silent' }
-  /** An immediate stop of PostgreSQL, and its start. */
+  /** An immediate stop of PostgreSQL, then its start. */
   | { kind: 'stop'; rest_ms: number; ms: number }
-  /** An immediate stop of the primary in the middle of a burst, and after the time the promotion of its standby. */
+  /** An immediate stop of the primary in the middle of a burst; its standby is promoted after `ms`. */
   | { kind: 'failover'; rest_ms: number; ms: number }
 
 export interface PlanOptions {

@@ -96,12 +96,12 @@ const changes: Record<string, Change> = {
 }
 
 const callers_each = 1
-/** How many signatures are asked of each server at once when the answer is heard. */
+/** The number of concurrent signatures requested from each server after the response to the change. */
 const burst_each = 3
 
 /**
- * Signs on all servers without pause while one of them takes the right away, and gives it back, `rounds` times: no signature may begin
- * after the answer to the change was heard.
+ * Signs on all servers without pause while one of them removes the right and restores it, `rounds` times: no signature may begin after
+ * the response to the change has arrived.
  */
 export async function runRevocation({ places, rounds, seed }: RevocationOptions): Promise<RevocationResult> {
   const began = performance.now()
@@ -162,7 +162,7 @@ type Note = (place: string, status: number, isLate: boolean) => void
 
 /**
  * Signs on all servers from before the change until each has answered as it must afterwards. `isLate`: the request was sent after the
- * answer to the change was heard.
+ * response to the change had arrived.
  */
 async function follow(
   places: Place[],

@@ -12,11 +12,11 @@ import { startStage } from './stage.ts'
 
 // `npm run test:cluster [-- --kills=100 --stalls=20 --cuts=20 --stops=10 --submissions=2000 --servers=3 --relayers=8 --seed=N]`: servers are
 // killed, stalled and cut off, and PostgreSQL fails, while clients submit.
-// `npm run test:cluster -- revocation [--rounds=1000 --servers=3 --seed=N]`: rights are taken away and given back on one server while all sign.
+// `npm run test:cluster -- revocation [--rounds=1000 --servers=3 --seed=N]`: one server removes and restores rights while all servers sign.
 // `npm run test:cluster -- failover [--times=10 --servers=2 --submissions=2000 --relayers=8 --seed=N]`: the primary is stopped in the middle
 // of a burst and its synchronous standby promoted. `--fault=stopped-standby`: one that does not have the newest commits.
 // `npm run test:cluster -- latency [--count=100]`: the time from a POST on one server to the broadcast by another.
-// `--fault=NAME`: that the harness sees the seeded fault of that name.
+// `--fault=NAME`: checks that the harness detects the seeded fault of that name.
 
 const defaults = {
   servers: 3,

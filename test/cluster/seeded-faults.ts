@@ -14,7 +14,7 @@ export const revocationFaults: Record<string, Seed[]> = {
 }
 
 export const clusterFaults: Record<string, Seed[]> = {
-  /** A server that had a lease goes on: it does not hear that it has lost it, and neither a fence nor a compare-and-set stops it. */
+  /** A server continues after it has lost a lease: it ignores the loss, and neither a fence nor a compare-and-set stops it. */
   'lease-without-fencing': [
     {
       file: 'server/store/postgres/fence.ts',

@@ -3,9 +3,7 @@ import type { RelayerClient } from '../../client/index.ts'
 
 const look_ms = 200
 
-/**
- * Until the number has come to the wanted one (true), or has stood still, or could not be read, for too long (false).
- */
+/** Resolves to true when the number is `wanted`, and to false when it did not change, or could not be read, for `patience_ms`. */
 export async function settled(
   read: () => number | Promise<number>,
   wanted: number,

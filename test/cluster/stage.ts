@@ -6,7 +6,7 @@ import { type DatabaseProxy, startDatabaseProxy } from '../support/database-prox
 import { createDatabase, type Database, type Replication } from './database.ts'
 import { createMember, type Member } from './member.ts'
 
-/** Several servers on one PostgreSQL database, each with a network of its own to it. */
+/** Several servers on one PostgreSQL database, each with a separate network to it. */
 export interface Stage {
   members: Member[]
   networks: DatabaseProxy[]

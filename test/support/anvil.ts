@@ -7,7 +7,7 @@ import { HDNodeWallet, Mnemonic } from 'ethers'
 export interface AnvilOptions {
   /** Absent: a free one. */
   port?: number
-  /** Absent: a transaction makes a block, a moment after its hash is answered. */
+  /** Absent: each transaction makes a block, shortly after the response with its hash. */
   blockTime_s?: number
   /** Blocks are made by `mine` only. */
   noMining?: boolean
@@ -42,7 +42,7 @@ export interface Anvil {
   setBaseFee(wei: bigint): Promise<void>
   setBalance(address: string, wei: bigint): Promise<void>
   setNonce(address: string, nonce: number): Promise<void>
-  /** It has nothing to save, so it is killed unless another signal is asked for. Resolves once it is gone, also the second time. */
+  /** Kills the process by default, since it has no data to save. Resolves when it has ended, also when called twice. */
   stop(signal?: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<void>
   /** A new chain, with another genesis, at the same URL. */
   restart(): Promise<void>
@@ -93,7 +93,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   }
   const stop: Anvil['stop'] = (signal = 'SIGKILL') => running.stop(signal)
 
-  // Its lines for every request cost both processes time, and nobody reads them.
+  // A log line for every request costs both processes time.
   const silence = () => order('anvil_setLoggingEnabled', false)
   await silence()
 
@@ -188,7 +188,7 @@ function binary(): string {
   return path
 }
 
-/** The port that it says it has: its own choice, so no other process can have taken it in between. */
+/** The port that anvil prints. Anvil chooses it, so that no other process can take it before the start. */
 function listeningPort(stdout: Readable, stderr: Readable): Promise<number> {
   return new Promise((resolve, reject) => {
     let said = ''
@@ -213,9 +213,8 @@ function listeningPort(stdout: Readable, stderr: Readable): Promise<number> {
 }
 
 /**
- * Kills the chain when this process is gone, however it went: vitest ends its forks by SIGTERM, which no 'exit' listener
- * sees, and a SIGKILL is seen by nobody. The shell's `read` ends when our end of its pipe does. Where there is no `sh` there is
- * no guard.
+ * Kills the chain when this process has ended in any way: vitest ends its forks by SIGTERM, for which no 'exit' listener runs, and
+ * SIGKILL cannot be handled. The shell's `read` returns when our end of its pipe is closed. Without `sh`, nothing kills the chain.
  */
 function guardAgainstOrphan(child: ChildProcess): void {
   if (child.pid === undefined) return

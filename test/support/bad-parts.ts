@@ -3,7 +3,7 @@ import { type ContractOperation, parametersIn } from './contract.ts'
 import { deep, toJson } from './mutation.ts'
 import type { SchemaArbitrary } from './schema-arbitrary.ts'
 
-/** A request in its parts, each of which can be exchanged for a bad one. */
+/** The parts of a request, each of which can be replaced by a bad one. */
 export interface Parts {
   method: string
   path: string

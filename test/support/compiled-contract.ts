@@ -3,7 +3,7 @@ import { type Contract, mountContract, readContract } from '../../server/http/co
 
 let mounted: Promise<Contract> | undefined
 
-/** Mounted once for all services of a process; its checks are compiled when a first request needs them. */
+/** Shared by all services of a process. Each validator is compiled at the first request that needs it. */
 export function compiledContract(): Promise<Contract> {
   mounted ??= mountContract(readContract(), pino({ level: 'silent' }))
   return mounted

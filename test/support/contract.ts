@@ -11,7 +11,7 @@ export interface Parameter {
   in: string
   required?: boolean
   schema: Schema
-  /** Where the contract has its schema. */
+  /** The JSON pointer of its schema in the contract. */
   pointer: string
 }
 
@@ -20,13 +20,13 @@ export interface ContractOperation {
   method: string
   path: string
   parameters: Parameter[]
-  /** The schema of its body by media type; empty when it takes none. */
+  /** The schema of its request body by media type; empty when it has no body. */
   bodies: Record<string, Schema>
   bodyRequired: boolean
   /** The contract's own example bodies. */
   examples: unknown[]
   guarded: boolean
-  /** What an API key must be allowed. */
+  /** The roles of which an API key needs one. */
   roles: string[]
   /** Whether one of them suffices. */
   anyRole: boolean
@@ -59,7 +59,7 @@ interface Document {
 
 const file = join(import.meta.dirname, '..', '..', 'generated', 'openapi.json')
 
-/** Read again here, since the server takes its own copy over and changes it. */
+/** Parsed separately, because the server changes its copy. */
 export const contract: Document = JSON.parse(readFileSync(file, 'utf8'))
 
 export function resolve<T>(value: T | { $ref: string }): T {
@@ -112,7 +112,7 @@ export function operationOf(method: string, target: string): ContractOperation |
   return routes.find(({ operation, pattern }) => operation.method === method && pattern.test(path))?.operation
 }
 
-/** What stands in a request line for the parameters of its operation's path, decoded. */
+/** The decoded path parameters of a request. */
 export function idsIn(operation: ContractOperation, target: string): string[] {
   const route = routes.find((known) => known.operation === operation)
   return (route?.pattern.exec(barePath(target)) ?? []).slice(1).map(decodeURIComponent)
@@ -131,7 +131,7 @@ const routes = operations
   })
   .sort((a, b) => parameterCount(a.operation) - parameterCount(b.operation))
 
-/** A second opinion on what the contract says: Ajv's draft 2020 on the published document, nothing of the server's. */
+/** Validates against the published contract by Ajv (draft 2020), independently of the server's code. */
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
 addFormats.default(ajv)
 ajv.addSchema(contract as never, 'contract')
@@ -143,13 +143,13 @@ function check(pointer: string, value: unknown): string | undefined {
   return known(value) ? undefined : ajv.errorsText(known.errors)
 }
 
-/** What is wrong with a request body; undefined when it is what the contract asks for. */
+/** Describes how a request body contradicts the contract; undefined: it is valid. */
 export function requestFault(operation: ContractOperation, mediaType: string, body: unknown): string | undefined {
   const method = operation.method.toLowerCase()
   return check(`/paths/${escaped(operation.path)}/${method}/requestBody/content/${escaped(mediaType)}/schema`, body)
 }
 
-/** What is wrong with what a request says beside its body; undefined when nothing is. */
+/** Describes which path, query or header parameter is invalid; undefined: all are valid. */
 export function parameterFault(
   operation: ContractOperation,
   target: string,
@@ -160,14 +160,14 @@ export function parameterFault(
     ...parametersIn(operation, 'path').map((parameter, index) => valueFault(parameter, ids[index])),
     ...parametersIn(operation, 'header').map((parameter) => {
       const given = headers[parameter.name]
-      // As HTTP has it: of several headers one list, and no space around it.
+      // HTTP joins repeated headers to one list and trims spaces.
       return given === undefined ? undefined : valueFault(parameter, [given].flat().join(', ').trim())
     }),
   ]
   return faults.find((fault) => fault !== undefined) ?? queryFault(operation, target)
 }
 
-/** A name that the contract lacks, one given twice that is no list, a value that is not of its kind. */
+/** Finds unknown names, repeated names of parameters that are no lists, and values of the wrong type. */
 function queryFault(operation: ContractOperation, target: string): string | undefined {
   const given = new URLSearchParams(/\?([^#]*)/s.exec(target)?.[1])
   for (const name of given.keys()) {

@@ -4,11 +4,11 @@ import { createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The network between one server and PostgreSQL: a socket in a folder of its own, in front of the one in the URL. */
+/** A proxy between one server and PostgreSQL: a socket in a separate folder, which forwards to the socket in the URL. */
 export interface DatabaseProxy {
   /** The URL of the same database, through the proxy. */
   url: string
-  /** `open`: forwards. `closed`: all connections end and new ones are refused. `silent`: nothing passes and nothing ends. */
+  /** `open`: forwards. `closed`: all connections end and new ones are refused. `silent`: no data passes, and connections stay open. */
   set(state: 'open' | 'closed' | 'silent'): Promise<void>
   /** From now on new connections lead to another server, as when a virtual address moves. Those to the former one end. */
   pointTo(database_url: string): void

@@ -1,7 +1,7 @@
 import type { Anvil } from './anvil.ts'
 import { operations } from './contract.ts'
 
-/** Sends a request to the operation with these ids in its path, and resolves to the `data` of its success. Throws on a refusal. */
+/** Sends a request to the operation with these ids in its path. Resolves to `data` of the response. Throws when it is refused. */
 export type Ask = (operationId: string, ids?: string[], body?: unknown) => Promise<unknown>
 
 interface Named {
@@ -56,7 +56,7 @@ export async function directedRequests(name: string, chain: Anvil, dead_url: str
   await notify(notification, ask)
 }
 
-/** Resources that nothing else uses. */
+/** Resources that no other request uses. */
 async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask: Ask): Promise<void> {
   const spare = `${name}-spare`
   const { id: network } = (await ask('createNetwork', [], {

@@ -19,7 +19,7 @@ export async function exampleProject(packages: string[]): Promise<{ folder: stri
   mkdirSync(installed, { recursive: true })
   cpSync(join(root, 'client', 'examples'), folder, { recursive: true })
   cpSync(join(root, 'client', 'package.json'), join(installed, 'package.json'))
-  // To a folder of its own: another test builds the package at its place.
+  // Builds into a separate folder, because another test builds the package in place.
   // `npm run check` and test/client/client-package.test.ts check the types.
   const build = [
     '--project',
@@ -40,7 +40,7 @@ export async function exampleProject(packages: string[]): Promise<{ folder: stri
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** What an example printed. Throws with all of it when it fails. */
+/** Resolves to the output of an example. When it fails, throws an error with its output. */
 export async function runExample(
   folder: string,
   program: string,
@@ -57,7 +57,7 @@ export async function runExample(
   }
 }
 
-/** An example that goes on until the test ends. `printed`: all that it has printed. */
+/** Starts an example that runs until the test ends. `printed`: its output so far. */
 export function startExample(folder: string, file: string, env: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, [file], { cwd: folder, env: { ...nodeEnvironment, ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))

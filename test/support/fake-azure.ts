@@ -5,8 +5,8 @@ import { coordinatesOf } from './key-forms.ts'
 import { type Listener, listen } from './listener.ts'
 
 /*
- * Azure Key Vault as far as this service calls it, by its REST reference, version 7.4 (Get Key, Sign, "Authentication, requests and
- * responses"), and the Microsoft identity platform ("OAuth 2.0 client credentials flow", managed identities on a virtual machine).
+ * The operations of Azure Key Vault that this service calls, by its REST reference, version 7.4 (Get Key, Sign, "Authentication,
+ * requests and responses"), and the Microsoft identity platform ("OAuth 2.0 client credentials flow", managed identities on a virtual machine).
  */
 
 export interface FakeAzure extends FaultyKeys, Listener {

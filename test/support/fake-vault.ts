@@ -3,7 +3,7 @@ import { decrypt, type Encrypted, encrypt } from './envelope.ts'
 import { type Listener, listen } from './listener.ts'
 
 /*
- * HashiCorp Vault as far as this service calls it, by its API documentation: auth/approle ("Login with AppRole"), secret/kv/kv-v2
+ * The operations of HashiCorp Vault that this service calls, by its API documentation: auth/approle ("Login with AppRole"), secret/kv/kv-v2
  * ("Read secret version"), secret/transit ("Encrypt data", "Decrypt data"), and "HTTP status codes".
  */
 

@@ -13,9 +13,9 @@ export interface Fault {
   probability?: number
   /** The same seed draws the same hits for the same calls in the same order. Default 1. */
   seed?: number
-  /** Only these methods; a request is hit as a whole when one of its calls is among them. Absent: all. */
+  /** The methods that are hit. A fault of whole requests hits each request with a call of one of them. Absent: all. */
   methods?: string[]
-  /** After so many hits all is well again. Absent: never. */
+  /** The fault ends after so many hits. Absent: never. */
   times?: number
   /** Of `slow`, and of `connection_refused` when that is not certain. Default 200. */
   duration_ms?: number
@@ -24,11 +24,11 @@ export interface Fault {
 }
 
 export interface FaultProxy {
-  /** The node's URL for those who shall suffer. */
+  /** The URL of the proxy, for callers that the faults hit. */
   url: string
   /** One fault at a time; undefined ends it. Resolves when it is in force. */
   setFault(fault: Fault | undefined): Promise<void>
-  /** Answers calls in the node's place, one by one; undefined ends it. A fault goes first. */
+  /** Answers single calls in place of the node; undefined ends it. Faults are applied first. */
   setLiar(liar: Liar | undefined): void
   /** Requests with longer bodies are answered 413; undefined ends it. */
   setBodyLimit(bytes: number | undefined): void
@@ -41,7 +41,7 @@ export interface FaultProxy {
   stop(): Promise<void>
 }
 
-/** The answer to a call; undefined: the node's own. `honest` asks the node, and lets it act on the call. */
+/** The answer to a call; undefined: the node's answer. `honest` forwards the call to the node and resolves to its answer. */
 export type Liar = (
   call: Call,
   honest: (call?: Call) => Promise<Outcome>,
@@ -60,14 +60,14 @@ export interface Outcome {
 
 interface Exchange {
   response: ServerResponse
-  /** Gives the request to the node; its answer's body. */
+  /** Forwards the request to the node. Resolves to the body of its response. */
   forward(): Promise<string>
   duration_ms: number
 }
 
 /**
- * What goes wrong with a whole HTTP request. Where the request is forwarded, the node acts on it and only the answer is
- * spoilt; else the node never hears of it.
+ * Faults of a whole HTTP request. When the request is forwarded, the node acts on it and only the response is damaged. Otherwise
+ * the node does not receive it.
  */
 const requestFaults = {
   connection_reset: ({ response }) => reset(response),
@@ -86,7 +86,7 @@ const requestFaults = {
   http_500: ({ response }) => void response.writeHead(500).end('Internal Server Error'),
   http_502_html: ({ response }) =>
     void response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html><h1>502 Bad Gateway</h1></html>'),
-  /** The HTTP answer is whole, its JSON is not. */
+  /** A complete HTTP response with incomplete JSON. */
   truncated_json: async ({ response, forward }) => {
     const body = await forward()
     send(response, body.slice(0, body.length / 2))
@@ -95,7 +95,7 @@ const requestFaults = {
     await forward()
     send(response, '')
   },
-  /** As by a balancer that tries again: the caller hears the node's second answer. */
+  /** Like a load balancer that retries: the caller receives the node's second answer. */
   forwarded_twice: async ({ response, forward }) => {
     await forward()
     send(response, await forward())
@@ -119,7 +119,7 @@ interface Treatment {
   say?: (heard: Outcome) => Outcome
 }
 
-/** What goes wrong with one call, also within a batch. Undefined: the fault has no meaning for the method. `seen`: a height. */
+/** Faults of one call, also in a batch. Undefined: the fault does not apply to the method. `seen`: a block number. */
 const callFaults = {
   limit_exceeded: () => ({ say: () => ({ error: { code: -32_005, message: 'limit exceeded' } }) }),
   internal_error: () => ({ say: () => ({ error: { code: -32_603, message: 'internal error' } }) }),
@@ -188,7 +188,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     // Where the node does not answer, or the request is no JSON-RPC, the caller sees a reset.
     answer(request, response).catch(() => reset(response))
   })
-  // Longer than callers keep a connection, so that the only resets are those asked for.
+  // Longer than callers keep a connection, so that only faults reset connections.
   server.keepAliveTimeout = 60_000
 
   const count = (name: string) => {
@@ -259,7 +259,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     return answers
   }
 
-  /** One request to the node for all that it is still asked. */
+  /** Sends the calls that the fault forwards as one request to the node. */
   async function answerCalls(current: Fault & { kind: keyof typeof callFaults }, calls: Call[]): Promise<unknown[]> {
     const { kind, blocks = 5 } = current
     const seen = kind === 'stale' ? Math.max(0, (await blockNumber(target)) - blocks) : 0

@@ -16,8 +16,8 @@ export async function rawOf(stored: Stored, hash: string): Promise<string> {
 }
 
 /**
- * The base fee rises above what the account's transaction with this nonce offers, and time and blocks pass, until it is signed again
- * and a node has replaced its first bytes. Resolves to all its hashes. The chain must make blocks on demand only, and the transaction
+ * Raises the base fee above the maximum fee of the account's transaction with this nonce, and mines blocks until it is signed again
+ * and a node has replaced the first version. Resolves to all its hashes. The chain must make blocks on demand only, and the transaction
  * must be the account's next one.
  */
 export async function spike(rig: Rig, nonce: number): Promise<string[]> {

@@ -1,6 +1,6 @@
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 
-/** A transaction of the account in a node's block, with a signature that nobody made. */
+/** A transaction of the account in a node's block, with an invalid signature. */
 export const forgedTransaction = (address: string, nonce: number, hash: string) => ({
   hash,
   type: '0x2',

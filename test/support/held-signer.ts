@@ -38,7 +38,7 @@ export async function startHeldSigner() {
     hold() {
       isHolding = true
     },
-    /** Holds no further ones, and lets those that are held go. */
+    /** Answers the held requests, and holds no further ones. */
     release() {
       isHolding = false
       for (const { answer } of requests) answer()

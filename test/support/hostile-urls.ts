@@ -6,14 +6,14 @@ export const privateIpv4 =
   224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.255`.split(/\s+/)
 
 // Unspecified, loopback, IPv4-mapped and -compatible, NAT64 (both prefixes), discard, Teredo, ORCHID, documentation (both),
-// 6to4, ULA (AWS's metadata among them), link-local, the old site-local, multicast, SRv6, and what nobody assigned.
+// 6to4, ULA (AWS's metadata among them), link-local, the old site-local, multicast, SRv6, and unassigned ranges.
 export const privateIpv6 = `:: ::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::ffff:a00:1 ::127.0.0.1 ::10.0.0.1 64:ff9b::7f00:1
   64:ff9b::10.0.0.1 64:ff9b:1::1 100::1 2001::1 2001:0:7f00:1:: 2001:2::1 2001:10::1 2001:20::1 2001:1ff:ffff::
   2001:db8::1 2001:db8:ffff::1 3fff::1 3fff:fff::1 2002:7f00:1:: 2002:a00:1:: 2002:c0a8:101::1 2002:a9fe:a9fe:: fc00::1
   fd00::1 fd00:ec2::254 fdff:ffff::1 fe80::1 fe80::a9fe:a9fe febf::1 fec0::1 ff02::1 ff0e::1 5f00::1 4000::1 1fff::1
   fe80::1%eth0 ::ffff:0:7f00:1`.split(/\s+/)
 
-/** URLs that no webhook and no RPC URL may have in production, by what they try. */
+/** URLs that are forbidden for webhooks and RPC endpoints in production, by attack. */
 const groups = {
   'other spellings of IPv4': `http://2130706433 http://0x7f000001 http://0x7F000001 http://017700000001 http://0x7f.1
     http://0x7f.0x0.0x0.0x1 http://0177.0.0.1 http://0177.0.0.01 http://127.1 http://127.0.1 http://127.0.0.1.

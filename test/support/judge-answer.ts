@@ -3,7 +3,7 @@ import type { TestRequest } from './request-arbitrary.ts'
 import { mark } from './request-hints.ts'
 import { type Answer, isStream } from './send-request.ts'
 
-/** What is wrong with the answer; undefined when nothing is. */
+/** Describes how the answer contradicts the contract; undefined: it does not. */
 export function judge(
   request: TestRequest,
   operation: ContractOperation | undefined,

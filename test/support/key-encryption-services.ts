@@ -23,7 +23,7 @@ export interface EncryptionService {
   permit(): void
   stop(): Promise<void>
   start(): Promise<void>
-  /** In the words of its messages. */
+  /** Patterns of the messages of each failure. */
   words: { denied: RegExp; away: RegExp; damaged: RegExp; other_key: RegExp }
 }
 

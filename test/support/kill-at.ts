@@ -26,5 +26,5 @@ syncBuiltinESMExports()
 const memory = new Database(':memory:')
 counted(Object.getPrototypeOf(memory.prepare('CREATE TABLE t (a)')), 'run')
 memory.close()
-// After a commit it looks at the file, before anything else of the file's is changed.
+// The service reads a pragma after a commit, before it changes the file again.
 counted(Database.prototype, 'pragma')

@@ -10,20 +10,20 @@ export interface Mined {
   block_number: number
 }
 
-/** What came of what was accepted, by what the chain itself says. Each accepted transaction must have a value of its own. */
+/** The outcomes of accepted transactions, computed from the chain. Each accepted transaction must have a unique value. */
 export interface Score {
   accepted: number
   /** Accepted, and canceled, expired or failed. */
   withdrawn: number
   /** Accepted, not withdrawn, and in no block. */
   lost: number
-  /** In more than one block, under whatever nonce; and what was withdrawn, and is in a block all the same. */
+  /** In more than one block, under any nonce; and withdrawn ones that are in a block. */
   twice: number
-  /** Nonces below the account's next one that are not on chain, and the other way round. */
+  /** Nonces below the account's next one that are not on chain, and nonces on chain that are not below it. */
   gaps: number
-  /** The most that any nonce has on chain. */
+  /** The highest number of hashes that one nonce has on chain. */
   hashes_per_nonce: number
-  /** Rows that say otherwise than the chain, and transactions on chain of which no row says anything. */
+  /** Rows that contradict the chain, and transactions on chain without a row. */
   contradictions: number
   /** Rows that have not ended. */
   unfinished: number
@@ -62,8 +62,8 @@ interface Block {
 const withdrawn: ReadonlySet<string> = new Set(['canceled', 'expired', 'failed'])
 
 /**
- * `accepted`: the values that were answered 201. `rows`: what the service says now. `next_nonce`: what it would give next.
- * `foreign`: the hashes of what the test itself sent with the account's key.
+ * `accepted`: the values of requests with the response 201. `rows`: the transactions as the service returns them now. `next_nonce`: the
+ * next nonce by the service. `foreign`: the hashes of transactions that the test sent with the account's key.
  */
 export function scoreOf(
   mined: Mined[],
@@ -99,7 +99,7 @@ export function scoreOf(
   return score
 }
 
-/** What only the database knows, read while the service may be running. */
+/** Data that only the database has. The service may be running. */
 export async function readLedger(stored: Stored) {
   const updates = `SELECT body FROM events WHERE event = 'transaction_update' ORDER BY row_id`
   const events = (await columnOf<string>(stored, updates)).map((body) => JSON.parse(body).payload as Told)
@@ -109,7 +109,7 @@ export async function readLedger(stored: Stored) {
     FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id ORDER BY transaction_row_id, number`,
   )
   return {
-    /** By transaction: the states that were told, in order. */
+    /** By transaction: the reported states, in order. */
     states: new Map(
       Map.groupBy(events, ({ id }) => id)
         .entries()
@@ -153,6 +153,6 @@ const toFees = ({ max_fee_per_gas, max_priority_fee_per_gas, taken_at }: Attempt
 
 const ends: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
-/** How many transactions were told to have ended, and then something else. */
+/** The number of transactions that were reported in another state after a final one. */
 export const takenBack = ({ states }: Awaited<ReturnType<typeof readLedger>>): number =>
   [...states.values()].filter((told) => told.slice(0, -1).some((status) => ends.has(status))).length

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const file = (name: string) => readFileSync(join(import.meta.dirname, 'tls', name), 'utf8')
 
-/** A certificate for localhost and 127.0.0.1, which is its own authority, and its key. */
+/** A self-signed certificate for localhost and 127.0.0.1, and its private key. */
 export const tls = { cert: file('certificate.pem'), key: file('key.pem') }
 
 export interface Listener {

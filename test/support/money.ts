@@ -1,17 +1,17 @@
 import type { Transaction } from '../../client/index.ts'
 import type { Anvil } from './anvil.ts'
 
-/** What an account has paid, by the receipts of the chain. */
+/** The payments of an account, computed from receipts of the chain. */
 export interface Money {
-  /** All fees over the same gas at the market's price of the blocks that took it; 1 where nothing was paid. */
+  /** Fees paid, divided by the fees at the market price of the same blocks; 1 when no fee was paid. */
   fees_over_market: number
-  /** The most of one transaction. */
+  /** The highest such quotient of one transaction. */
   highest_fee_over_market: number
-  /** Transfers of nothing to the account itself. */
+  /** Transfers of 0 wei to the account itself. */
   self_transfers: number
-  /** Of those, the ones whose nonce no withdrawal used that a caller asked for. */
+  /** Those of them at nonces for which no caller requested a cancellation. */
   unasked_self_transfers: number
-  /** What receivers got over the values of what is confirmed, exactly: 1 also where nothing was due and nothing paid. */
+  /** The amount that receivers got, divided by the values of confirmed transactions; 1 when both are 0. */
   got_over_due: number
   /** Not ended, though the faults are over. */
   blocked: number
@@ -40,9 +40,9 @@ interface Block {
 export interface MoneyQuestion {
   address: string
   rows: Transaction[]
-  /** Ids of what a caller asked to withdraw. */
+  /** Ids of transactions that a caller asked to withdraw. */
   withdrawn: ReadonlySet<string>
-  /** Hashes of what the harness itself sent with the key. */
+  /** Hashes of transactions that the harness sent with the key. */
   foreign: ReadonlySet<string>
   silent_waits: number
 }
@@ -105,7 +105,7 @@ export function wrongInMoney(money: Money): string[] {
     .map(([name, , most]) => `${name} is ${money[name]} and not ${name.includes('fee') ? 'at most ' : ''}${most}`)
 }
 
-/** To two places; 1 where there is nothing to compare. */
+/** Rounded to two places; 1 when the denominator is 0. */
 const ratio = (amount: bigint, of: bigint): number => (of === 0n ? 1 : Number((amount * 100n) / of) / 100)
 
 /** 1 only where both are the same. */

@@ -9,10 +9,10 @@ export const toJson = (value: unknown): string => (JSON.stringify(value) ?? 'nul
 
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object }
 
-/** What nobody should send: each has broken some service once. */
+/** Values that have broken services. */
 export const nasty: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, -0, -1, 1.5, '', ' ', '0', '-1', '1e3', '0x', 'null', '__proto__'),
-  // Frozen, so that no later mutation writes into what every request shares.
+  // Frozen, because all requests share these objects and a mutation must not change them.
   fc.constantFrom(Object.freeze({}), Object.freeze([])),
   fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 53), 1e21, 1e308, 5e-324),
   fc
@@ -60,7 +60,7 @@ type Mutation = { at: number; kind: Kind; value: unknown; key: string }
 
 export const kinds: Kind[] = ['replace', 'replace', 'remove', 'add', 'wrap']
 
-/** To stretch comes last: what is put into two thousand copies would make a body of many megabytes. */
+/** `stretch` is not in `kinds` and is applied last: a mutation of stretched values would make bodies of many megabytes. */
 export const mutation = (...from: Kind[]): Arbitrary<Mutation> =>
   fc.record({ at: fc.nat(), kind: fc.constantFrom(...from), value: nasty, key: nastyKey })
 

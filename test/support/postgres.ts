@@ -7,7 +7,7 @@ import { connectClient } from '../../server/store/postgres/pool.ts'
 import { startPostgres, urlOf } from './postgres-server.ts'
 
 /**
- * A PostgreSQL server for the tests of one run: the first that asks starts it, and test/support/postgres-setup.ts stops it.
+ * A PostgreSQL server for the tests of one run. The first test that needs it starts it; test/support/postgres-setup.ts stops it.
  */
 
 const look_ms = 50
@@ -54,10 +54,10 @@ export interface TestDatabase {
   url: string
   /** Runs a statement of the test's own. Numbers of 64 bits are read as numbers. */
   query<Row extends object>(statement: string): Promise<Row[]>
-  /** Keeps a copy of the database, which nobody may use meanwhile, for `restore`. */
+  /** Copies the database for `restore`. No other connection may be open during the copy. */
   backUp(): Promise<void>
   restore(): Promise<void>
-  /** Ends its connections too. */
+  /** Also ends the connections to it. */
   drop(): Promise<void>
 }
 

@@ -17,7 +17,7 @@ export interface ServiceProcess {
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** The service as `npm start` runs it, in a process of its own, on a free port unless `settings` name one. */
+/** The service as `npm start` runs it, in a separate process, on a free port unless `settings` name one. */
 export function spawnService(settings: Record<string, string>): ServiceProcess {
   const env = { ...nodeEnvironment, PORT: '0', ...settings }
   const child = spawn(process.execPath, ['server/main.ts'], { cwd: root, env })

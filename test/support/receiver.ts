@@ -10,11 +10,11 @@ export interface Delivered {
 
 export interface Receiver {
   url: string
-  /** What came, in order, whatever was answered. */
+  /** All deliveries, in order, whatever the response was. */
   got: Delivered[]
 }
 
-/** A webhook's target. `answer` decides what each delivery hears; 204 when it does nothing. */
+/** The target of a webhook. `answer` responds to each delivery; by default, the response is 204. */
 export async function startReceiver(
   answer: (delivered: Delivered, response: ServerResponse) => void = () => undefined,
 ): Promise<Receiver> {

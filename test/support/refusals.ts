@@ -12,7 +12,7 @@ export interface Case {
   send: (token: string) => Buffer | string
   status: number
   message: string
-  /** Where the first of its details says that it was wrong; absent when it has none. */
+  /** `path` of the first detail; absent: the response has no details. */
   at?: string
   header?: [name: string, value: string]
 }
@@ -55,7 +55,7 @@ const codes: Record<number, ErrorCode> = {
   501: 'not_implemented',
 }
 
-/** Each case is refused as it says, in the shape of every failure; nothing is written and no secret is told. */
+/** Expects the status, code and message of each case, no change in the database, and no secret in a response or log line. */
 export async function expectRefused(service: TestService, cases: Case[]): Promise<void> {
   const before = await everything(service)
   for (const { name, send, status, message, at, header } of cases) {

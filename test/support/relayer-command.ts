@@ -9,7 +9,7 @@ export interface RunningCommand {
   out(): string
   err(): string
   kill(): void
-  /** Ends the reader of its standard output, as `head` does. */
+  /** Closes the reading end of its standard output, as `head` does. */
   closeOut(): void
   ended: Promise<{ code: number | NodeJS.Signals | null; out: string; err: string }>
 }
@@ -19,7 +19,7 @@ export interface Connection {
   api_key: string
 }
 
-/** `relayer` with these arguments, in a process of its own. `input`: its standard input. */
+/** Runs `relayer` with these arguments in a separate process. `input`: its standard input. */
 export function startRelayerCommand(
   { url, api_key }: Connection,
   parameters: string[],
@@ -51,12 +51,12 @@ export function startRelayerCommand(
   }
 }
 
-/** The command's end, with what it printed as JSON. */
+/** Runs `relayer` commands to their end. */
 export function relayerCommand(connection: Connection) {
   const run = (parameters: string[], input = '') => startRelayerCommand(connection, parameters, { input }).ended
   return {
     run,
-    /** Of a command that must succeed: what it prints with --json. */
+    /** Adds --json. Resolves to the parsed output, and throws when the command fails. */
     async json<T>(parameters: string[], input = ''): Promise<T> {
       const { code, out, err } = await run([...parameters, '--json'], input)
       if (code !== 0) throw new Error(`relayer ${parameters.join(' ')} ended with ${code}: ${err}`)

@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import { type ContractOperation, idsIn, operations } from './contract.ts'
 
 const max_remembered = 100
-/** Of what belongs to something, every other time one of these is taken: a transaction is open for a moment only. */
+/** Half of the ids of nested resources are drawn from so many newest ones, because a transaction ends soon. */
 const newest = 5
 
 /** The ids that the service has answered with, by the path parameter that they stand for. */
@@ -11,11 +11,11 @@ export interface Remembered {
   parameters: string[]
   /** An id that exists, or did so a moment ago; `demo` while none is known. */
   idOf(parameter: string): Arbitrary<string>
-  /** Ids that belong together, for the parameters of the operation's path; undefined where nothing is remembered. */
+  /** Ids for all parameters of the operation's path, of resources that belong together; undefined: no id is known. */
   idsOf(operation: ContractOperation): Arbitrary<(string | undefined)[]>
   /** Learns from a success which ids there are and which are gone. */
   learn(operation: ContractOperation, target: string, data: unknown): void
-  /** What was not found is gone: of two answers the older may have been heard last. */
+  /** Removes the id after a 404: concurrent responses may have added a deleted resource again. */
   forget(operation: ContractOperation, target: string): void
 }
 
@@ -55,7 +55,7 @@ export function rememberIds(): Remembered {
       const items = [data].flat().filter(hasId)
       const [, deleted] = (method === 'DELETE' && items.length === 0 && /\/\{(\w+)\}$/.exec(path)) || []
       if (deleted !== undefined) {
-        // And with it what belongs to it.
+        // Removes the resources that belong to the deleted one too.
         const at = ids.length - 1
         for (const noun of nouns.values()) {
           if (noun.names[at] === deleted) noun.chains = noun.chains.filter((chain) => chain[at] !== ids[at])
@@ -63,7 +63,7 @@ export function rememberIds(): Remembered {
         return
       }
       const { chains } = nounByCollection.get(bare(path)) ?? {}
-      // What is new is worth more than what a list has.
+      // Created resources are added always, those of lists only while there is room.
       if (!chains || (method === 'GET' && chains.length >= max_remembered)) return
       for (const { id } of items) if (!chains.some((chain) => chain.at(-1) === id)) chains.push([...ids, id])
       if (chains.length > max_remembered) chains.splice(1, chains.length - max_remembered)
@@ -77,9 +77,9 @@ export function rememberIds(): Remembered {
 }
 
 interface Noun {
-  /** The parameters of its path, its own the last. */
+  /** The parameters of its path, in order. */
   names: string[]
-  /** Its ids, each with those of what it belongs to before it: a transaction's is [relayer_id, transaction_id]. */
+  /** Known ids, each after the ids of its parents: [relayer_id, transaction_id] for a transaction. */
   chains: string[][]
 }
 

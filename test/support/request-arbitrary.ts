@@ -87,7 +87,7 @@ function goodParameters(operation: ContractOperation, place: 'query' | 'header',
   return fc.record<Record<string, unknown>>(Object.fromEntries(values), { requiredKeys, noNullPrototype: true })
 }
 
-/** A list is its name once for each value. */
+/** Repeats the name of a list for each of its values. */
 function searchOf(values: Record<string, unknown>): string {
   const pairs = Object.entries(values).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, String(one)]),
@@ -95,7 +95,7 @@ function searchOf(values: Record<string, unknown>): string {
   return new URLSearchParams(pairs).toString()
 }
 
-/** Ids that exist most of the time, or nothing but 404 would be tested. */
+/** Mostly ids that exist; otherwise only 404 would be tested. */
 function goodPath(operation: ContractOperation, { schemas, remembered }: World): Arbitrary<string> {
   const invented = fc.tuple(
     ...parametersIn(operation, 'path').map(({ name, schema }) => schemas.valid(schema, name) as Arbitrary<string>),

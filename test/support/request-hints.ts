@@ -8,12 +8,12 @@ import type { Hints } from './schema-arbitrary.ts'
 
 /** Stands in every secret that is sent, so that one search finds any of them. */
 export const mark = 'c0ffee5ec2e7'
-/** Where nobody listens. */
+/** A URL on which no server listens. */
 export const dead_url = 'http://127.0.0.1:1'
 
 const plantedKeys = Array.from({ length: 64 }, (_, index) => mark.padEnd(62, '0') + (index + 16).toString(16))
 
-/** What no schema can say: which ids exist, which values are secret, where a chain is, and what that makes sense of. */
+/** Values that no schema expresses: ids that exist, secrets, the URL of the chain, and values that fit the chain. */
 export function requestHints(remembered: Remembered, chain: Anvil): Hints {
   const network = remembered.idOf('network_id').map((id) => id.replace(/^evm:/, ''))
   const key = fc.constantFrom(...plantedKeys, ...plantedKeys.map((hex) => `0x${hex.toUpperCase()}`))
@@ -36,7 +36,7 @@ export function requestHints(remembered: Remembered, chain: Anvil): Hints {
       params: rpcParams(chain),
     },
     always: {
-      // Deliveries are made in earnest: to nobody.
+      // The service really calls these URLs, so no server listens on them.
       url: fc.constantFrom(`${dead_url}/hook`, `${dead_url}/hook?a=b`),
       rpc_urls: fc.array(rpcUrl(chain), { minLength: 1, maxLength: 3 }),
       custom_rpc_urls: fc.array(rpcUrl(chain), { maxLength: 2 }),
@@ -102,7 +102,7 @@ function transaction(chain: Anvil) {
   return {
     to: fc.constantFrom(...receivers, ...receivers.map((address) => address.toLowerCase()), null),
     value: fc.constantFrom<unknown>('0', 0, 1, '1000000000000000', '000000000000000000000000000001'),
-    // Besides nothing: a transfer of a token, code that ends, that fails, and that reverts where it makes a contract.
+    // Empty, a token transfer, code that stops, code that fails, and code that reverts during contract creation.
     data: fc.constantFrom(null, null, '', '0x', transfer, '0x00', '00', 'fe', '0x60006000fd'),
     gas_limit: fc.constantFrom(null, 21_000, 100_000, 1_000_000, 40_000_000),
     gas_price: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: price }),
@@ -111,7 +111,7 @@ function transaction(chain: Anvil) {
     valid_until: fc.oneof(fc.constant(null), soon),
     unsigned_transaction: unsigned(chain),
     nonce: fc.nat(9).map(String),
-    // Few, so that they are met again, under another body too.
+    // Few keys, so that requests repeat them, also with other bodies.
     'Idempotency-Key': fc.constantFrom('a', 'b', 'c', '"a"', '"b b"', '!#$%&', 'x'.repeat(255)),
   }
 }
@@ -133,11 +133,11 @@ function unsigned(chain: Anvil): Arbitrary<string> {
   return fc.oneof(fc.constantFrom(...texts), changed)
 }
 
-/** Anvil 1.7.1 ends when it is asked for the fees of more blocks than 64 bits can count, be the number an address. */
+/** Anvil 1.7.1 crashes on eth_feeHistory with a block count of more than 64 bits. */
 export const isBearable = (body: string | Buffer = ''): boolean =>
   !(/eth_feeHistory/.test(`${body}`) && /0x[0-9a-f]{17}/i.test(`${body}`))
 
-/** For some method or other; a node answers an error to most. */
+/** Parameters for arbitrary methods; a node answers most of them with an error. */
 function rpcParams(chain: Anvil): Arbitrary<unknown[]> {
   const [from, to] = receiversOf(chain)
   const hash = `0x${'ab'.repeat(32)}`
@@ -157,7 +157,7 @@ function rpcParams(chain: Anvil): Arbitrary<unknown[]> {
   )
 }
 
-// Cheap to derive, and never right: what a keystore costs is not this test's matter.
+// Invalid keystores whose key derivation is cheap: this test does not measure key derivation.
 const keystore = fc.record({
   version: fc.constantFrom(3, 4, '3'),
   id: fc.uuid(),

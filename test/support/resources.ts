@@ -10,7 +10,7 @@ export async function createSigner(
   return (await client.post('/api/v1/signers', { body })).data
 }
 
-/** A relayer on the network `local`, with a key of its own unless `given` names a signer. */
+/** A relayer on the network `local`, with a new key unless `given` names a signer. */
 export async function createRelayer(
   client: RelayerClient,
   given: Partial<CreateRelayerRequest> = {},
@@ -26,7 +26,7 @@ export async function relayerOf(client: RelayerClient, key: string): Promise<Rel
   return createRelayer(client, { signer_id: id })
 }
 
-/** What production asks for before it starts. */
+/** The settings that production requires. */
 export const production = {
   NODE_ENV: 'production',
   API_KEY: 'test-key-test-key-test-key-test-key',

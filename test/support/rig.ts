@@ -51,7 +51,7 @@ export interface Rig {
   api_key: string
   database_file: string
   data_dir: string
-  /** A relayer with funds, of its own; `key`: a private key, absent: a fresh one; `rpc_urls`: its own nodes. */
+  /** Adds a relayer with funds. `key`: its private key; absent: a new one. `rpc_urls`: nodes for this relayer only. */
   addAccount(options?: {
     key?: string
     /** A signer of another type, in place of a key. */
@@ -59,32 +59,32 @@ export interface Rig {
     policies?: RelayerPoliciesInput
     rpc_urls?: RpcUrlInput[]
   }): Promise<Account>
-  /** Stops the service, and starts it again on what `meanwhile` made of its data; `keepsPort`: at the same address. */
+  /** Stops the service, calls `meanwhile`, and starts it on the same data. `keepsPort`: at the same address. */
   restart(meanwhile?: () => unknown, options?: { keepsPort?: boolean }): Promise<void>
   stop(): Promise<void>
 }
 
-/** One relayer, and what was accepted for it. */
+/** One relayer and its accepted transactions. */
 export interface Account {
   relayer_id: string
   address: string
-  /** Sends as many at once, each with a value that no other one has; tries until they are accepted. In the order of nonces. */
+  /** Sends transactions concurrently, each with a unique value, and retries until they are accepted. Resolves in nonce order. */
   send(count: number, body?: Partial<SendTransactionRequest>): Promise<Transaction[]>
   /** The newest first. */
   transactions(): Promise<Transaction[]>
   /** How many transactions of the account are in the chain. */
   latest(): Promise<number>
-  /** Until nothing is unfinished; `between`: done after each look, for instance making a block. */
+  /** Waits until no transaction is unfinished. `between` is called after each poll, for example to mine a block. */
   finished(between?: () => unknown): Promise<void>
-  /** As `finished`, and answers whether it came to that in time instead of throwing. */
+  /** Like `finished`, but resolves to false after `patience_ms` instead of throwing. */
   finishedWithin(patience_ms: number, between?: () => unknown): Promise<boolean>
   /** Asks to cancel it. */
   cancel(transaction_id: string): Promise<void>
-  /** The test has asked to withdraw these by other means. */
+  /** Records transactions that the test withdrew in another way. */
   noteWithdrawn(transaction_ids: string[]): void
-  /** Counts, for `money`, what waits now and does not say why, after giving it a moment to say so. */
+  /** Counts, for `money`, transactions that wait without a `status_reason` for longer than one check of the chain takes. */
   noteSilence(): Promise<void>
-  /** Once all is finished: what came of it. `foreign`: hashes of what the test itself sent with the key. */
+  /** Call it when all transactions have ended. `foreign`: hashes of transactions that the test sent with the key. */
   score(foreign?: ReadonlySet<string>): Promise<Score>
   money(foreign?: ReadonlySet<string>): Promise<Money>
 }
@@ -95,7 +95,7 @@ const balance = 10n ** 24n
 const again_ms = 50
 const max_at_once = 500
 const max_shown = 5
-/** More than a look at the chain takes. */
+/** Longer than one check of the chain takes. */
 const silence_ms = 5_000
 const waiting: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
@@ -139,7 +139,7 @@ export async function startRig({
     body: { rpc_urls: proxies.map(({ url }) => url), required_confirmations: confirmations, average_blocktime_ms: 500 },
   })
 
-  /** Tries again under the same key when it is told that the chain cannot be reached. */
+  /** Retries with the same Idempotency-Key while the response is that the chain cannot be reached. */
   async function sendOne(
     relayer_id: string,
     body: Partial<SendTransactionRequest>,
@@ -214,7 +214,7 @@ export async function startRig({
       const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
       return data.pending_transactions_count === 0
     }
-    /** What to know of those that did not end. */
+    /** Describes the transactions that did not end. */
     const unfinished = async () => {
       const rows = (await transactions()).filter(({ status }) => waiting.has(status) || status === 'mined')
       const shown = rows.slice(-max_shown).reverse()

@@ -5,7 +5,7 @@ import { kinds, mutate, mutation } from './mutation.ts'
 export interface Hints {
   /** Values of properties by name, where a schema cannot express them (an id that exists, a secret to search for later). */
   properties: Record<string, Arbitrary<unknown>>
-  /** The same for what must never hold anything else: an address that is called, a time that is waited. */
+  /** Values of properties that never get another value: URLs that the service calls, and waiting times. */
   always: Record<string, Arbitrary<unknown>>
   /** Schemas to take one time in fifty where the contract offers a choice. */
   rare: string[]
@@ -16,9 +16,9 @@ export interface SchemaArbitrary {
   valid(schema: Schema, name?: string): Arbitrary<unknown>
   /** A valid value with one to three things wrong (or, now and then, still right). */
   broken(schema: Schema): Arbitrary<unknown>
-  /** The body of an example, with what must not be anything else in its place. */
+  /** The body of an example, with the values of `always` put in. */
   example(body: unknown): Arbitrary<unknown>
-  /** Whether a parameter of this name is never left out: its default would be something else. */
+  /** Whether `always` has a parameter of this name. It is never left out, because its default would apply. */
   isFixed(name: string): boolean
 }
 
@@ -137,7 +137,7 @@ function strings({ pattern, format, minLength = 0, maxLength = 100 }: Schema): A
   return fc.stringMatching(new RegExp((pattern as string).replaceAll(/\(\?![^()]*\)/g, ''))).filter(fits)
 }
 
-/** No name under `.invalid` means anything (RFC 6761): should one be called, nobody is. */
+/** Names under `.invalid` never resolve (RFC 6761), so that a call of such a URL reaches no host. */
 const urls = fc
   .webUrl({ withQueryParameters: true, withFragments: true })
   .map((url) => url.replace(/^\w+:\/\/[^/?#]+/, (origin) => `${origin}.invalid`))

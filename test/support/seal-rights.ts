@@ -4,7 +4,7 @@ import { createVault } from '../../server/secrets/vault.ts'
 import { rightsSeal } from '../../server/store/rights-seal.ts'
 import { readManifest, sealAll } from '../../server/store/sqlite/rights-scan.ts'
 
-/** Gives MACs to the rows that a test has put into the database by itself. The service may run. `master_key`: as the setting, in hex. */
+/** Writes the MACs of rows that a test inserted directly. The service may be running. `master_key`: in hex, as in the setting. */
 export function sealRights(data_dir: string, master_key: string): void {
   const db = new Database(join(data_dir, 'relayer.sqlite'), { timeout: 60_000 })
   const seal = rightsSeal(createVault(Buffer.from(master_key, 'hex')))

@@ -6,7 +6,7 @@ import { storedBytes } from './service-database.ts'
 const formsOf = (secret: Uint8Array): Buffer[] => {
   const bytes = Buffer.from(secret)
   const hex = bytes.toString('hex')
-  // Unpadded, and without the last characters, which depend on what follows.
+  // Without padding and without the last characters, which depend on the bytes that follow.
   const base64 = bytes.toString('base64').slice(0, -4)
   return [
     bytes,
@@ -16,7 +16,7 @@ const formsOf = (secret: Uint8Array): Buffer[] => {
 
 /**
  * Fails when the secret stands in any file of the data folder (the database, its log) or in any line of the service's log.
- * `witness`: what must stand in the database, so that the search is known to look at the right bytes.
+ * `witness`: text that the database must contain, which shows that the search reads the right bytes.
  */
 export async function expectKept(
   { data_dir, logged }: TestService,

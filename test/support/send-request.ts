@@ -7,13 +7,13 @@ export interface Answer {
   text: string
 }
 
-/** The answer to a request that is sent as it is; of a stream, what came first. */
+/** Sends the request unchanged. Resolves to the response, or to the first data of an event stream. */
 export function sendRequest(
   url: string,
   agent: Agent,
   { method, target, headers: given, body }: TestRequest,
 ): Promise<Answer> {
-  // Node's client writes a body of GET without saying how long it is, and the next request would begin inside it.
+  // Node's client sends the body of a GET without Content-Length, and the server would parse it as the next request.
   const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }
   const headers = { ...given, ...length }
   return new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export function sendRequest(
       const done = () => resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') })
       response.on('data', (chunk) => {
         chunks.push(chunk)
-        // A stream of events has no end of its own.
+        // An event stream does not end.
         if (isStream({ headers })) {
           done()
           request.destroy()

@@ -11,7 +11,7 @@ import { temporaryFolder } from './service.ts'
 const patience_ms = 60_000
 const again_ms = 100
 
-/** One of several servers on one PostgreSQL database: a process of its own. */
+/** One of several servers on one PostgreSQL database, each a separate process. */
 export interface Server extends ServiceProcess {
   url: string
   client: RelayerClient

@@ -26,7 +26,7 @@ export async function databaseSettings(data_dir: string, made = () => {}): Promi
   return { DATABASE_URL: (await known).url, ...patience }
 }
 
-/** Removes the database of a data folder; the file goes with the folder. */
+/** Removes the database of a data folder. SQLite's file is removed with the folder. */
 export async function dropDatabase(data_dir: string): Promise<void> {
   const known = databases.get(data_dir)
   databases.delete(data_dir)
@@ -81,7 +81,7 @@ export async function restore({ data_dir }: Stored): Promise<void> {
   copyFileSync(join(data_dir, 'relayer.sqlite.backup'), join(data_dir, 'relayer.sqlite'))
 }
 
-/** The store of the same database, with connections of its own. */
+/** A store on the same database, with separate connections. */
 export async function openStoreOf({ data_dir }: Stored, world: StoreDependencies): Promise<Store> {
   const known = await databases.get(data_dir)
   if (!known) return openSqliteStore(join(data_dir, 'relayer.sqlite'), world)

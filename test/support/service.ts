@@ -16,7 +16,7 @@ import { databaseSettings, dropDatabase } from './service-database.ts'
 
 export interface TestService extends Service {
   client: RelayerClient
-  /** The data folder; it goes with the test. */
+  /** The data folder. It is removed after the test. */
   data_dir: string
   /** Every line logged so far, at every level. */
   logged: string[]
@@ -24,7 +24,7 @@ export interface TestService extends Service {
   raw(path: string, init?: RequestInit): Promise<Response>
 }
 
-/** A folder of the test's own; it goes with the test. */
+/** A new folder, which is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(dataRoot, 'relayer-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -34,7 +34,7 @@ export function temporaryFolder(): string {
 /** The node of the network `local`, where a developer's chain may run. */
 const development_node = 'http://127.0.0.1:8545'
 
-/** As if nothing listened there: a test that needs a chain starts its own. */
+/** A chain that does not respond. Tests that need a chain start one. */
 const refuse = async () => {
   throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8545'), { code: 'ECONNREFUSED' })
 }

@@ -28,7 +28,7 @@ export async function insertTransactions(stored: Stored, relayer_id: string, cou
   }
 }
 
-/** Changes what stands in the row with that id. */
+/** Changes columns of the row with that id. */
 export async function changeTransaction(stored: Stored, id: string, changes: Partial<Transaction>): Promise<void> {
   const { data, ...others } = changes
   if (data !== undefined) await setData(stored, id, data)

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const deadline_ms = 180_000
 const poll_ms = 40
 
-/** Looks again and again until it holds. `between` is done after each poll in vain. Throws, saying `what`, past the deadline. */
+/** Polls until `holds` returns true, and calls `between` after each other poll. After the deadline, throws an error with `what`. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -11,7 +11,7 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + deadline_ms
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`It has not come to this in ${deadline_ms} ms: ${what}`)
+    if (performance.now() > end) throw new Error(`not reached within ${deadline_ms} ms: ${what}`)
     await between()
     await pause(poll_ms)
   }
