@@ -7,8 +7,8 @@ const drops_a_round = 4
 const rounds_to_drop_all = 5
 
 /**
- * Drops as many transactions, some at a time and now and then all, from the pool of a chain that makes no blocks by itself,
- * while others come.
+ * Drops `times` transactions, mostly some at a time and sometimes all, from the pool of a chain that mines on demand, while others are
+ * sent.
  */
 export async function drops({ chain }: Rig, account: Account, times: number): Promise<Outcome> {
   let dropped = 0

@@ -12,7 +12,7 @@ export const confirmations = 2
 const hour_ms = 3_600_000
 const gwei = 10n ** 9n
 
-/** The only node lies that each nonce was used by something else: one payment is asked for, and must be paid once. */
+/** The only node reports each nonce as used by another transaction. One payment is requested, and must be paid once. */
 export async function lyingNode(rig: Rig, account: Account): Promise<Outcome> {
   rig.proxy.setLiar(thief(account.address))
   await account.send(1)
@@ -98,7 +98,7 @@ export async function deepReorg(rig: Rig, _account: Account, kind: DeepReorg): P
   return judged(account, {}, foreign)
 }
 
-/** Straight to the chain, and into a block. Answers with its hash. */
+/** Sends a transaction directly to the chain, and waits until it is mined. Resolves to its hash. */
 async function sendElsewhere({ chain }: Rig, key: string, nonce: number): Promise<string> {
   const wallet = new Wallet(key)
   const raw = await wallet.signTransaction({
@@ -118,7 +118,7 @@ async function sendElsewhere({ chain }: Rig, key: string, nonce: number): Promis
 
 const receiptOf = (chain: Rig['chain'], hash: string) => chain.rpc('eth_getTransactionReceipt', [hash])
 
-/** Withdrawn is what failed for a reason that its row tells: that is an end as well. */
+/** Transactions that failed with a stated reason count as withdrawn. */
 async function judged(
   account: Account,
   faults: Record<string, number> = {},

@@ -19,8 +19,8 @@ const special: Partial<Record<FaultKind, Partial<Fault>>> = {
 }
 
 /**
- * All kinds of fault at once, each with a proxy of its own, while an account that is reached through it sends as many
- * transactions, in waves: nothing that goes wrong with one of them has anything to do with another.
+ * All kinds of fault at once, each on a separate proxy and account, which sends `count` transactions in waves. So the faults do not
+ * affect each other.
  */
 export const faults = (rig: Rig, count: number): Promise<{ kind: FaultKind; outcome: Outcome }[]> =>
   Promise.all(passing.map(async (kind) => ({ kind, outcome: await faultOf(rig, kind, count) })))

@@ -12,8 +12,8 @@ const base_fee = gwei
 export const cap = 5n * gwei
 
 /**
- * While as many are pending the base fee grows tenfold, and stays there until all have paid more and are mined. Where the
- * account has a cap it stays until each has said that it waits, and as many again were accepted; then it falls.
+ * While `count` transactions are pending, the base fee grows tenfold, and stays there until all are mined at a higher price. For an
+ * account with a cap, it stays until each has a status reason and `count` more are accepted, and then falls.
  */
 export async function feeSpike(rig: Rig, account: Account, count: number, capped: boolean): Promise<Outcome> {
   const { chain, clock } = rig
@@ -34,9 +34,9 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
   if (capped) {
     const waiting = async () =>
       (await account.transactions()).filter(({ status_reason }) => isAtCap(status_reason)).length
-    await until('each says that the cap makes it wait', async () => (await waiting()) === count, wait)
+    await until('all wait at the cap', async () => (await waiting()) === count, wait)
     await account.send(count)
-    await until('what is behind them does too', async () => (await waiting()) === 2 * count, wait)
+    await until('the later ones wait too', async () => (await waiting()) === 2 * count, wait)
     await account.finished(() => mineAt(base_fee))
   } else {
     await account.finished(wait)
@@ -57,7 +57,7 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
 
 const isAtCap = (reason: string | null) => reason?.includes('gas_price_cap') ?? false
 
-/** Each with all that a node had before: only that has to be outbid. */
+/** Each version with every earlier one that a node accepted: its price must exceed these. */
 const bumpsOf = (signed: SignedFees[]) =>
   signed.flatMap((after, index) =>
     signed

@@ -20,8 +20,8 @@ export const countLiar =
 const forged_nonces = 200
 
 /**
- * Denies all receipts, and lists in each block transactions at the account's nonces that nobody signed: who believes that a nonce
- * was used by something else signs the same payment again.
+ * Denies all receipts, and lists forged transactions at the account's nonces in each block. A service that believes that another
+ * transaction used a nonce signs the same payment again.
  */
 export const thief =
   (address: string): Liar =>

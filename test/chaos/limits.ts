@@ -48,7 +48,7 @@ export async function feeHistory(rig: Rig, account: Account): Promise<Outcome> {
     await account.send(3)
     rig.proxy.setLiar(answering('eth_feeHistory', answer))
     await pause(measured_ms / 2)
-    // A send would be tried again while the chain does not answer; both read the market in the same way.
+    // A dry run reads gas prices as a send does, and the rig does not repeat it while the chain does not respond.
     await dryRun(rig, account).catch((error: unknown) => {
       if (!(error instanceof RelayerError)) throw error
       refused += 1
@@ -60,7 +60,7 @@ export async function feeHistory(rig: Rig, account: Account): Promise<Outcome> {
   return outcomeOf(account, { refused, unfinished_meanwhile: unfinished })
 }
 
-/** Nodes that are not level: a transaction in a block is not told to have left it. */
+/** Nodes at different heights: a mined transaction is not reported as reorganized. */
 export async function laggingNode(rig: Rig, account: Account, rounds: number): Promise<Outcome> {
   await rig.chain.mine(10)
   await rig.proxies[1]?.setFault({ kind: 'stale', blocks: 3 })
@@ -89,7 +89,7 @@ const dryRun = (rig: Rig, { relayer_id }: Account) =>
     body: { to: `0x${'5a'.repeat(20)}`, value: '1000' },
   })
 
-/** The balance suffices for three transfers, and ten are asked for at once. */
+/** The balance suffices for three transfers, and ten are requested. */
 export async function overCommitted(rig: Rig, account: Account): Promise<Outcome> {
   const quote = await dryRun(rig, account)
   await rig.chain.setBalance(account.address, BigInt(quote.data.max_cost ?? 0) * 3n + 10n ** 9n)
@@ -106,7 +106,7 @@ export async function overCommitted(rig: Rig, account: Account): Promise<Outcome
   return outcomeOf(account, { over_committed: Math.max(0, accepted - 3) }, { refused })
 }
 
-/** As many unfinished transactions are canceled by one request: nobody else waits long for the event loop. */
+/** Cancels `count` unfinished transactions by one request, which must not block the event loop for long. */
 export async function bulkCancel(rig: Rig, account: Account, count: number): Promise<Outcome> {
   const sent = await account.send(count)
   const path = { relayer_id: account.relayer_id }
@@ -139,7 +139,7 @@ function watchTurns() {
   }
 }
 
-/** As many relayers wait for a block: they look at the chain together. */
+/** `count` relayers wait for a block, and share their checks of the chain. */
 export async function manyRelayers(rig: Rig, first: Account, count: number): Promise<Outcome> {
   await first.send(1)
   await pause(1_000)

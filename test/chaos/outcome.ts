@@ -5,11 +5,11 @@ import { type Money, wrongInMoney } from '../support/money.ts'
 export interface Outcome {
   score: Score
   money: Money
-  /** Where the score is not that of a clean run, what it must be: withdrawals that the part asks for. */
+  /** Expected scores that differ from a clean run, because the part withdraws transactions. */
   expected?: Partial<Score>
-  /** What must not have happened. */
+  /** Counts of violations. */
   faults: Record<string, number>
-  /** What must have happened, or nothing was tested. */
+  /** Counts of events without which the part has tested nothing. */
   seen: Record<string, number>
 }
 

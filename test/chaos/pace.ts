@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { RelayerError } from '../../client/index.ts'
 import type { Account, Rig } from '../support/rig.ts'
 
-/** Long enough for the service to look at the chain and act. */
+/** Long enough for one check of the chain by the service. */
 const turn_ms = 250
 const patience_ms = 30_000
 
-/** Lets time pass in steps; `between`: done in each, a block by default. */
+/** Advances the clock in steps. `between` is called in each; by default, it mines a block. */
 export async function letPass(rig: Rig, ms: number, steps: number, between = rig.chain.mine): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
     rig.clock.passed_ms += ms / steps
@@ -15,10 +15,10 @@ export async function letPass(rig: Rig, ms: number, steps: number, between = rig
   }
 }
 
-/** Blocks in real time, for as many looks of the service. */
+/** Mines blocks in real time, with a check of the chain by the service after each. */
 export const blocks = (rig: Rig, count: number, between = rig.chain.mine) => letPass(rig, 0, count, between)
 
-/** The faults are over: what is unfinished ends, at the latest when an operator heals a relayer that was disabled. */
+/** Ends all faults and waits until all transactions have ended. Heals a relayer that was disabled. */
 export async function recover(rig: Rig, account: Account, between = rig.chain.mine): Promise<void> {
   for (const proxy of rig.proxies) {
     proxy.setLiar(undefined)

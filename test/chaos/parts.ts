@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.ts'
 import * as prices from './prices.ts'
 import { confirmations, reorgs } from './reorgs.ts'
 
-/** What `npm run test:chaos -- NAME` runs, with a chain and a service of its own. */
+/** A part that `npm run test:chaos -- NAME` runs, with a separate chain and service. */
 export interface Part {
   options: RigOptions
   run(rig: Rig): Promise<Record<string, Outcome>>

@@ -22,7 +22,7 @@ export async function refusedHour(rig: Rig, account: Account): Promise<Outcome> 
   return outcomeOf(account, {}, 0)
 }
 
-/** The balance is gone for four hours, and comes back. */
+/** The balance is 0 for four hours, and is then restored. */
 export async function noFunds(rig: Rig, account: Account): Promise<Outcome> {
   rig.proxy.setLiar(refusing('internal error', -32_603))
   await account.send(2)

@@ -8,8 +8,8 @@ const max_depth = 10
 const a_round = 3
 
 /**
- * Reorganizations of depth 1 to 10, one after the other, while transactions flow: on a chain that makes no blocks by itself,
- * in a network that asks for 12 confirmations.
+ * Reorganizations of depth 1 to 10, one after the other, while transactions are sent, on a chain that mines on demand, in a network that
+ * requires 12 confirmations.
  */
 export async function reorgs(rig: Rig, account: Account, times: number): Promise<Outcome> {
   const { chain } = rig

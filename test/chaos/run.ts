@@ -3,8 +3,8 @@ import { startRig } from '../support/rig.ts'
 import { type Outcome, wrongIn } from './outcome.ts'
 import { type Part, parts } from './parts.ts'
 
-// `npm run test:chaos [-- reorgs drops ...]`: everything that can happen between the service and its chain, in numbers. Each part
-// has a chain and a service of its own and prints a scoreboard by what the chain itself says; any score that is off ends it with 1.
+// `npm run test:chaos [-- reorgs drops ...]`: all known faults of chains and nodes, in numbers. Each part has a separate
+// chain and service, and prints a scoreboard computed from the chain. Any violation ends the run with exit code 1.
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 

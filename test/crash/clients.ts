@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type RelayerClient, RelayerError, type Transaction } from '../../client/index.ts'
 
-/** Those who submit: each submission under a key of its own, again and again until its 201 is heard. */
+/** Clients that repeat each submission, under its own Idempotency-Key, until they receive a 201. */
 export interface Clients {
-  /** From now on one of the clients takes care of the submission. */
+  /** Hands the submission to one of the clients. */
   submit(index: number): void
-  /** The first 201 that was heard, by submission. */
+  /** The first received 201, by submission. */
   accepted: Map<number, Transaction>
   tally: Tally
-  /** No further attempts; resolves when none is under way. */
+  /** Ends the attempts. Resolves when none is in progress. */
   stop(): Promise<void>
 }
 
@@ -18,9 +18,9 @@ export interface Tally {
   retries: number
   /** The connection was refused. */
   refused: number
-  /** The connection broke, or no answer came in time. */
+  /** The connection broke, or the response did not arrive in time. */
   broken: number
-  /** 503: the service itself asks to try later. */
+  /** Responses with 503. */
   unavailable: number
   /** Failures that a service in order does not answer with, whatever was killed: a line each. */
   wrong: string[]

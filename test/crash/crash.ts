@@ -22,7 +22,7 @@ export interface CrashOptions extends PlanOptions {
   signer?: 'local' | StageName
   /** Servers in place of the stand-ins of the tests. */
   servers?: KeyServers
-  /** How long nothing may change at the end before it is taken for all that comes. */
+  /** The run ends when the counts have not changed for this time. */
   patience_ms: number
   /** Called after each kill with the number of kills so far. */
   killed?: (kills: number) => void
@@ -46,8 +46,8 @@ const look_ms = 100
 const relayer_id = 'victim'
 
 /**
- * Submits through HTTP to a service that is killed again and again, lets its last process finish, and compares what it
- * promised with what the chain and its database have.
+ * Submits through HTTP to a service that is killed repeatedly, lets its last process finish, and compares its responses with the
+ * chain and its database.
  */
 export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const began = performance.now()
@@ -118,7 +118,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   }
 }
 
-/** With a fresh key, whose nonces begin at 0. */
+/** Creates a relayer with a new key, whose nonces begin at 0. */
 async function makeRelayer(client: RelayerClient, rpc_url: string, keys: KeyStage | undefined): Promise<string> {
   const network = { name: 'crash', network_type: 'evm' } as const
   await client.post('/api/v1/networks', {

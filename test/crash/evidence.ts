@@ -11,7 +11,7 @@ export interface ChainEvidence {
 
 /** The rows in the database after the last kill. */
 export interface StoreEvidence {
-  /** What SQLite finds wrong with the file; empty when nothing. */
+  /** Errors that SQLite's integrity check finds. */
   damage: string[]
   next_nonce: number
   /** Of everything that was ever signed. */
@@ -45,7 +45,7 @@ export async function readChain(chain: Anvil, address: string, hashes: string[])
   }
 }
 
-/** Page by page, as it comes: a repeat is not hidden. */
+/** Reads all pages of the list, and keeps duplicates. */
 export async function readList(client: RelayerClient, relayer_id: string): Promise<Transaction[]> {
   const listed: Transaction[] = []
   for (let page = 1; ; page += 1) {

@@ -7,7 +7,7 @@ import type { ChainEvidence, StoreEvidence } from './evidence.ts'
 export interface Verdict {
   /** Submissions that were never answered 201. */
   unaccepted: number
-  /** Accepted ids that are not in the list exactly once, and listed ones that nobody was told of. */
+  /** Accepted ids that are not in the list exactly once, and listed ids that no response contained. */
   unlisted: number
   /** Listed, and not `confirmed`. */
   unconfirmed: number
@@ -25,13 +25,13 @@ export interface Verdict {
   rebroadcast: number
   /** Broadcast bytes that are not signed by the relayer's key. */
   signatures: number
-  /** Transactions, and sequences, whose events are not the whole story in its order. */
+  /** Transactions and sequences with missing, repeated or misordered events. */
   events: number
-  /** First answers that are not the same wherever they are found, answers that must not be, and errors in the log. */
+  /** First responses that differ between their sources, unexpected responses, and errors in the log. */
   answers: number
-  /** By how much the store's next nonce is off. */
+  /** The difference between the store's next nonce and the expected one. */
   counter: number
-  /** What SQLite finds wrong with the file. */
+  /** Errors that SQLite's integrity check finds. */
   database: number
 }
 
@@ -46,7 +46,7 @@ export interface Evidence {
   listed: Transaction[]
   chain: ChainEvidence
   store: StoreEvidence
-  /** The hashes of what nodes were sent. */
+  /** The hashes of transactions that were sent to nodes. */
   broadcast: string[]
   /** How many of their bytes are not signed by the relayer's key. */
   wrong_signatures: number
@@ -105,7 +105,7 @@ function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence):
   return listed.filter((transaction) => !isWhole(transaction)).length
 }
 
-/** Warnings are told with the answer only. */
+/** Only the response has warnings. */
 function withoutWarnings(answer: Transaction & { warnings?: unknown }): Transaction {
   const { warnings: _, ...transaction } = answer
   return transaction

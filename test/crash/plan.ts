@@ -2,11 +2,11 @@ import { randomFrom } from '../support/random.ts'
 
 /** The steps of a run and their times, generated from its seed before it begins. */
 export interface Plan {
-  /** One a kill: the life of a service process from its start to its end. */
+  /** The lives of the service's processes, each from a start to a kill. */
   lives: Life[]
   /** The first requests of the clients when the last process is ready: they show whether a kill left anything that blocks them. */
   afterwards: Release[]
-  /** The submissions whose client does not wait for the first answer before it asks again. */
+  /** The submissions whose client repeats the request before the first response. */
   impatient: ReadonlySet<number>
 }
 
@@ -15,9 +15,9 @@ export interface Life {
   during: 'start' | 'work'
   /** From the start, or from the moment that it was ready. */
   kill_after_ms: number
-  /** How long the node's answers to eth_sendRawTransaction are held back: the bytes are out, and nobody knows it yet. */
+  /** The delay of the node's answers to eth_sendRawTransaction, after the transaction is broadcast. */
   answer_delay_ms: number
-  /** The submissions that clients begin with in this life, each so long after its beginning. */
+  /** The submissions that clients begin during this life, with their times. */
   releases: Release[]
 }
 

@@ -13,15 +13,13 @@ export interface Seed {
 }
 
 export interface SeededFault<Column = ColumnName> extends Seed {
-  /** The columns of the scoreboard that may catch it; anything else that is wrong was not its doing. */
+  /** The columns of the scoreboard that may catch it. A violation in another column has another cause. */
   caught_by: Column[]
 }
 
-/**
- * Mistakes that a service like this one is known for. The harness must see each of them, or its clean scoreboard says nothing.
- */
+/** Typical mistakes of a relayer. The harness must detect each of them, or a clean scoreboard proves nothing. */
 export const seededFaults = {
-  /** The next nonce is a variable that begins with the chain's count, and no part of the database transaction. */
+  /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/sqlite/creations.ts',
     text: 'createTransaction: groupCommit(connection, create),',
@@ -45,7 +43,7 @@ export const seededFaults = {
     const rows = await commit(signed.map(({ move }) => move))`,
     caught_by: ['unrecorded', 'events'],
   },
-  /** The event has a database transaction of its own, a little later. */
+  /** The event is written later, in a separate database transaction. */
   'event-outside': {
     file: 'server/store/sqlite/events.ts',
     text: 'write(transactionEvent(row))',
@@ -60,7 +58,7 @@ export const isFaultName = (name: string): name is FaultName => Object.hasOwn(se
 
 export const pathOf = ({ file }: Seed): string => join(import.meta.dirname, '..', '..', file)
 
-/** The source with the fault. Throws when the source no longer contains the text, so that no fault goes stale unnoticed. */
+/** The source with the fault. Throws when the source no longer contains the text, so that an outdated fault is noticed. */
 export function seed(fault: Seed, source: string): string {
   const parts = source.split(fault.text)
   if (parts.length !== 2) throw new Error(`${fault.file} says ${parts.length - 1} times, not once: ${fault.text}`)

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { nodeEnvironment } from '../support/node-environment.ts'
 import type { Seed } from './seeded-faults.ts'
 
-/** The service as its users run it, a process of its own over one data folder, which is killed and started again. */
+/** The service as users run it: a separate process on one data folder, which is killed and started again. */
 export interface Victim {
   url: string
   token: string
@@ -16,9 +16,9 @@ export interface Victim {
   start(): Promise<void>
   /** Resolves when the process answers /ready. Throws when it ended before. */
   ready(): Promise<void>
-  /** kill -9. Resolves when the process is gone. Throws when it had ended by itself. */
+  /** kill -9. Resolves when the process has ended. Throws when it had ended before. */
   kill(): Promise<void>
-  /** What all its processes have logged as errors. */
+  /** The errors that all its processes have logged. */
   errors(): string[]
 }
 
@@ -54,7 +54,7 @@ export async function createVictim(
     LOG_LEVEL: 'error',
     ...(fault && { CRASH_FAULT: JSON.stringify(fault) }),
     ...settings,
-    // As under `npm start` it ends when we are gone, however we went.
+    // As under `npm start`, it ends when this process has ended in any way.
     npm_lifecycle_event: 'start',
   }
   const faults = fault ? ['--import', join(import.meta.dirname, 'faults.ts')] : []
@@ -94,7 +94,7 @@ export async function createVictim(
     async kill() {
       if (isGone()) throw endedByItself()
       process_?.kill('SIGKILL')
-      // Until the parent has heard of its end it is still there, as far as its lease can tell.
+      // Until the parent reaps it, its process id exists, and its lease counts as held.
       await gone.promise
     },
     errors: () =>

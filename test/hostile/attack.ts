@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { openSlowSockets, type SlowSockets } from './slow-sockets.ts'
 
-// The attacker, a process of its own: takes an Attack as its one argument, tells when all sockets are open, and prints how long each
-// kind of them lasted.
+// The attacker, a separate process: takes an Attack as its only argument, reports when all sockets are open, and prints how long the
+// sockets of each kind lasted.
 
 export interface Attack {
   url: string

@@ -34,7 +34,7 @@ const receiver = `0x${'5a'.repeat(20)}`
 const mebibyte = 2 ** 20
 const max_growth_mb = 150
 
-/** One attacker of each kind that a running service can be measured under, by its point. The last one changes the database. */
+/** The attackers under which a running service is measured, by their point. The last one changes the database. */
 const attackers: Partial<Record<Point, (scene: Scene) => Promise<Reached>>> = {
   2: holdTheNode,
   5: signByALaxRelayer,
@@ -143,7 +143,7 @@ async function signByALaxRelayer({ client }: Scene): Promise<Reached> {
   return { found: `${status}`, holds: status === 403 }
 }
 
-/** Point 6: 492 bytes that ask for 3.2 GB. */
+/** Point 6: a keystore of 492 bytes whose decryption needs 3.2 GB. */
 async function openACostlyKeystore({ child, client }: Scene): Promise<Reached> {
   const max_ms = 1_000
   const text = '11'.repeat(32)
@@ -167,7 +167,7 @@ async function openACostlyKeystore({ child, client }: Scene): Promise<Reached> {
   }
 }
 
-/** Point 7: as many bodies of 1 MiB as one key's connections can bring, each without its last byte. */
+/** Point 7: bodies of 1 MiB without their last byte, on as many connections as one key may open. */
 async function holdBodies({ child, url, client }: Scene): Promise<Reached> {
   const count = 2_000
   const token = await limitedToken(client, 'sign')

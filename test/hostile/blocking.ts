@@ -12,12 +12,12 @@ import { bodiesOf } from './shapes.ts'
 import { type Wide, wideRequests } from './wide.ts'
 
 export const max_block_ms = 50
-/** Others use the machine too: what the service costs is the least of some tries. */
+/** The lowest of several measurements counts, because other programs use the machine too. */
 const tries = 5
 const stream_ms = 1_000
 const root = join(import.meta.dirname, '..', '..')
 
-/** How long a body of any shape stops all others. */
+/** How long bodies of various shapes block the event loop. */
 export const bodies = (processes: number): Promise<Finding[]> =>
   withService(
     async (child, url) => {
@@ -34,7 +34,7 @@ export const bodies = (processes: number): Promise<Finding[]> =>
     { RELAYER_PROCESSES: `${processes}` },
   )
 
-/** How long a request does that is about much of what is stored. */
+/** How long requests that read large parts of the database block it. */
 export const lists = (processes: number): Promise<Finding[]> =>
   withService(
     async (child, url, folder) => {
@@ -82,8 +82,8 @@ export type Block = Longest
 
 export const no_block: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0, wait_p99_ms: 0 }
 /**
- * What is compared with the bound: a turn without the time in which other programs had its core, because that time tells the load of the
- * machine and not the cost of a request. `--shared`: only CPU time, on a machine whose disk others use too.
+ * The time that the bound limits: the duration of a turn without the time in which other programs had its core, because that time shows
+ * the load of the machine and not the cost of a request. `--shared`: only CPU time, for a machine whose disk other programs use too.
  */
 const isShared = process.argv.includes('--shared')
 export const judged = ({ own_ms, cpu_ms }: Block): number => (isShared ? cpu_ms : own_ms)
@@ -103,11 +103,11 @@ export const blockFinding = (what: string, block: Block): Finding => ({
   block_ms: judged(block),
 })
 
-/** While it answered a request. */
+/** The longest block during a request. */
 export async function blockOf(child: ChildProcess, url: string, request: Wide): Promise<Block> {
   const { method, path, body, type, after_ms = 3 } = request
   await longest(child)
-  // The first look after that begins to measure.
+  // Measuring begins at the next timer of blocks.ts.
   await pause(5)
   const headers = {
     Authorization: `Bearer ${api_key}`,
@@ -126,7 +126,7 @@ export async function blockOf(child: ChildProcess, url: string, request: Wide): 
   return longest(child)
 }
 
-/** Since it was asked last. */
+/** The longest block since the last call. */
 export async function longest(child: ChildProcess): Promise<Block> {
   child.send('longest?')
   const [block] = await once(child, 'message')

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-// Loaded into the service with --import: tells its parent the longest turn of its event loop since it was asked last, in milliseconds:
-// by the clock (`wall_ms`), without the time in which other programs had its core (`own_ms`: it computed, or waited for the disk), and
-// in CPU time (`cpu_ms`); and how long 99 of 100 requests that come at any moment wait at most for the event loop, again without the time
-// of other programs (`wait_p99_ms`). Of several processes it tells the worst. A turn serves all requests that have come since the one
-// before: when other programs have the core for hundreds of milliseconds, the next turn takes the CPU time of all that came meanwhile.
+// Loaded into the service with --import. Reports to its parent the longest turn of the event loop since the last report, in milliseconds:
+// by the clock (`wall_ms`), without the time in which other programs had its core (`own_ms`: computing, or waiting for the disk), and in
+// CPU time (`cpu_ms`); and the 99th percentile of the time that a request waits for the event loop, also without the time of other
+// programs (`wait_p99_ms`). Of several processes, it reports the worst. A turn serves all requests that have arrived since the previous
+// turn: when other programs have the core for hundreds of milliseconds, the next turn takes the CPU time of all these requests.
 
 export interface Longest {
   wall_ms: number
@@ -19,7 +19,7 @@ export interface Longest {
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
 
-/** Of the main thread; `waited_ms`: its time ready to run without a core, the second figure of schedstat. */
+/** Times of the main thread. `waited_ms`: the time that it was runnable without a core, the second figure of schedstat. */
 function times() {
   const { user, system } = process.threadCpuUsage()
   const [, waited = 0] = readFileSync('/proc/self/schedstat', 'latin1').split(' ').map(Number)
@@ -27,7 +27,7 @@ function times() {
 }
 
 const nothing = { own_ms: 0, cpu_ms: 0, passed_ms: 0 }
-/** A shorter turn is as long as the pause between two looks. */
+/** Shorter turns cannot be told from the pause between two timers. */
 const short_ms = 2
 let before = times()
 let longest = nothing
@@ -85,5 +85,5 @@ async function tell(): Promise<void> {
 process.on('message', (message) => {
   if (message === question) void tell()
 })
-// The service ends by itself, whether anybody asks or not.
+// The channel to the parent must not keep the service running.
 if (cluster.isPrimary) process.channel?.unref()

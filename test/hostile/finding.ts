@@ -1,9 +1,9 @@
-/** One figure, and what it has to be. */
+/** One measured figure and its bound. */
 export interface Finding {
   /** The kind of attack, by its number in points.ts. */
   point?: Point
   what: string
-  /** What it was before the service was hardened; absent: not measured. */
+  /** The figure before the service was hardened; absent: not measured. */
   before?: string
   found: string
   wanted: string

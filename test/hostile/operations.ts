@@ -19,17 +19,17 @@ const before_ms: Record<string, string> = {
   deleteNotification: '4,000 ms',
 }
 
-/** Others use the machine too: what the service costs is the least of some tries. */
+/** The lowest of several measurements counts, because other programs use the machine too. */
 const tries = 4
-/** A request that was as quick as this is not tried again. */
+/** A request that is as fast as this is not repeated. */
 const good_ms = 10
-/** As many as 64 MiB of unfinished data hold, more or less. */
+/** About as many as fit into 64 MiB of unfinished data. */
 const large = 500
 const data = `0x${'ab'.repeat(130_000)}`
 const at_rest_ms = 5_000
 const max_growth_mb = 150
 
-/** Every operation of the contract, each at its worst, while `rows` rows are in every large table. */
+/** The worst request of every operation of the contract, with `rows` rows in every large table. */
 export async function operations(rows: number, processes: number): Promise<Finding[]> {
   const chain = await startAnvil({ noMining: true })
   try {
@@ -110,7 +110,7 @@ async function prepare(client: RelayerClient): Promise<void> {
   }
 }
 
-/** One key's transactions of 130 KB that are never mined: what they cost when they come, and afterwards at rest. */
+/** Measures the cost of one key's unmined transactions of 130 KB, when they are sent and afterwards at rest. */
 async function sendLarge(child: ChildProcess, client: RelayerClient) {
   const pid = child.pid as number
   const before_mb = memoryOf(pid)

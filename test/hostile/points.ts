@@ -9,8 +9,8 @@ import type { Finding, Point } from './finding.ts'
 import { startInLaxFolder } from './first-start.ts'
 import { killWhileSigning } from './kill-signing.ts'
 
-// The kinds of attack that the service is hardened against: what each of them did before, what it does now to a service with so many
-// processes, and which tests hold the bound. The figures of the other parts have the number of their point (points 1 and 3).
+// The kinds of attack that the service is hardened against: the effect of each before, its effect now on a service with several processes,
+// and the tests of its bound. The figures of the other parts have the number of their point (points 1 and 3).
 
 interface Attack {
   what: string
@@ -134,7 +134,7 @@ async function run(files: string[]): Promise<Result> {
     const result = join(folder, 'result.json')
     const reporter = ['--reporter', 'json', '--outputFile', result]
     const args = ['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporter, ...files]
-    // It exits with 1 when a test fails, and writes its result all the same.
+    // It exits with 1 when a test fails, but writes its result.
     await promisify(execFile)('npx', args, { cwd: root, maxBuffer: 2 ** 26 }).catch(() => undefined)
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(result, 'utf8'))
     return { passed: numPassedTests, failed: numFailedTests }

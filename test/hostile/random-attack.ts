@@ -7,8 +7,8 @@ import { bodiesOf } from './shapes.ts'
 import { table } from './table.ts'
 import type { Wide } from './wide.ts'
 
-// The attacker of random.ts, a thread of its own: takes a RandomAttack as workerData. For each message, a duration in milliseconds, it
-// attacks as long, and posts how many requests it has sent.
+// The attacker of random.ts, a separate thread: takes a RandomAttack as workerData. Each message is a duration in milliseconds, for which
+// it attacks. Then it posts the number of its requests.
 
 export interface RandomAttack {
   url: string
@@ -80,7 +80,7 @@ async function attackOnce(url: string, token: string, { method, path, type, body
 }
 
 if (parentPort) {
-  // The other callers have the same core. This thread gives way, or their latencies would be those of the attacker.
+  // The other callers share the core. A low priority keeps this thread from adding to their latencies.
   setPriority(Math.min(getPriority() + niceness, max_niceness))
   const { url, token }: RandomAttack = workerData
   const requests = fc.sample(requestArbitrary(), { seed, numRuns: 5_000 })

@@ -12,9 +12,9 @@ import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import type { RandomAttack } from './random-attack.ts'
 
-/** At first, with nothing stored. */
+/** The time before the first measurement of memory. */
 const first_ms = 10_000
-/** Windows without and with the attacker take turns, so that both see the same load of the machine. */
+/** Windows without and with the attacker alternate, so that both have the same load of the machine. */
 const rest_ms = 5_000
 const idle_ms = 15_000
 const longest_window_ms = 120_000
@@ -25,15 +25,15 @@ const sign_ms = 25
 /** Between two transactions of another caller. */
 const send_ms = 500
 const max_factor = 3
-/** Below this the factor of a latency says nothing. */
+/** Latencies below this are not compared. */
 const least_ms = 5
 const max_growth_mb = 150
 const memory_ms = 1_000
 const end_ms = 60_000
 
 /**
- * Random requests of a key that is limited to one relayer, and what others notice of them, for so many minutes of attack, in at least
- * four windows.
+ * Measures the latencies of other callers while a key that is limited to one relayer sends random requests, for `minutes` minutes in at
+ * least four windows.
  */
 export async function random(minutes: number, processes: number): Promise<Finding[]> {
   const chain = await startAnvil({ blockTime_s: 1 })
@@ -69,7 +69,7 @@ async function attackFor(
   await pause(first_ms)
   const first_mb = memoryOf(child.pid as number)
   const order: RandomAttack = { url, token }
-  // In a thread of its own, or the latencies would be those of this one.
+  // In a separate thread, so that this thread measures latencies without delay.
   const attacker = new Worker(join(import.meta.dirname, 'random-attack.ts'), { workerData: order })
   const [idle, attacked, factors]: [number[], number[], number[]] = [[], [], []]
   let [calm, worst, sent, most_mb] = [no_block, no_block, 0, first_mb]
@@ -178,7 +178,7 @@ function watch(client: RelayerClient) {
   }
   const timers = [setInterval(() => noted('sign', sign()), sign_ms), setInterval(() => noted('send', send()), send_ms)]
   return {
-    /** The durations of the signatures since it was asked last, in milliseconds. */
+    /** The durations of the signatures since the last call, in milliseconds. */
     taken(): number[] {
       const taken = durations
       durations = []

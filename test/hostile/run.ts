@@ -7,9 +7,9 @@ import { random } from './random.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
-// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --processes=1,2 --shared]`: what hostile clients and a stop at the
-// worst moment do to the service, in figures: before it was hardened, now, and the bound. A summary follows with one line for each kind
-// of attack. A figure that misses its bound ends the run with 1.
+// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --processes=1,2 --shared]`: the effects of hostile clients, and of a
+// stop at the worst moment, in figures: before the service was hardened, now, and the bound. A summary follows with one line for each
+// kind of attack. A figure that misses its bound ends the run with exit code 1.
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,

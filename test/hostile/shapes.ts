@@ -2,7 +2,7 @@ import { RLP } from '@ethereumjs/rlp'
 import type { ContractOperation, Schema } from '../support/contract.ts'
 import { resolve } from '../support/contract.ts'
 
-/** What a body may weigh, less some room for what is around. */
+/** The maximum size of a body, less some room for the rest of the body. */
 export const size = 1024 * 1024 - 4_096
 
 const fill = (unit: string, before = '', after = '') =>

@@ -32,21 +32,21 @@ export type Kind = keyof typeof kinds
 export const names = Object.keys(kinds) as Kind[]
 const others = names.filter((name) => name !== dear)
 
-/** Of which kind a socket is, by its number. */
+/** The kind of the socket with this number. */
 export const kindOf = (index: number): Kind =>
   index % one_dear_in === 0 ? dear : (others[index % others.length] as Kind)
 
 export interface SlowSockets {
-  /** How long each lasted that was cut so far, by kind, in milliseconds. */
+  /** The durations of the sockets that the service has closed so far, by kind, in milliseconds. */
   lasted: Record<Kind, number[]>
-  /** How many are still open. */
+  /** The number of open sockets. */
   left(): number
-  /** Resolves when none is left. */
+  /** Resolves when the service has closed all sockets. */
   done: Promise<void>
   stop(): void
 }
 
-/** In the tests it is a long one. */
+/** The tests make this list long. */
 const list = (token: string) => `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`
 
 const signing = (token: string) =>
@@ -54,7 +54,7 @@ const signing = (token: string) =>
 
 const at_once = 200
 
-/** Opens as many sockets, of each kind in turn; none ever closes its own end. `drip_ms`: from one byte to the next. */
+/** Opens `count` sockets of all kinds, which never close their own end. `drip_ms`: the time between two bytes. */
 export async function openSlowSockets(
   url: string,
   token: string,
@@ -88,7 +88,7 @@ export async function openSlowSockets(
         socket.destroy()
         if (opened === count && sockets.size === 0) done.resolve()
       }
-      // Its own end is kept open; that the other has closed both its ways is heard when something is written.
+      // This end stays open, so that only a write shows that the service has closed the socket completely.
       if (kind.endsWith('never read')) socket.pause()
       else socket.resume()
       socket.once('end', () => {

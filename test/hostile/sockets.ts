@@ -11,9 +11,9 @@ import { memoryOf } from './memory-of.ts'
 import { kindOf, kinds, names } from './slow-sockets.ts'
 
 const count = 5_000
-/** The service's usual times, server/http/server.ts. */
+/** The default timeouts of server/http/server.ts. */
 const times_ms = { none: 0, headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000 }
-/** It looks once a second, keeps an idle one a second longer, lets a refused one hear why, and is told of its end by a byte a second. */
+/** The service checks once a second, keeps idle sockets a second longer and sends a response first; a byte a second shows the end. */
 const slack_ms = 6_000
 const deadline_ms = times_ms.idle + 20_000
 const rate = 100
@@ -44,7 +44,7 @@ export function sockets(processes: number): Promise<Finding[]> {
         ...names.map((name) => lastedWell(name, damage)),
         { what: 'still open at the end', found: `${damage.left}`, wanted: '0', holds: damage.left === 0 },
         {
-          // With what the attacker took.
+          // The CPU time of other programs includes the attacker's.
           what: `99th percentile of ${seconds * rate} signatures (calm: ${calm_ms.toFixed(1)} ms), while other programs took ${others_percent.toFixed(0)} % of a core`,
           found: `${p99_ms.toFixed(1)} ms`,
           wanted: `under ${max_p99_ms} ms`,

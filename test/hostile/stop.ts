@@ -17,7 +17,7 @@ export interface StopOptions {
   /** Requests a second. */
   rate: number
   half_open: number
-  /** How long all goes well before the end is asked for. */
+  /** The time before the service is told to stop. */
   before_ms: number
 }
 

@@ -58,7 +58,7 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
   }).immediate()
 }
 
-/** Ended in several ways, one in a thousand otherwise than its neighbours; all to one address and under one reference. */
+/** Confirmed transactions, one in a thousand failed, all to one address with one reference. */
 const fillTransactions = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
     INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,

@@ -88,8 +88,8 @@ const network = {
 }
 
 /**
- * The worst request of each operation of the contract that is known: the largest body that it accepts, about as much of what is
- * stored as it can be. A new operation needs an entry.
+ * The worst known request of each operation of the contract: the largest accepted body, which concerns as much stored data as possible.
+ * A new operation needs an entry.
  */
 export const table: Record<string, Make> = {
   getHealth: get('/health'),
@@ -235,7 +235,7 @@ export const table: Record<string, Make> = {
     `/audit?caller=somebody`,
   ),
   getAuditHead: get('/audit/head'),
-  // Last, since they change most of what is stored, and go on in the background.
+  // Last, because they change most rows and continue in the background.
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
   redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
     after_ms: bulk_ms,

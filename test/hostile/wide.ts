@@ -10,24 +10,24 @@ export interface Wide {
   method: string
   path: string
   succeeds?: boolean
-  /** An event stream from its beginning, cut after a second. */
+  /** An event stream from the first event, closed after a second. */
   stream?: boolean
-  /** How long it goes on after its answer; default 3 ms. */
+  /** How long the service works after the response; default 3 ms. */
   after_ms?: number
-  /** Of its body. */
+  /** The media type of the body. */
   type?: string
   body?: string
 }
 
 const rows = 1_000
 const entries = 1_000_000
-/** Of a transaction's data: as much as a block takes of it, more or less. */
+/** The length of a transaction's data: about the most that fits into a block. */
 const data_characters = 260_000
 
 /** In an access list: as many as the service reads. */
 const addresses = 3_300
 
-/** What is long because of what is stored: as much of everything as there may be on one page. */
+/** Requests with long responses: full pages of the largest rows. */
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
   const client = createRelayerClient({ baseUrl: url, token: api_key })
   const db = new Database(join(folder, 'relayer.sqlite'))
@@ -97,7 +97,7 @@ export const prepared = (name: string, data: Uint8Array, access: Input): Wide =>
   }
 }
 
-/** As many relayers as a key may be limited to; they share nothing but their network. */
+/** As many relayers as a key may be limited to. They share only their network. */
 async function relayers(client: ReturnType<typeof createRelayerClient>): Promise<string[]> {
   const ids: string[] = []
   while (ids.length < rows) {
