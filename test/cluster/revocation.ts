@@ -1,6 +1,7 @@
 import type { RelayerClient } from '../../client/index.ts'
 import type { paths } from '../../generated/openapi.ts'
 import { randomFrom } from '../support/random.ts'
+import { available } from './callers.ts'
 
 /** A server as the rounds see it. */
 export interface Place {
@@ -113,9 +114,11 @@ export async function runRevocation({ places, rounds, seed }: RevocationOptions)
   }
   let subject: Subject | undefined
   const network = `revocation-${seed}`
-  await (places[0] as Place).client.post('/api/v1/networks', {
-    body: { name: network, network_type: 'evm', chain_id: 31_337, rpc_urls: ['http://127.0.0.1:1'] },
-  })
+  await available(() =>
+    (places[0] as Place).client.post('/api/v1/networks', {
+      body: { name: network, network_type: 'evm', chain_id: 31_337, rpc_urls: ['http://127.0.0.1:1'] },
+    }),
+  )
   for (let round = 0; round < rounds; round += 1) {
     const [name, change] = kinds[round % kinds.length] as [string, Change]
     const { client } = places[Math.floor(random() * places.length)] as Place
@@ -125,7 +128,7 @@ export async function runRevocation({ places, rounds, seed }: RevocationOptions)
       places,
       its,
       [200],
-      () => change.apply(client, its),
+      () => available(() => change.apply(client, its)),
       (place, status, isLate) => {
         count(status)
         if (!isLate) return
@@ -143,7 +146,7 @@ export async function runRevocation({ places, rounds, seed }: RevocationOptions)
       places,
       its,
       change.statuses,
-      () => again(other, its),
+      () => available(() => again(other, its)),
       (place, status, isLate) => {
         count(status)
         if (isLate && status !== 200) result.missed.push(`round ${round}, ${name}: ${status} on ${place}`)
@@ -209,13 +212,15 @@ async function sign(url: string, { relayer_id, token }: Subject): Promise<number
 }
 
 async function makeSubject(client: RelayerClient, network: string, name: string): Promise<Subject> {
-  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
-  const { data: relayer } = await client.post('/api/v1/relayers', {
-    body: { name, network, network_type: 'evm', paused: false, signer_id: signer.id },
-  })
-  const { data: key } = await client.post('/api/v1/api-keys', {
-    body: { name, scopes: ['sign'], relayer_ids: [relayer.id] },
-  })
+  const { data: signer } = await available(() => client.post('/api/v1/signers', { body: { type: 'generated' } }))
+  const { data: relayer } = await available(() =>
+    client.post('/api/v1/relayers', {
+      body: { name, network, network_type: 'evm', paused: false, signer_id: signer.id },
+    }),
+  )
+  const { data: key } = await available(() =>
+    client.post('/api/v1/api-keys', { body: { name, scopes: ['sign'], relayer_ids: [relayer.id] } }),
+  )
   return { relayer_id: relayer.id, key_id: key.api_key.id, token: key.token }
 }
 

@@ -4,6 +4,7 @@ import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
+/** The last entry of a chain, whose row is locked. */
 interface Head extends AuditHead {
   /** The time of the last batch, in milliseconds since the Unix epoch. */
   at: number
@@ -16,14 +17,18 @@ const insertBatch = sql(`
 const selectBatch = sql('SELECT 1 FROM audit WHERE chain = $chain AND up_to = $up_to AND hash = $hash')
 const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = $at WHERE chain = $chain')
 
+export type Trail = ReturnType<typeof createTrail>
+
 /** The audit trail of this server: each has a chain of its own (audit-chain.ts), because one chain would let all commits wait. */
 export function createTrail(chain: number) {
   /** Entries whose commit was not answered, and the head that they would have made: it is in the trail or they are not. */
   let doubtful: { entries: AuditEntry[]; made: AuditHead } | undefined
 
-  /** The lock of the head is held until the commit, so that the chain has the order of the commits. */
-  async function append(transaction: Transaction, entries: AuditEntry[], its?: Head): Promise<AuditHead> {
-    const head = its ?? (await lock(transaction))
+  /** The lock is held until the commit, so that the chain has the order of the commits. */
+  const lock = async (transaction: Session) => (await transaction.one(lockHead, { chain })) as Head
+
+  /** Sends all statements at once. */
+  async function append(transaction: Session, entries: AuditEntry[], head: Head): Promise<AuditHead> {
     // The times of a chain never go back, so that the trail can be searched by time.
     const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
     const batches = batchesAfter(head, entries)
@@ -44,11 +49,10 @@ export function createTrail(chain: number) {
     return { up_to, hash }
   }
 
-  const lock = async (transaction: Transaction) => (await transaction.one(lockHead, { chain })) as Head
-
   return {
-    head: async (session: Session): Promise<ChainHead> => (await session.one(selectHead, { chain })) as ChainHead,
+    lock,
     append,
+    head: async (session: Session): Promise<ChainHead> => (await session.one(selectHead, { chain })) as ChainHead,
     /** Writes entries alone: see `appendAudit` of the store. */
     async appendOnce(
       write: (work: (transaction: Transaction) => Promise<void>) => Promise<void>,

@@ -97,7 +97,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   const trail = createTrail(chain)
   const fences = createFences()
   const { begin } = fences
-  const write = createWrite({ pool, check, begin, append: trail.append, committed: observer.committed })
+  const write = createWrite({ pool, check, begin, trail, committed: observer.committed })
   const present = () => {
     const fence = fences.current()
     return fence ? [fence] : []

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
+import type { Trail } from './audit.ts'
 import { isUnanswered } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
 import { repeated } from './repeated.ts'
@@ -11,8 +12,7 @@ export interface WriteDependencies {
   /** Throws ApiError (503) while the database is down. */
   check(): void
   begin: Begin
-  /** Writes the audit entries; the last statement before the commit. */
-  append(transaction: Transaction, entries: AuditEntry[]): Promise<unknown>
+  trail: Pick<Trail, 'lock' | 'append'>
   /** The duration of each commit. */
   committed?: ((duration_ms: number) => void) | undefined
 }
@@ -29,7 +29,7 @@ export interface Work<T, Ahead> {
  * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws ApiError
  * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
-export function createWrite({ pool, check, begin, append, committed }: WriteDependencies) {
+export function createWrite({ pool, check, begin, trail, committed }: WriteDependencies) {
   async function once<T, Ahead>(
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
@@ -40,10 +40,23 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
     const entries: (AuditEntry | PendingAuditEntry)[] = []
     const before: (() => Promise<void>)[] = []
     const after: (() => void)[] = []
+    const session = createSession(client, (rows) => {
+      changes += rows
+    })
+    /** The entries are sent with COMMIT: when PostgreSQL refuses them, it answers COMMIT with ROLLBACK. */
+    async function commit(): Promise<void> {
+      const locked = entries.length > 0 ? await trail.lock(session) : undefined
+      const [written, ended] = await Promise.allSettled([
+        locked && trail.append(session, entries, locked),
+        client.query('COMMIT'),
+      ])
+      if (written.status === 'rejected' && !isUnanswered(written.reason)) throw written.reason
+      if (ended.status === 'rejected') throw isUnanswered(ended.reason) ? new UnknownOutcome() : ended.reason
+      // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
+      if (ended.value.command !== 'COMMIT') throw new Error('The database transaction was rolled back')
+    }
     const transaction: Transaction = {
-      ...createSession(client, (rows) => {
-        changes += rows
-      }),
+      ...session,
       record: (entry) => void entries.push(entry),
       async attributed(entry, its) {
         const before_changes = changes
@@ -66,10 +79,7 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
       if (ahead.status === 'rejected') throw ahead.reason
       result = await transaction.attributed(auditEntry, () => work.make(transaction, ahead.value))
       for (const its of before) await its()
-      if (entries.length > 0) await append(transaction, entries)
-      const { command } = await client.query('COMMIT').catch(atCommit)
-      // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
-      if (command !== 'COMMIT') throw new Error('The database transaction was rolled back')
+      await commit()
     } catch (error) {
       if (error instanceof UnknownOutcome) lost = error
       else
@@ -97,8 +107,4 @@ export function createWrite({ pool, check, begin, append, committed }: WriteDepe
       committed?.(performance.now() - started)
     }
   }
-}
-
-function atCommit(error: unknown): never {
-  throw isUnanswered(error) ? new UnknownOutcome() : error
 }
