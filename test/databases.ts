@@ -12,10 +12,14 @@ export const onSqliteOnly: Record<string, string> = {
   'test/background/lease.test.ts': 'the lease of processes on one file; test/store/work-share.test.ts for PostgreSQL',
   'test/background/processes.test.ts':
     'several processes on one file; test/background/server-processes.test.ts for PostgreSQL',
+  'test/client/client-retry.test.ts':
+    'sets the clock of the rate limit; test/http/shared-rate-limit.test.ts for that of PostgreSQL',
   'test/commands/backup.test.ts': 'the command copies a file; PostgreSQL has its own tools',
   'test/commands/wrong-folder.test.ts': 'the folder of a file; test/commands/postgres.test.ts for PostgreSQL',
   'test/crash.test.ts': 'reads the file of the killed process',
   'test/http/audit.test.ts': 'changes the trail in the file; test/store/audit-chains.test.ts for PostgreSQL',
+  'test/http/rate-limit.test.ts':
+    'sets the clock of the rate limit; test/http/shared-rate-limit.test.ts for that of PostgreSQL',
   'test/model.test.ts': 'the processes of the model share a file',
   'test/secrets/key-encryption.test.ts': 'runs commands on the file',
   'test/secrets/killed-rotation.test.ts': 'kills the command between its writes to the file and to the key file',

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createVault } from '../../server/secrets/vault.ts'
 import { createRelayer, createSigner } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 
 const masterKey = Buffer.alloc(32, 7)
 const vault = createVault(masterKey)
@@ -57,15 +57,13 @@ test('seals a secret differently each time, and never contains it', () => {
 
 test('signs nothing with a sealed key that is copied into another row, and does not show it', async () => {
   const service = await startTestService()
-  const { client, raw, data_dir, logged } = service
+  const { client, raw, logged } = service
   const victim = await createSigner(client)
   const relayer = await createRelayer(client)
-  const db = new Database(`${data_dir}/relayer.sqlite`)
-  db.prepare('UPDATE signers SET secret = (SELECT secret FROM signers WHERE id = ?) WHERE id = ?').run(
-    victim.id,
-    relayer.signer_id,
+  await rowsOf(
+    service,
+    `UPDATE signers SET secret = (SELECT secret FROM signers WHERE id = '${victim.id}') WHERE id = '${relayer.signer_id}'`,
   )
-  db.close()
   const answer = await raw(`/api/v1/relayers/${relayer.id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
   expect(answer.status).toBe(503)
   expect(await answer.json()).toMatchObject({ success: false, data: null, details: [{ path: 'store' }] })
