@@ -208,7 +208,7 @@ describe('recorded entries', () => {
           answers += 1
           if (own === before + 1) signedAt.set(message, answers)
         }
-        // Now, before the process comes to its timers.
+        // Kills it now, before its timers run.
         if (messages.some(isOlder)) service.signal('SIGKILL')
       })
       // The service is killed.
@@ -264,7 +264,7 @@ test('lists audit entries newest first, by page and by filter', async () => {
 })
 
 describe('the chain', () => {
-  /** A trail of some batches, in a file of its own. */
+  /** A trail of some batches, in a separate file. */
   async function trail() {
     const service = await startTestService()
     for (let batch = 0; batch < 4; batch += 1) {

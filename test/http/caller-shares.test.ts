@@ -112,7 +112,7 @@ test('allows one key a quarter of the event streams, and serves others', async (
   const other = await raw('/api/v1/relayers/demo/events')
   expect(other.status).toBe(200)
   await other.body?.cancel()
-  // One that ends makes room, and HEAD holds nothing.
+  // A closed stream makes room, and HEAD takes no room.
   streams.pop()?.close()
   const again = async (method: string) => {
     const { answer, close } = await open(token, method)

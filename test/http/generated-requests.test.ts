@@ -17,7 +17,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 const count = Number(process.env.FUZZ_REQUESTS ?? 8_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const in_flight = 16
-/** Requests are made in batches, so that they name what earlier ones created. */
+/** Requests are generated in batches, so that they use ids from earlier responses. */
 const batch = 64
 const max_problems = 10
 const balance = 10n ** 24n
@@ -36,7 +36,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
   const world = { schemas: schemaArbitrary(requestHints(remembered, chain)), remembered, token: service.api_key }
   const any = fc.oneof(
     ...operations.map((operation) => ({
-      // Or there would soon be nothing left.
+      // Otherwise, no resources would soon be left.
       weight: operation.method === 'DELETE' ? 1 : 2,
       arbitrary: requestArbitrary(operation, world).filter(({ body }) => isBearable(body)),
     })),
@@ -147,7 +147,7 @@ function learner(remembered: Remembered, chain: Anvil) {
   }
 }
 
-/** Under one Idempotency-Key one transaction is made, however often it is asked for. */
+/** Checks that requests with the same Idempotency-Key create one transaction. */
 function repetitionFault(
   request: TestRequest,
   operation: ContractOperation,
@@ -155,7 +155,7 @@ function repetitionFault(
   answers: Map<TestRequest, string>,
 ): string | undefined {
   if (keyOf(request) === undefined || parametersIn(operation, 'header').length === 0) return undefined
-  // Its answer is no envelope; test/json-rpc has its repetitions.
+  // Its response has no envelope; tests in test/json-rpc cover its repetitions.
   if (operation.id === 'callJsonRpc') return undefined
   const { id } = JSON.parse(text).data
   const first = answers.get(request) ?? id

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const max_body_bytes = 1024 * 1024
 const path = 'POST /api/v1/relayers/demo/sign'
 
-/** Requests whose bodies are whole but for their last byte. */
+/** Requests whose bodies lack only the last byte. */
 function hold({ url }: TestService, token: string, count: number, headers?: string[]) {
   const body = `{"message":"${'x'.repeat(max_body_bytes - 14)}"}`
   const bytes = rawRequest(path, [`Authorization: Bearer ${token}`, ...(headers ?? json(body))], body.slice(0, -1))

@@ -163,7 +163,7 @@ test('accepts amounts of digits only, without loss; the same name elsewhere is a
   for (const text of ['1.0', '1e15', '1e16', '-1', '-0', '1.5', '1e400']) {
     const refused = { message: expect.stringContaining('digits only') }
     expect(read(`{"value":${text}}`), text).toEqual({ ...refused, path: '/body/value' })
-    // Digits elsewhere in the body change nothing.
+    // Digits elsewhere in the body have no effect.
     expect(read(`{"other":"1234567890123456","limits":[{"max":${text}}]}`), text).toEqual({
       ...refused,
       path: '/body/limits/0/max',

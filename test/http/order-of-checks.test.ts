@@ -83,7 +83,7 @@ test('checks the token before the body, in every operation that requires one', a
   )
 })
 
-/** What it asks for, where it can be told from the contract's own examples. */
+/** The first example body of the contract; empty without examples. */
 const bodyOf = ({ examples }: ContractOperation) => (examples.length > 0 ? JSON.stringify(examples[0]) : '')
 
 const ofNobody = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'nonce' ? '0' : 'none'))

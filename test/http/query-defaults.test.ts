@@ -5,7 +5,7 @@ import contract from '../../generated/openapi.json' with { type: 'json' }
 import { mountContract, readContract } from '../../server/http/contract.ts'
 import type { OperationId, OperationRequest } from '../../server/operation.ts'
 
-/** The query parameters that a handler may rely on, whatever it is asked: those of which the type says so. */
+/** The query parameters that every request has, by the type of the handler's request. */
 type Certain<Query> = { [Name in keyof Query]-?: object extends Pick<Query, Name> ? never : Name }[keyof Query]
 type CertainOfAny = { [Id in OperationId]: Certain<OperationRequest<Id>['query']> }[OperationId]
 
@@ -55,7 +55,7 @@ test('passes every default to the handler of a request without a query', async (
     const query: Record<string, unknown> = {}
     const request = { headers: { 'content-type': operation?.mediaTypes[0] }, params: {}, query }
     const check = operation?.checkRequest[0] as RequestHandler
-    // Its path and its body are missing; its query is filled in all the same.
+    // The request has no path parameters and no body; the defaults of its query are still set.
     await new Promise<void>((resolve) => check(request as never, {} as never, () => resolve()))
     const defaults = parameters.filter(({ schema }) => 'default' in schema)
     expect({ id, query }).toEqual({

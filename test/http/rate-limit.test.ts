@@ -9,7 +9,7 @@ import { startTestService } from '../support/service.ts'
 function limitOf(perSecond: number, burst: number, start_ms = 0) {
   const clock = { now_ms: start_ms }
   const limit = createRateLimit({ per_second: perSecond, burst }, 1, () => clock.now_ms)
-  /** The headers of a request that is let through, or of the refusal. */
+  /** The headers of the response, whether the request is admitted or refused. */
   const take = (caller = 'a'): Record<string, string> => {
     try {
       return limit.take({ id: caller, rate_limit: null })
@@ -164,7 +164,7 @@ describe('the API', () => {
   const burst = limited.length
   const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: `${burst}` }
   const others = operations.filter((operation) => operation.guarded && !limited.includes(operation))
-  /** A request to a resource that does not exist, without required members: it changes nothing. */
+  /** A request to a resource that does not exist, without required members, so that it has no effect. */
   const failing = ({ method, path, bodies }: ContractOperation): [path: string, init: RequestInit] => [
     path.replaceAll(/\{\w+\}/g, 'none'),
     Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },

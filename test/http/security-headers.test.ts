@@ -17,7 +17,7 @@ const ofAnswers = {
 const headersOf = ({ headers }: RawAnswer, wanted: Record<string, string>) =>
   Object.fromEntries(Object.keys(wanted).map((name) => [name, headers[name]]))
 
-/** Of ids that there are, so that what only reads succeeds. */
+/** The target with ids that exist, so that reads succeed. */
 const targetOf = ({ path }: ContractOperation) =>
   path
     .replace('{relayer_id}', 'demo')

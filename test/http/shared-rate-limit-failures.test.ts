@@ -58,7 +58,7 @@ async function ask({ limit, generation }: (typeof servers)[number]): Promise<str
   }
 }
 
-/** All servers ask at once, each in several turns of the event loop, and none has anything left from before. */
+/** All servers ask concurrently, each in several turns of the event loop, after their earlier grants have expired. */
 function askAll(): Promise<string[]> {
   ahead_ms += 2_000
   const turns = [0, 1, 2, 5, 10, 20]

@@ -32,7 +32,7 @@ afterAll(async () => {
 const serversOf = (count: number, per_second: number, burst: number): RateLimit[] =>
   Array.from({ length: count }, () => createSharedRateLimit({ per_second, burst }, ask, () => performance.now()))
 
-/** The headers of a request that is let through, or of the refusal. */
+/** The headers of the response, whether the request is admitted or refused. */
 async function take(limit: RateLimit, id: string, count = 1): Promise<Record<string, string>> {
   try {
     return await limit.take({ id, rate_limit: null }, count)
@@ -51,7 +51,7 @@ test('admits the burst over all servers at once, with few database calls', async
     Array.from({ length: 900 }, (_, index) => passes(servers[index % 3] as RateLimit, 'burst')),
   )
   const count = passed.filter(Boolean).length
-  // A second more or less for what accrues meanwhile.
+  // The upper bound allows for tokens that accrue during the burst.
   expect(count).toBeGreaterThanOrEqual(600)
   expect(count).toBeLessThanOrEqual(630)
   expect(asked - before).toBeLessThan(30)
@@ -128,7 +128,7 @@ test('neither charges nor credits a caller when the clock is set back', async ()
   const [one, other] = serversOf(2, 0.01, 3) as [RateLimit, RateLimit]
   expect(await passes(one, 'clock')).toBe(true)
   expect(await passes(one, 'clock')).toBe(true)
-  // As the bucket looks when the clock was an hour ahead.
+  // The state of the bucket after the clock was an hour ahead.
   await database.query(
     "UPDATE rate_buckets SET empty_at = empty_at + 3600000, asked_at = asked_at + 3600000 WHERE caller = 'clock'",
   )

@@ -60,7 +60,7 @@ test('keeps a bounded number of a queue of 1,000 at the node, in the order of no
   // While anvil takes a batch it shows some of it as waiting for a nonce before it.
   await until('nothing waits for an earlier nonce', async () => (await pool()).queued === 0)
 
-  // A block makes room for as many as it holds, and not for more.
+  // Each block makes room for as many transactions as it contains.
   await account.finished(async () => {
     await most()
     await chain.mine()

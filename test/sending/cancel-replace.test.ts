@@ -14,7 +14,7 @@ const dearer = { max_fee_per_gas: `${11n * gwei}`, max_priority_fee_per_gas: `${
 
 type ChainTransaction = Record<'hash' | 'to' | 'value' | 'maxFeePerGas' | 'maxPriorityFeePerGas', string>
 
-/** A chain that makes blocks when it is told to, a proxy before it, and the relayer `demo` with 100 ETH. */
+/** A chain that mines on demand, a proxy before it, and the relayer `demo` with 100 ETH. */
 async function start(required_confirmations = 1) {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
@@ -46,7 +46,7 @@ async function start(required_confirmations = 1) {
       const sent = { to, value: '2000', gas_limit: 21_000, ...special }
       return (await client.put(one, { path: pathOf(transaction), body: sent })).data
     },
-    /** Nothing is signed, for the sender sees no block; what POST asks is answered. To be called before anything is sent. */
+    /** Fails calls for blocks, so that transactions are accepted and not signed. Call it before the first send. */
     async blind() {
       // The first block, which POST compares once, is compared by one that is refused.
       expect(await refusal(send({ value: `${10n ** 21n}` }))).toMatchObject({ status: 400 })
@@ -54,7 +54,7 @@ async function start(required_confirmations = 1) {
     },
     become: (transaction: { id: string }, wanted: Partial<Transaction>) =>
       expect.poll(() => get(transaction)).toMatchObject(wanted),
-    /** Until the pool has these alone. */
+    /** Waits until the pool has only these. */
     hold: (wanted: Partial<ChainTransaction>[]) => expect.poll(pooled).toMatchObject(wanted),
     nextNonce: async () =>
       (await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: 'demo' } })).data.next_nonce,
@@ -103,7 +103,7 @@ test('cancels a submitted transaction by a self-transfer of zero for at least 10
   expect(BigInt(maxFeePerGas)).toBeGreaterThanOrEqual(11n * gwei)
   expect(BigInt(maxPriorityFeePerGas)).toBeGreaterThanOrEqual((11n * gwei) / 10n)
   await become(sent, { hash })
-  // Not deep enough to say so.
+  // The cancellation has too few confirmations.
   expect((await get(sent)).status).toBe('submitted')
   await chain.mine()
   await become(sent, { status: 'canceled', hash, nonce: 0, confirmed_at: null, to, value: '1000' })

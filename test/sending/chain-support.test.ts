@@ -11,7 +11,7 @@ import { type FaultKind, type FaultProxy, faultKinds } from '../support/fault-pr
 import { startTestService } from '../support/service.ts'
 
 const gwei = 10n ** 9n
-/** How long to wait for what must come, on a machine that is busy with other tests. */
+/** The longest wait, for a machine that is busy with other tests. */
 const patience_ms = 60_000
 const nowhere = `0x${'11'.repeat(20)}`
 
@@ -162,7 +162,7 @@ interface Suffering {
   call(method: string, ...params: unknown[]): Promise<Heard>
   /** Many. */
   batch(...methods: string[]): Promise<Heard>
-  /** The code of what fetch throws. */
+  /** The code of the error that fetch throws. */
   failure(promise: Promise<unknown>): Promise<string>
 }
 

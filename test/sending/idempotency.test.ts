@@ -86,7 +86,7 @@ test('distinguishes equal from different bodies', async () => {
     const message = 'was used with another body'
     expect([status, JSON.parse(text).details]).toEqual([422, [{ path: '/headers/idempotency-key', message }]])
   }
-  // Neighbours that a double cannot tell apart.
+  // Two integers that are the same double.
   const large = (value: string) => post(service, `{"to":"${to}","value":${value}}`, 'large')
   const accepted = await large('9007199254740993')
   expect([accepted.status, (await large('9007199254740992')).status]).toEqual([201, 422])

@@ -31,7 +31,7 @@ test('mines 200 transactions of a slow key service in order, each once', {
   await account.send(200)
   await account.finished()
   expect(await account.score()).toEqual(clean(200))
-  // One signature for each, and the probe of the creation: nothing that is stored is signed again.
+  // One signature for each, and one at the creation of the signer: stored transactions are not signed again.
   expect(kms.calls.Sign).toBe(201)
   // The audit entry of each has the key service's own id of the request.
   const query = { operation: 'signTransactionToSend', per_page: 300 }

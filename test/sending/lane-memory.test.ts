@@ -48,7 +48,7 @@ test('delays each further poll without a new block', async () => {
     return Math.max(0, laneState.poll_at - 1_000)
   })
   expect(waits).toEqual([0, 100, 200, 400, 800, 1_600, 3_000, 3_000])
-  // It never puts off a poll that comes sooner.
+  // An earlier poll is not postponed.
   laneState.poll_at = 1_050
   pollSoon(laneState, 1_000)
   expect(laneState.poll_at).toBe(1_050)

@@ -22,7 +22,7 @@ const statusOf = async ({ client }: Rig, { relayer_id }: Account) =>
 
 const received = async ({ chain }: Rig) => BigInt(await chain.rpc('eth_getBalance', [receiver, 'latest']))
 
-/** A transfer that no key of the account signed, named as its own. */
+/** A transfer with the account as sender and an invalid signature. */
 const unsignedListing = (from: string, nonce: number) => ({
   hash: `0x${'ab'.repeat(32)}`,
   type: '0x2',
@@ -43,8 +43,8 @@ const unsignedListing = (from: string, nonce: number) => ({
 })
 
 /**
- * A node that calls one nonce more used than there is, knows no receipt, and lists transactions of the account at each nonce that
- * nobody signed, deep in the chain.
+ * A node that reports a transaction count that is too high by one, knows no receipt, and lists forged transactions at each nonce of the
+ * account in blocks far below the newest one.
  */
 const takingNonces =
   (address: string, isAbout: (from: string) => boolean = (from) => from.toLowerCase() === address): Lie =>
@@ -112,7 +112,7 @@ test('puts each accepted transaction on the chain once with one liar among three
   const [liar] = nodes as [Liar]
   liar.lie = takingNonces(account.address)
   let sent = 0
-  // Nodes are asked by chance: more is sent until the liar was asked often enough.
+  // Calls go to random nodes: sends until the lying node was called often enough.
   while (sent < 40 || asked(liar, 'eth_getTransactionCount') < 3) {
     await account.send(10)
     await rig.chain.mine()
@@ -122,7 +122,7 @@ test('puts each accepted transaction on the chain once with one liar among three
   expect(await account.score()).toEqual(clean(sent))
 })
 
-/** A liar that is asked for everything, and two honest nodes that are asked only when a majority is needed. */
+/** A lying node that receives all calls, and two honest nodes that are called only when a majority is needed. */
 async function outnumberedLiar(confirmations = 1) {
   const rig = await testRig({ chain: { noMining: true }, confirmations })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
@@ -205,7 +205,7 @@ test('does not believe one node of three that shows another first block', async 
     method === 'eth_getBlockByNumber' && block === '0x0'
       ? { ...((await truth()) as object), hash: `0x${'0b'.repeat(32)}` }
       : undefined
-  // A single node is asked by chance: of ten accounts one would have met the liar.
+  // Calls go to random nodes: of ten accounts, at least one would call the lying node.
   for (let index = 0; index < 10; index += 1) {
     const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
     await account.send(1)
@@ -407,7 +407,7 @@ test('confirms nothing by a receipt whose block only one of two nodes has', asyn
   const rig = await testRig({ chain: { noMining: true } })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain)]
   const [liar, honest] = nodes as [Liar, Liar]
-  // Both lie about the count, so that receipts are asked for; only the first one shows a receipt.
+  // Both lie about the count, so that receipts are requested. Only the first one returns a receipt.
   const countAhead: Lie = (method, [address]) =>
     method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x1' : undefined
   const block_hash = `0x${'b0'.repeat(32)}`

@@ -33,7 +33,7 @@ async function receiptBy(chain: Anvil, { hash }: Transaction, logs_count: number
   }
 }
 
-/** Code that reverts with these bytes: CODECOPY of what follows the 12 bytes, and REVERT. */
+/** Code that reverts with these bytes: CODECOPY of the bytes after the first 12, and REVERT. */
 const revertingWith = (data: string) => {
   const length = toBeHex((data.length - 2) / 2, 2)
   return concat(['0x61', length, '0x80', '0x600c', '0x6000', '0x39', '0x6000', '0xfd', data])
@@ -41,7 +41,7 @@ const revertingWith = (data: string) => {
 const errorString = (text: string) =>
   concat(['0x08c379a0', toBeHex(32, 32), toBeHex(text.length, 32), hexlify(Buffer.from(text.padEnd(32, '\0')))])
 
-// PUSH1 0, PUSH1 0, LOG0 twice, and nothing returned: a creation that logs.
+// PUSH1 0, PUSH1 0, LOG0 twice, without RETURN: a creation that logs.
 const logging_creation = '0x60006000a060006000a0'
 
 test('shows the receipt of the chain for a mined transaction, and none before', async () => {
@@ -107,7 +107,7 @@ test('reports errors with a code, the decoded reason and the bytes; out of gas h
       'failed',
       { code: 'reverted', message: `custom error ${custom.slice(0, 10)}: 0x${custom.slice(10)}`, revert_data: custom },
     ],
-    // Longer than the stored part, which could not be decoded alone.
+    // Longer than the stored part, which cannot be decoded.
     ['failed', { code: 'reverted', message: expect.stringMatching(/^\^+…$/), revert_data: null }],
     ['failed', { code: 'out_of_gas', message: 'Out of gas: its gas limit (100000) was too low', revert_data: null }],
     ['failed', { code: 'reverted', message: 'The execution reverted without a reason', revert_data: null }],

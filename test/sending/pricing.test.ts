@@ -30,7 +30,7 @@ async function start(policies = {}) {
     account,
     first,
     looked,
-    /** Time passes and a block comes, so often; the service looks twice each time. */
+    /** Advances the clock and mines a block, `times` times; the service checks the chain twice each time. */
     async pass(times: number, ms: number) {
       for (let time = 0; time < times; time += 1) {
         clock.ahead_ms += ms
@@ -74,7 +74,7 @@ test('pays the market price after nodes refused a transaction for an hour and th
   await says(/^Waits: the balance is too low/)
   await chain.setBalance(account.address, 10n ** 18n)
   await ends(account, rig)
-  // Empty blocks make the base fee fall; nothing was ever signed for more than at first.
+  // Empty blocks lower the base fee; no later version was signed at a higher price than the first.
   const prices = await signed()
   expect(prices.every((price) => price <= (prices[0] ?? 0n))).toBe(true)
   expect((await first()).max_fee_per_gas).toBe(`${prices.at(-1)}`)
@@ -85,7 +85,7 @@ test('raises the price of a transaction that blocks leave out, with blocks and t
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await account.send(1, { speed: 'fastest' })
   await until('it is with the node', async () => (await first()).status === 'submitted')
-  // The clock alone raises no price: no block has left it out.
+  // Time alone raises no price: no block has left out the transaction.
   clock.ahead_ms += 60 * minute_ms
   await looked()
   expect(await signed()).toHaveLength(1)

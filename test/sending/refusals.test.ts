@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 test('sends every transaction through the second node when the first one rejects all, and none fails', async () => {
   const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const sound = await testFaultProxy(chain)
-  // The second one is asked only where the first one is no help.
+  // The second one is called only when the first one fails.
   const rpc_urls = [
     { url: proxy.url, weight: 100 },
     { url: sound.url, weight: 0 },
@@ -45,7 +45,7 @@ test('keeps a transaction waiting that the only node rejects, without another si
   })
   const before = counts()
   await until('the service has looked 30 times', () => counts().looks >= before.looks + 30)
-  // Two transactions after half a second, one, two, ...: a look takes a tenth of a second.
+  // Two transactions, after half a second, one second, two seconds and so on; a poll takes a tenth of a second.
   expect(counts().sends - before.sends).toBeLessThanOrEqual(16)
 
   await proxy.setFault(undefined)
@@ -91,8 +91,8 @@ test('fails a transaction that both nodes reject and returns its nonce, a limite
 })
 
 /**
- * A node that holds so many transactions; how often one was handed to it, and how often its newest block was read. As real nodes do, it knows those that it has, and takes
- * the next one of the account in any case.
+ * A node whose pool holds `room` transactions. `sends`: how often it received one; `looks`: how often its newest block was read. As real
+ * nodes do, it accepts transactions that it holds, and the account's next one, even when the pool is full.
  */
 async function limitedNode(chain: Anvil, room: number) {
   const node = { url: '', sends: 0, looks: 0 }
@@ -145,7 +145,7 @@ test('sends each transaction about once to a node that holds 16 of an account', 
   await account.finished(async () => {
     const now = { sends: node.sends, looks: node.looks }
     if (now.sends !== before.sends) before = now
-    // A block comes when the service hands over no more: it has read the chain three times without doing so.
+    // Mines a block when the service has read the chain three times without sending a transaction.
     if (now.looks < before.looks + 3) return
     await chain.mine()
     before = { sends: -1, looks: 0 }

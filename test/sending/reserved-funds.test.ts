@@ -69,7 +69,7 @@ test('accepts as many of 20 simultaneous requests as the balance covers', async 
 
 test('reserves funds for a replacement instead of the replaced transaction, and releases those of a canceled one', async () => {
   const { proxy, restart, post, replace, cancel, dryRun } = await start(10n * ether)
-  // Nothing is signed without a look at the chain.
+  // Without the newest block, no transaction is signed.
   await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
   const { id } = await post(6n * ether)
   await replace(id, 9n * ether)
@@ -88,7 +88,7 @@ test('does not count the cost of a mined transaction twice before its receipt is
   )
   await proxy.setFault({ kind: 'null_result', methods: ['eth_getTransactionReceipt'] })
   await chain.mine()
-  // The balance is below 4 ETH now, and the 6 are reserved until somebody sees that they are gone.
+  // The balance is below 4 ETH now. The 6 ETH stay reserved until the service reads the new nonce and balance.
   await until('the balance of a second ago is forgotten', async () => (await refusal(2n * ether)) === undefined)
   expect((await account.transactions()).find((one) => one.id === id)?.status).toBe('submitted')
 })

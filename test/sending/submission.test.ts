@@ -32,7 +32,7 @@ async function start(options: AnvilOptions = {}) {
     return data.id
   }
 
-  /** `body`: as it is written, so that an integer keeps its digits. */
+  /** `body`: a string is sent unchanged, so that integers keep their digits. */
   async function post(relayer_id: string, body: string | object) {
     const text = typeof body === 'string' ? body : JSON.stringify({ to, value: '1', ...body })
     const response = await raw(transactions.replace('{relayer_id}', relayer_id), { method: 'POST', body: text })
@@ -174,7 +174,7 @@ test('sets the tips of the tiers to percentiles of recent tips, and covers a dou
     }
     await chain.mine()
   }
-  // Empty blocks say nothing.
+  // Empty blocks have no tips to count.
   await chain.mine(4)
   const history = await chain.rpc<{ baseFeePerGas: string[] }>('eth_feeHistory', ['0x1', 'latest', []])
   const base_fee = BigInt(history.baseFeePerGas.at(-1) ?? 0)

@@ -52,7 +52,7 @@ test('signs an access list in its transaction type, counts it in the gas estimat
     ['confirmed', listed],
     ['confirmed', listed],
     ['confirmed', []],
-    // A replacement is a transaction of its own.
+    // A replacement is a separate transaction.
     ['confirmed', null],
   ])
   const types = await Promise.all(rows.map(mined))

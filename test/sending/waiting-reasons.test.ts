@@ -12,7 +12,7 @@ const gwei = 10n ** 9n
 const to = `0x${'5a'.repeat(20)}`
 const warn = 40
 
-/** A chain that makes blocks when it is told to, a proxy before it, and the relayer `demo` with 1 ETH. */
+/** A chain that mines on demand, a proxy before it, and the relayer `demo` with 1 ETH. */
 async function start() {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
@@ -38,7 +38,7 @@ async function start() {
     },
     patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) => client.patch(base, { path, body }),
     says: (pattern: RegExp, nonce = 0) => expect.poll(async () => (await get(nonce)).status_reason).toMatch(pattern),
-    /** The reasons that events told of, and those that the log told of. */
+    /** The reasons in events, and the reasons in the log. */
     async told() {
       const waits = `SELECT body FROM events WHERE event = 'transaction_waiting' ORDER BY row_id`
       const events = await columnOf<string>({ data_dir }, waits)
@@ -115,13 +115,13 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   for (let value = 2; value <= 20; value += 1) await send(value)
   await says(/^Waits: nodes refuse it: internal error$/, 19)
-  // The first one is with the node and waits for nothing: nothing is told.
+  // The node has the first one, which does not wait, so no reason is reported.
   expect(await told()).toEqual([])
   await chain.mine()
   await says(/^Waits: nodes refuse it/, 1)
   await expect.poll(() => told()).toEqual([[1, 'node']])
 
-  // An unsigned transaction has no reason of its own.
+  // Unsigned transactions have no separate reason.
   const { id } = await get(1)
   await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
   // Accepted at the prices of the last block that was read.

@@ -9,7 +9,7 @@ const count = 3_000
 const batch = 500
 const secondsOf = (n: number) => new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 1_000).toISOString()
 
-/** A notification with failed deliveries, one a second, each with an attempt; and one of somebody else. */
+/** A notification with failed deliveries, one a second, each with an attempt; and a delivery of another notification. */
 function plant(file: string): void {
   const db = new Database(file)
   db.exec(`

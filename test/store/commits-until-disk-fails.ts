@@ -1,8 +1,8 @@
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { groupCommit } from '../../server/store/sqlite/group-commit.ts'
 
-// A process of failing-disk.test.ts, which may not write beyond a length of its files: commits two changes together again and again until
-// that fails, and writes a DiskFailure to standard output.
+// A process of failing-disk.test.ts, with a limit on the size of its files: repeatedly commits two changes together until that fails, and
+// writes a DiskFailure to standard output.
 
 export interface DiskFailure {
   /** Codes of the errors that `broken` was called with. */

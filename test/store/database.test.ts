@@ -29,7 +29,7 @@ test('writes through to the disk, in WAL mode, with foreign keys, on every conne
     expect.soft(value('synchronous'), opening).toBe(2)
     expect.soft(value('foreign_keys'), opening).toBe(1)
     expect.soft(value('busy_timeout'), opening).toBeGreaterThan(0)
-    // In KiB, negated. The default of 16 MB is a fourth of what a hostile key may make the memory grow by, in each connection.
+    // In KiB, negated. The default is 16 MB for each connection, a fourth of the memory growth that the tests allow under attack.
     expect.soft(value('cache_size'), opening).toBe(-4_000)
   }
 })
@@ -109,7 +109,7 @@ test('takes no lock from another connection of the process when one ends', () =>
   const first = connect(file)
   const second = connectForTest(file)
   const inode = `:${statSync(`${file}-shm`).ino} `
-  // Without its lock the next process to come takes the index for one that nobody uses, and truncates it.
+  // Without its lock, the next process that connects treats the index as unused and truncates it.
   // Other systems than Linux list no locks; there the generation below is all that is compared.
   const locks = () =>
     (existsSync('/proc/locks') ? readFileSync('/proc/locks', 'utf8') : inode)

@@ -6,7 +6,7 @@ const columns = (table: string, others: string[]) => `(
 
 /**
  * Multiplies the rows of the first relayer: `count` confirmed transactions, each with data, an attempt, an idempotency row, an event and
- * a delivery, after a transaction that the store has accepted. The planner then knows the tables as large.
+ * a delivery, copied from an accepted transaction. Then the planner's statistics show large tables.
  */
 export async function fillPostgres({ rows }: Pick<OpenedStore, 'rows'>, count: number): Promise<void> {
   const copy = async (table: string, changes: Record<string, string>, where = 'true', times = count) => {

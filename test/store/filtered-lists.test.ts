@@ -37,7 +37,7 @@ const insert = `
   VALUES ('t' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
     $nonce, $to, $reference)`
 
-/** The relayers 7 and 8, without what they refer to. */
+/** Inserts the relayers 7 and 8 without the rows that they refer to. */
 function insertRelayers(db: Database.Database): void {
   db.pragma('foreign_keys = OFF')
   for (const row_id of [7, 8]) {
@@ -76,7 +76,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
           ...others,
         })
     }
-    // What retention removes, what is reopened, and what ends.
+    // Removals as by retention, and changes of status: reopened and ended transactions.
     db.prepare('DELETE FROM transactions WHERE relayer_row_id = 7 AND sequence <= 1234').run()
     const move = db.prepare('UPDATE transactions SET status = ? WHERE relayer_row_id = 7 AND sequence = ?')
     for (let count = 0; count < 500; count += 1) move.run(pick(states), 1_235 + below(4_000))
@@ -160,7 +160,7 @@ test('reads one index and scans no table in each search', () => {
     const plan = db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${statement}`).all(values)
     const steps = plan.map(({ detail }) => detail)
     expect(steps.join('\n'), name).toMatch(index[name] as RegExp)
-    // Of a hash there are few transactions, so these alone are sorted.
+    // A hash has few transactions, so only this list may sort.
     const sorts = name === 'hash' ? /^SCAN (?!json_each)/ : /^SCAN (?!json_each)|TEMP B-TREE/
     expect(
       steps.filter((step) => sorts.test(step)),

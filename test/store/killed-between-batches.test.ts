@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { temporaryFolder } from '../support/service.ts'
 import type { BatchesOrder } from './batches-until-killed.ts'
 
-// A process that is killed after a batch, and not within one: what it has committed stays, and the next process does the rest.
+// A process is killed after a batch, not within one: its commits remain, and the next process does the remaining work.
 
 const first_kill = 1
 
@@ -24,7 +24,7 @@ async function emptyDatabase(): Promise<string> {
   return file
 }
 
-/** Resolves to whether it was killed; false: it has done all of its work. */
+/** Resolves to true when it was killed, and to false when it has done all of its work. */
 async function doBatches(order: BatchesOrder): Promise<boolean> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'batches-until-killed.ts'), JSON.stringify(order)], {
     stdio: ['ignore', 'ignore', 'inherit'],

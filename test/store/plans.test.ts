@@ -22,7 +22,7 @@ interface Plan {
 
 /** Enough for the planner to prefer an index, at its default costs. */
 const rows = 10_000
-/** Tables whose size follows the number of transactions. */
+/** Tables that grow with the number of transactions. */
 const large = [
   ...['transactions', 'transaction_data', 'attempts', 'idempotency', 'events', 'deliveries', 'delivery_attempts'],
   ...['spending', 'accounts', 'audit'],
@@ -40,7 +40,7 @@ afterAll(async () => {
   await opened.remove()
 })
 
-/** The statements that the connections of this process run meanwhile. */
+/** The statements that the connections of this process run during `work`. */
 async function recorded(work: () => Promise<unknown>): Promise<Recorded[]> {
   const seen = new Map<string, Recorded>()
   const original: (...parameters: never[]) => unknown = pg.Client.prototype.query

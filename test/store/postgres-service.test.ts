@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const password = 'hunter2-of-the-database'
 
-/** A database of the test's own, and its URL with a password, which the server does not ask for. */
+/** A new database, and its URL with a password, which the server does not require. */
 async function database() {
   const made = await newDatabase()
   onTestFinished(made.drop)
@@ -126,7 +126,7 @@ test('stops in order while the database is down, and logs the audit entries that
   await proxy.set('closed')
   await service.close()
   const logged = /"operation":"signMessage".*"msg":"audit entries not written"/.test(service.logged.join(''))
-  // On a busy machine it is written before the database goes down.
+  // On a busy machine, the entry is written before the database goes down.
   const written = await query("SELECT 1 FROM audit WHERE entries LIKE '%signMessage%'")
   expect(written.length).toBe(logged ? 0 : 1)
 })

@@ -11,7 +11,7 @@ import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase as createDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
-/** The URL of a database that goes with the test. */
+/** Creates a database that is dropped after the test. Resolves to its URL. */
 async function newDatabase(): Promise<string> {
   const { url, drop } = await createDatabase()
   onTestFinished(drop)
@@ -174,7 +174,7 @@ describe('database transactions', () => {
     for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
     const other = await client(url)
     const lock = (id: string) => `SELECT FROM notifications WHERE id = '${id}' FOR UPDATE`
-    // PostgreSQL ends the one that has waited as long as its own limit.
+    // PostgreSQL aborts the transaction whose own deadlock_timeout has passed first.
     await other.query(`SET deadlock_timeout = '1min'; BEGIN; ${lock('a')}`)
     const rename = sql(`
       UPDATE notifications SET url = 'https://example.com/new' WHERE id IN (

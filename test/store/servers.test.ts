@@ -58,7 +58,7 @@ afterAll(async () => {
   await database?.drop()
 })
 
-/** The signals that a store hears from now on, as text. */
+/** The signals that a store receives from now on, as text. */
 function heardBy(store: PostgresStore): string[] {
   const heard: string[] = []
   store.subscribe((signal: Signal | undefined) => {
@@ -223,7 +223,7 @@ describe('a commit whose answer is lost', () => {
     network.loseCommit()
     await expect(here.appendAudit(entries)).rejects.toThrow(UnknownOutcome)
     expect(await results()).toEqual([201, 200])
-    // Another commit of the same chain comes between.
+    // Another commit of the same chain follows before the repetition.
     await here.appendAudit([{ ...entry, operation: 'another' }])
     await here.appendAudit(entries)
     expect(await results()).toEqual([201, 200])

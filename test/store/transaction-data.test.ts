@@ -71,7 +71,7 @@ test('deletes a version of data with the last row that names it, and not before'
   const revision = (await store.getTransaction(1, 't1'))?.revision as number
   const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
     store.move([{ row_id, revision: at, set: { data, status } }])
-  // Two events with the second version, and none with the first one, which goes with the replacement.
+  // Two events have the second version and none has the first one, which is deleted with the replacement.
   await move('0xef', 'failed', revision)
   expect(versionsIn(file)).toHaveLength(1)
   await move('0xef', 'confirmed', revision + 1)

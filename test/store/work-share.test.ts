@@ -45,7 +45,7 @@ async function query<Row extends pg.QueryResultRow>(text: string, values: unknow
   }
 }
 
-/** Servers that look for work in turns; `counts`: how many rows each has, when they have settled. */
+/** Servers that poll for work in turns. `counts`: the number of rows of each when the numbers no longer change. */
 function team(kind: WorkKind) {
   const members: { share: ReturnType<Awaited<ReturnType<typeof startServer>>['share']>; close(): Promise<void> }[] = []
   async function look() {
@@ -157,7 +157,7 @@ describe('leases of rows', () => {
     await mine.under(0, () => one.believeTime(1))
     let result: unknown
     await mine.under(0, async () => {
-      // The others did not hear of it for longer than its leases last, and it has not looked at the clock.
+      // It was silent for longer than its leases last, and has not read the clock since.
       await query(`WITH gone AS (DELETE FROM work_leases WHERE kind = 'retention' RETURNING server_row_id)
         UPDATE servers SET state = 'ended' WHERE row_id IN (SELECT server_row_id FROM gone)`)
       expect(mine.holds(0)).toBe(true)
@@ -207,7 +207,7 @@ describe('leases of rows', () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('gauges'), two.share('gauges')]
     expect(await mine.claim(0)).toBe(true)
-    // Its registration is renewed by nobody.
+    // No server renews this registration.
     const [gone] = await query<{ row_id: string }>(
       "INSERT INTO servers (name, until) VALUES ('gone', clock_timestamp() - INTERVAL '1 ms') RETURNING row_id",
     )

@@ -14,7 +14,7 @@ onEveryStore((opened) => {
       rate_limit: { per_second: 1, burst: 2 },
     })
     const made = await store.createApiKey(limited)
-    // Relayers are told in the order of their creation.
+    // Relayers are listed in the order of their creation.
     const expected = { ...limited, relayer_ids: [one.id, other.id] }
     expect(made).toMatchObject({ ...expected, secret_hash: expect.anything() })
     expect(hex((await store.getApiKey(limited.id))?.secret_hash)).toBe(hex(limited.secret_hash))

@@ -1,7 +1,7 @@
 import type { NewTransaction } from '../../../server/store/sending-rows.ts'
 import type { OpenedStore } from './stores.ts'
 
-/** A relayer of a case of its own, as the store's rows have it. */
+/** A relayer in the database, by its columns. */
 export interface PlantedRelayer {
   row_id: number
   id: string
@@ -9,7 +9,7 @@ export interface PlantedRelayer {
   address: string
 }
 
-/** Inserts a relayer with what it refers to. `number`: a different one for each relayer of a database. */
+/** Inserts a relayer and the rows that it refers to. `number`: unique for each relayer of a database. */
 export async function plantRelayer(
   { rows, no_bytes }: Pick<OpenedStore, 'rows' | 'no_bytes'>,
   number: number,

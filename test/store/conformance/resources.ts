@@ -70,7 +70,7 @@ export const apiKeyOf = (id: string, changes: Partial<ApiKeyRow> = {}): ApiKeyRo
   ...changes,
 })
 
-/** A relayer with a network and a signer of its own. */
+/** Adds a relayer with a new network and a new signer. */
 export async function addRelayer(
   { store }: Pick<OpenedStore, 'store'>,
   changes: Partial<NewRelayer> = {},

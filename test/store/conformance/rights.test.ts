@@ -125,7 +125,7 @@ onEveryStore((opened) => {
         )
       })
       .toBe('refused')
-    // The relayer's network and signer are new, and nobody changed them.
+    // The relayer's network and signer are new and unchanged.
     await refused(addRelayer({ store }))
     const reason = 'rows are missing or rolled back'
     for (const table of ['networks', 'notifications']) expect(faults).toContainEqual({ table, id: null, reason })

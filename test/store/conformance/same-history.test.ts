@@ -78,7 +78,7 @@ test('returns the same answers and rows for one history of calls on every store'
     const [first, ...others] = await Promise.all(stores.map(async ({ rows }) => comparable(await rows(statement))))
     for (const other of others) expect(other, name).toEqual(first)
   }
-  // The history reaches what it is for.
+  // The history contains all kinds of results.
   const all = [
     'created',
     'replayed',
