@@ -7,7 +7,7 @@ const day_ms = 86_400_000
 const moves_ms = [day_ms, -day_ms, -day_ms, day_ms]
 const a_move = 5
 
-/** Moves the wall clock by a day again and again while transactions flow. */
+/** Repeatedly moves the wall clock by a day while transactions are sent. */
 export async function clockMoves({ chain, clock }: Rig, account: Account, times: number): Promise<Outcome> {
   for (let time = 0; time < times; time += 1) {
     await account.send(a_move)

@@ -21,7 +21,7 @@ export async function lyingNode(rig: Rig, account: Account): Promise<Outcome> {
   return judged(account)
 }
 
-/** One of three nodes lies so, while as many are sent. */
+/** One of three nodes lies in this way while transactions are sent. */
 export async function liarAmongThree(rig: Rig, account: Account, count: number): Promise<Outcome> {
   rig.proxies[1]?.setLiar(thief(account.address))
   for (let sent = 0; sent < count; sent += 4) {

@@ -79,7 +79,7 @@ export const answering =
   (call) =>
     call.method === method ? { result } : undefined
 
-/** Every price that the market is read from, times as many. */
+/** Multiplies every price from which the service reads the market. */
 export const priceLiar =
   (times: bigint): Liar =>
   async ({ method }, honest) => {

@@ -73,7 +73,7 @@ export async function laggingNode(rig: Rig, account: Account, rounds: number): P
   return outcomeOf(account, { taken_back: told.filter((states) => states.includes('mined submitted')).length })
 }
 
-/** The node holds as many transactions of an account, and refuses further ones. */
+/** The node holds a limited number of transactions of an account, and refuses further ones. */
 export async function narrowPool(rig: Rig, account: Account, slots: number, count: number): Promise<Outcome> {
   rig.proxy.setLiar(holding(rig.chain, account.address, slots))
   await account.send(count)

@@ -61,7 +61,8 @@ export const pathOf = ({ file }: Seed): string => join(import.meta.dirname, '..'
 /** The source with the fault. Throws when the source no longer contains the text, so that an outdated fault is noticed. */
 export function seed(fault: Seed, source: string): string {
   const parts = source.split(fault.text)
-  if (parts.length !== 2) throw new Error(`${fault.file} says ${parts.length - 1} times, not once: ${fault.text}`)
+  if (parts.length !== 2)
+    throw new Error(`${fault.file} contains the text ${parts.length - 1} times, not once: ${fault.text}`)
   return parts.join(fault.instead)
 }
 

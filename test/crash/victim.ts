@@ -60,7 +60,7 @@ export async function createVictim(
   const faults = fault ? ['--import', join(import.meta.dirname, 'faults.ts')] : []
   const isGone = () => !process_ || process_.exitCode !== null || process_.signalCode !== null
   const endedByItself = () =>
-    new Error(`The service ended by itself: ${readFileSync(logFile, 'utf8').slice(-max_quoted)}`)
+    new Error(`The service ended unexpectedly: ${readFileSync(logFile, 'utf8').slice(-max_quoted)}`)
 
   return {
     url,

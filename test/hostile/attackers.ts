@@ -217,7 +217,7 @@ async function takeAllStreams({ url, client, processes }: Scene): Promise<Reache
   }
 }
 
-/** Point 10: a limited key's row is given every scope and every relayer, as somebody does who can write the database. */
+/** Point 10: a limited key's row is changed to every scope and every relayer, by direct access to the database. */
 async function forgeAKey({ url, folder, client }: Scene): Promise<Reached> {
   const forged = createRelayerClient({ baseUrl: url, token: await limitedToken(client, 'read'), maxRetries: 0 })
   const db = new Database(join(folder, 'relayer.sqlite'), { timeout: 60_000 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inFolder, startServer, withServers } from '../bench/processes.ts'
 import type { Reached } from './attackers.ts'
 
-/** Point 9: a first start in a folder that others may write, beside a draft that somebody made in advance, under a lax umask. */
+/** Point 9: a first start in a folder that others may write, with a planted draft of the key file, under a lax umask. */
 export const startInLaxFolder = (): Promise<Reached> =>
   inFolder((folder) => {
     chmodSync(folder, 0o777)

@@ -53,7 +53,7 @@ function lostByKill(processes: number): Promise<number> {
       const answered = answers
       await pause(later_ms)
       while (answers < answered + later_answers) await pause(1)
-      // The workers before the process that would tell them to end.
+      // Kills the workers first, because the end of their parent would stop them.
       for (const pid of [...childrenOf(child.pid as number), child.pid as number]) process.kill(pid, 'SIGKILL')
       stop.abort()
       await Promise.all(attacking)

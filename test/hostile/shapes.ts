@@ -9,7 +9,7 @@ const fill = (unit: string, before = '', after = '') =>
   before + unit.repeat(Math.floor((size - before.length - after.length) / unit.length)) + after
 const listOf = (unit: string) => `${fill(`${unit},`, '[')}${unit}]`.slice(0, size + 1_000)
 
-/** JSON that is a lot of work for somebody: the parser, the patterns, a check for duplicates, a list of mistakes. */
+/** JSON that is costly for the parser, the patterns, the check for duplicates, or the list of errors. */
 const values: Record<string, string> = {
   'a long string': fill('a', '"', '"'),
   'a long hex string': fill('ab', '"0x', '"'),
@@ -53,7 +53,7 @@ const accessing = (entries: [address: Buffer, keys: Buffer[]][]) => ({
 })
 const address = Buffer.alloc(20, 1)
 const keys = (count: number) => Array.from({ length: count }, () => Buffer.alloc(32, 1))
-/** A document of as many values as are signed. */
+/** Typed data with the maximum number of values. */
 const typedData = (type: string, value: unknown) => ({
   types: { All: [{ name: 'all', type: `${type}[]` }] },
   primaryType: 'All',

@@ -13,7 +13,7 @@ export const kinds = {
   },
   // The first bytes of a client that believes there is TLS.
   'a TLS hello': { over: 'none', first: () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', drip: '' },
-  // Nobody who does not read hears that the other end has gone; one who writes does.
+  // Without reading, only a write shows that the other end has closed.
   'documents never read': { over: 'none', first: () => document.repeat(20), drip: document },
   'kept alive': { over: 'idle', first: () => 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n', drip: '' },
   'a second request, slowly': {

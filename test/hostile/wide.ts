@@ -24,7 +24,7 @@ const entries = 1_000_000
 /** The length of a transaction's data: about the most that fits into a block. */
 const data_characters = 260_000
 
-/** In an access list: as many as the service reads. */
+/** The length of an access list: about the most addresses that the service accepts. */
 const addresses = 3_300
 
 /** Requests with long responses: full pages of the largest rows. */

@@ -16,7 +16,7 @@ interface Line {
 
 const linesOf = ({ logged }: Pick<TestService, 'logged'>): Line[] => logged.map((line) => JSON.parse(line))
 
-/** The line of a request; it is written when the answer has gone. */
+/** The log line of a request, which is written after the response is sent. */
 async function lineOf(service: TestService, request_id: string): Promise<Line> {
   const find = () => linesOf(service).find((line) => line.msg === 'request' && line.request_id === request_id)
   await until(`there is a line for ${request_id}`, () => find() !== undefined)

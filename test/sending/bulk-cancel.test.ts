@@ -6,7 +6,7 @@ const path = { relayer_id: 'demo' }
 const pending = '/api/v1/relayers/{relayer_id}/transactions/pending'
 const each = 1_000
 
-/** As many transactions at a node, and as many behind them that were never signed, without sending them one by one. */
+/** Inserts `each` submitted transactions and `each` unsigned ones, instead of sending them one by one. */
 async function plant(stored: Stored, address: string) {
   for (const statement of [
     `WITH RECURSIVE counted (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM counted WHERE value < ${2 * each - 1})

@@ -162,7 +162,7 @@ test('rejects an invalid key, and keeps the key of a refused request free', asyn
   expect(longest[0]).toEqual(longest[1])
 })
 
-/** With as many header lines as there are keys; the status. */
+/** Sends one header line for each key. Resolves to the status. */
 const postLines = ({ url, api_key }: TestService, keys: string[]) =>
   new Promise<number | undefined>((resolve, reject) => {
     const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json', 'Idempotency-Key': keys }

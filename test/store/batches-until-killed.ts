@@ -1,6 +1,6 @@
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 
-// A process of killed-between-batches.test.ts: does the work on a database in batches, and kills itself after so many commits.
+// A process of killed-between-batches.test.ts: does the work on a database in batches, and kills itself after a number of commits.
 
 export interface BatchesOrder {
   file: string

@@ -32,7 +32,7 @@ export interface Anvil {
   accounts: Account[]
   rpc<T = unknown>(method: string, params?: unknown[]): Promise<T>
   mine(blocks?: number): Promise<void>
-  /** Replaces the last blocks by as many empty ones; their transactions are in no pool afterwards. */
+  /** Replaces the last `depth` blocks by empty ones. Their transactions are not put back into the pool. */
   reorg(depth: number): Promise<void>
   /** The pool forgets the transaction. */
   dropTransaction(hash: string): Promise<void>

@@ -94,7 +94,7 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       const wasSilent = isSilent
       isSilent = state === 'silent'
       if (state === 'closed') return close()
-      // A pair that is open twice would say everything twice.
+      // Resuming a pair twice would forward all data twice.
       if (isSilent !== wasSilent) for (const pair of pairs) (isSilent ? silence : resume)(pair)
       await listen()
     },

@@ -145,12 +145,12 @@ const callFaults = {
     if (method === 'eth_chainId') return { say: () => ({ result: '0x1' }) }
     return method === 'net_version' ? { say: () => ({ result: '1' }) } : undefined
   },
-  /** Forwarded, and `already known` whatever the node says. */
+  /** The call is forwarded, and the answer is always `already known`. */
   already_known: (call) =>
     call.method === 'eth_sendRawTransaction'
       ? { ask: call, say: () => ({ error: { code: -32_000, message: 'already known' } }) }
       : undefined,
-  /** The hash is answered, and the node never hears of the transaction. */
+  /** The answer is the hash, and the node does not receive the transaction. */
   accepted_and_forgotten: ({ method, params = [] }) =>
     method === 'eth_sendRawTransaction' ? { say: () => ({ result: keccak256(`${params[0]}`) }) } : undefined,
 } satisfies Record<string, (call: Call, seen: number) => Treatment | undefined>

@@ -9,7 +9,7 @@ interface HeldRequest {
 
 export type HeldSigner = Awaited<ReturnType<typeof startHeldSigner>>
 
-/** A remote signer behind a gate, which holds requests for signatures back while a test says so. */
+/** A remote signer behind a gate, which holds signature requests between `hold` and `release`. */
 export async function startHeldSigner() {
   const signer = await startFakeWeb3signer()
   const requests: HeldRequest[] = []
@@ -45,7 +45,7 @@ export async function startHeldSigner() {
     },
     /** How many requests were held so far. */
     asked: () => requests.length,
-    /** The requests that were held so far, when there are so many. */
+    /** Waits for `count` held requests, and resolves to them. */
     async held(count: number): Promise<HeldRequest[]> {
       await until(`${count} signatures are asked for`, () => requests.length >= count)
       return requests

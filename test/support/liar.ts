@@ -7,7 +7,7 @@ export type Lie = (method: string, params: unknown[], truth: () => Promise<unkno
 
 export interface Liar {
   url: string
-  /** Undefined: it tells the truth. */
+  /** Undefined: it answers truthfully. */
   lie: Lie | undefined
   /** How often each method was called. */
   counts: Record<string, number>
@@ -19,7 +19,7 @@ interface Call {
   params?: unknown[]
 }
 
-/** A node in front of the chain that answers as the test says; it ends with the test. */
+/** A proxy before the chain whose answers the test can replace. It is stopped after the test. */
 export async function testLiar(chain: Pick<Anvil, 'rpc'>): Promise<Liar> {
   const liar: Liar = { url: '', lie: undefined, counts: {} }
   const answer = async ({ id, method, params = [] }: Call) => {

@@ -13,7 +13,7 @@ export function rawRequest(line: string, headers: string[] = [], body: string | 
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])
 }
 
-/** Headers that say how long the body is. */
+/** Content-Type and Content-Length of a JSON body. */
 export const json = (body: string | Buffer): string[] => [
   'Content-Type: application/json',
   `Content-Length: ${Buffer.byteLength(body)}`,

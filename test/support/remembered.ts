@@ -13,7 +13,7 @@ export interface Remembered {
   idOf(parameter: string): Arbitrary<string>
   /** Ids for all parameters of the operation's path, of resources that belong together; undefined: no id is known. */
   idsOf(operation: ContractOperation): Arbitrary<(string | undefined)[]>
-  /** Learns from a success which ids there are and which are gone. */
+  /** Adds the ids of a successful response, or removes the id that it deleted. */
   learn(operation: ContractOperation, target: string, data: unknown): void
   /** Removes the id after a 404: concurrent responses may have added a deleted resource again. */
   forget(operation: ContractOperation, target: string): void

@@ -20,7 +20,7 @@ export interface Server extends ServiceProcess {
 export interface Servers {
   start(): Promise<Server>
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
-  /** The rows on which a server works, as the database says. */
+  /** The rows for which a server has the lease, by the database. */
   leasesOf(server: Server, kind: WorkKind): Promise<number[]>
   /** The number of a server's registration. */
   registrationOf(server: Server): Promise<number>

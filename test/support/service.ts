@@ -57,7 +57,7 @@ export async function startTestService(
   const config = readConfig({ PORT: '0', DATA_DIR: data_dir, ...database, ...settings })
   if (settings.DATA_DIR === undefined) placeDatabase(config)
   const service = await startService(config, {
-    // Names of the world outside stay unknown: no test calls anybody.
+    // External host names do not resolve, so that tests call no external host.
     lookup: noLookup,
     openPost: (url, max_bytes) =>
       url === development_node ? refuse : createPost(url, world.lookup ?? noLookup, max_bytes),

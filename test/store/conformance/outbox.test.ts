@@ -3,7 +3,7 @@ import type { Settlement } from '../../../server/store/rows.ts'
 import { addRelayer, notificationOf, unique } from './resources.ts'
 import { type OpenedStore, onEveryStore } from './stores.ts'
 
-/** A notification, and a relayer with so many events for it. */
+/** Adds a notification, and a relayer with `events` events for it. */
 async function scene({ store }: OpenedStore, events: number) {
   const hook = unique('hook')
   await store.createNotification(notificationOf(hook))
