@@ -96,6 +96,11 @@ describe('startup', () => {
     await expect(connecting).resolves.toBeDefined()
   })
 
+  test('turns the compilation of statements off, which takes longer than most statements', async () => {
+    const { read } = await connected()
+    expect(await read.one(sql<{ jit: string }>("SELECT current_setting('jit') AS jit"))).toEqual({ jit: 'off' })
+  })
+
   test('leaves no connection open when the database goes down while a server starts', async () => {
     const url = await newDatabase()
     const before = await connected(url)
