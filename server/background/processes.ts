@@ -21,6 +21,9 @@ const restart_ms = 1_000
  * that process has printed the reason.
  */
 export async function startProcesses(count: number, write: (line: string) => void): Promise<Processes> {
+  // Each process accepts connections itself. If the primary process handed them over, one client that opens thousands of them would delay
+  // the connections of all others by a second.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
   let closing = false
   let settled = false
   const places = new Map<number, number>()
