@@ -49,7 +49,7 @@ export function createApp(dependencies: AppDependencies): Express {
   Object.defineProperty(app.request, 'query', { value: {}, writable: true })
 
   app.use(function requestContext(request, response, next) {
-    quiet.end()
+    quiet.noteRequest()
     audit.flushOverdue()
     request.url = normalizeTarget(request.url)
     response.setHeader('X-Request-Id', contextOf(response).request_id)

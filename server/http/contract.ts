@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { nextTurn } from '../next-turn.ts'
 import { type BodyViolations, createBodyViolations } from './body-violations.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
+import { createSharedKeys, type SharedKeys } from './shared-keys.ts'
 import { isTime } from './time-format.ts'
 import { validatorDocument } from './validator-document.ts'
 import { isViolation, requestViolation } from './violation.ts'
@@ -137,25 +138,6 @@ interface Found {
   expressRoute: string
   schema: { parameters?: unknown; requestBody?: unknown; responses: unknown }
 }
-
-/**
- * The validator finds a compiled check by method and path. Operations with equal schemas give it the method and path of the first of
- * them, so that they share its check: a third of all checks need not be compiled.
- */
-function createSharedKeys() {
-  const keys = new Map<string, CheckKey>()
-  return {
-    of(schemas: unknown, own: CheckKey): CheckKey {
-      const text = JSON.stringify(schemas)
-      const key = keys.get(text) ?? own
-      keys.set(text, key)
-      return key
-    },
-  }
-}
-
-type CheckKey = { method: string; expressRoute: string }
-type SharedKeys = ReturnType<typeof createSharedKeys>
 
 async function checksOf(
   facts: OperationFacts,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 export interface Quiet {
-  /** Notes a request. */
-  end(): void
+  /** A request has arrived. */
+  noteRequest(): void
   /** Resolves when no request has arrived for `quiet_ms`. */
   reached(): Promise<void>
 }
@@ -13,14 +13,14 @@ export function createQuiet(
   elapsed: () => number,
   sleep: (ms: number) => Promise<unknown> = pause,
 ): Quiet {
-  let ended_at = Number.NEGATIVE_INFINITY
+  let request_at = Number.NEGATIVE_INFINITY
   return {
-    end() {
-      ended_at = elapsed()
+    noteRequest() {
+      request_at = elapsed()
     },
     async reached() {
       for (;;) {
-        const rest_ms = ended_at + quiet_ms - elapsed()
+        const rest_ms = request_at + quiet_ms - elapsed()
         if (rest_ms <= 0) return
         await sleep(rest_ms)
       }

@@ -13,13 +13,13 @@ test('quiet is reached when no request has arrived for some time', async () => {
       // Another request arrives during the first two pauses.
       if (slept_ms.length <= 2) {
         time_ms -= 20
-        quiet.end()
+        quiet.noteRequest()
       }
     },
   )
   await quiet.reached()
   expect(slept_ms).toEqual([])
-  quiet.end()
+  quiet.noteRequest()
   await quiet.reached()
   expect(slept_ms).toEqual([50, 50, 50])
   await quiet.reached()

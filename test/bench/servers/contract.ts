@@ -80,7 +80,7 @@ const app = createApp({
   bodyBytes: createShares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
   countConnection() {},
   streamPace: () => 0,
-  quiet: { end() {}, reached: async () => {} },
+  quiet: { noteRequest() {}, reached: async () => {} },
   logger: pino(),
 })
 const { port } = await listen({
