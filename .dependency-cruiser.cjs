@@ -1,26 +1,19 @@
 const { existsSync, readFileSync } = require('node:fs')
 const { posix } = require('node:path')
 
-// The direction of imports: main -> service -> the rooms -> the ground (the store's interface and rows, operation.ts,
-// errors.ts, hex.ts, in-order.ts, next-turn.ts, shown-transaction.ts, generated/). Rooms meet in service.ts only, with these exceptions: policies, outbound and secrets serve several rooms;
-// any room may name the types of evm and of the observer.
-const rooms = [
-  'http',
-  'json-rpc',
-  'operations',
-  'sending',
-  'webhooks',
-  'keys',
-  'evm',
-  'telemetry',
-  'background',
-  'store',
-  'secrets',
-  'policies',
-  'outbound',
+// Imports run downward, floor by floor: main -> service -> HTTP -> operations -> sending, webhooks, background -> the rooms that touch
+// the world -> core. core/ is pure and imports only itself and generated/.
+const floors = [
+  ['http', 'json-rpc'],
+  ['operations'],
+  ['sending', 'webhooks', 'background'],
+  ['keys', 'evm', 'telemetry', 'store', 'secrets', 'policies', 'outbound'],
 ]
+const rooms = floors.flat()
+/** The rooms on the floors below a room. */
+const below = (room) => floors.slice(floors.findIndex((floor) => floor.includes(room)) + 1).flat()
 const ground =
-  '^server/(store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-batches)|operation|errors|hex|in-order|next-turn|shown-transaction)\\.ts$'
+  '^server/(core/.+|store/(?:store|[a-z]+-store|rows|sending-rows|work-share|audit-batches)|operation|errors|hex|in-order|next-turn|shown-transaction)\\.ts$'
 // They take part in the start, as service.ts does.
 const starts = '^server/(?:telemetry/observation|secrets/(?:first-start|key-encryption|master-key|open-vault))\\.ts$'
 const shared = [
@@ -75,24 +68,36 @@ module.exports = {
       },
     })),
     ...rooms.map((room) => ({
-      name: `${room}-meets-other-rooms-in-service`,
+      name: `${room}-imports-downward`,
       severity: 'error',
       from: { path: `^server/${room}/`, pathNot: starts },
       to: {
         path: '^(server|client|test)/',
-        pathNot: [`^server/${room}/`, ground, ...shared],
+        pathNot: [`^server/${room}/`, ...below(room).map((name) => `^server/${name}/`), ground, ...shared],
         dependencyTypesNot: ['type-only'],
       },
     })),
     {
-      name: 'types-of-other-rooms-are-those-of-evm',
+      name: 'types-of-rooms-on-the-same-floor-are-those-of-evm',
       severity: 'error',
-      from: { path: `^server/(${rooms.join('|')})/`, pathNot: starts },
+      from: { path: `^server/(${floors.at(-1).join('|')})/`, pathNot: starts },
       to: {
         path: '^(server|client|test)/',
         pathNot: ['^server/$1/', '^server/evm/', ground, ...shared],
         dependencyTypes: ['type-only'],
       },
+    },
+    {
+      name: 'core-imports-only-itself',
+      severity: 'error',
+      from: { path: '^server/core/' },
+      to: { path: '^(server|client|test)/', pathNot: '^server/core/' },
+    },
+    {
+      name: 'only-evm-proofs-makes-proofs',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/evm/proofs\\.ts$' },
+      to: { path: '^server/core/proof\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-ground-floor-imports-nothing-above',

@@ -1541,7 +1541,7 @@ export interface components {
          *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
          *     (408), `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
          *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
-         *     (501), `bad_gateway` (502), `unavailable` (503).
+         *     (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503).
          */
         FailureCode: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
@@ -1878,13 +1878,14 @@ export interface components {
          * @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee
          *     falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`:
          *     the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first.
-         *     `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `waiting_for` is the code that
-         *     "Explain a transaction" gives while the condition lasts.
+         *     `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `account_has_code`: the
+         *     relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account.
+         *     `waiting_for` is the code that "Explain a transaction" gives while the condition lasts.
          */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
-            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee";
+            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code";
             message: string;
             waiting_for: components["schemas"]["WaitingFor"] | null;
         };
@@ -1901,9 +1902,26 @@ export interface components {
              *     `average`.
              */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
-            /** @description The gas price of a legacy transaction. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. */
+            /**
+             * @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it
+             *     follows from the other members and from the chain. Repricing never changes it.
+             */
+            type?: (0 | 1 | 2 | 4) | null;
+            /**
+             * @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never
+             *     above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and
+             *     `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later.
+             */
             gas_price?: components["schemas"]["AmountInput"] | null;
+            /**
+             * @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The
+             *     transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`.
+             */
             max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never
+             *     signed above it.
+             */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: date-time
@@ -1996,6 +2014,8 @@ export interface components {
             base_fee: components["schemas"]["AmountOrNull"];
             /** @description The highest price that the transaction pays per unit of gas. */
             price: components["schemas"]["AmountOrNull"];
+            /** @description The highest price per unit of gas that the request gave. Null when the service chooses the price. */
+            price_ceiling: components["schemas"]["AmountOrNull"];
             /** @description The highest price that the policies allow per unit of gas. */
             price_cap: components["schemas"]["AmountOrNull"];
             balance: components["schemas"]["AmountOrNull"];
@@ -2018,12 +2038,20 @@ export interface components {
                 policies?: {
                     gas_price_cap?: components["schemas"]["Amount"];
                     max_fee_multiple?: components["schemas"]["FeeMultiple"];
+                    max_fee_per_transaction?: components["schemas"]["Amount"];
+                    max_fee_per_day?: components["schemas"]["Amount"];
                 };
                 to?: components["schemas"]["AddressOrNull"];
                 value?: components["schemas"]["Amount"];
                 data?: components["schemas"]["BytesOrNull"];
                 gas_limit?: number | null;
                 speed?: components["schemas"]["Speed"];
+                gas_price?: components["schemas"]["Amount"];
+                max_fee_per_gas?: components["schemas"]["Amount"];
+                max_priority_fee_per_gas?: components["schemas"]["Amount"];
+                valid_until?: components["schemas"]["TimestampOrNull"];
+                access_list?: components["schemas"]["AccessList"] | null;
+                authorization_list?: components["schemas"]["AuthorizationList"] | null;
             } | null;
         };
         DryRun: {
@@ -2179,6 +2207,17 @@ export interface components {
              *     Null while nothing blocks.
              */
             blocking: components["schemas"]["Blocking"] | null;
+            /**
+             * @description The last transaction of this address that the chain or a node has and this service did not send: another
+             *     program uses the key, or another copy of this service's database is or was in use. Null when none was seen.
+             */
+            foreign: components["schemas"]["ForeignTransaction"] | null;
+        };
+        ForeignTransaction: {
+            nonce: number;
+            /** @description Null when no node shows the transaction. */
+            hash: components["schemas"]["HashOrNull"];
+            noticed_at: components["schemas"]["Timestamp"];
         };
         Blocking: {
             transaction_id: components["schemas"]["Id"];
@@ -2255,14 +2294,16 @@ export interface components {
         /**
          * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain
          *     requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee
-         *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `funds`: the balance is
-         *     too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another
-         *     transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce.
+         *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price
+         *     that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse
+         *     it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce.
+         *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt,
+         *     and most endpoints of the network do not.
          *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
          *     the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
         /**
          * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
          *     bytes.
@@ -4016,6 +4057,7 @@ export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type NonceState = components['schemas']['NonceState'];
+export type ForeignTransaction = components['schemas']['ForeignTransaction'];
 export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
@@ -5850,8 +5892,9 @@ export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<Fla
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
-export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee"];
+export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWaiting_forAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["waiting_for"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
@@ -5860,7 +5903,7 @@ export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "earlier_nonce", "paused", "disabled", "key_service", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];

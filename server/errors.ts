@@ -25,6 +25,7 @@ export const statusOf = {
   not_implemented: 501,
   bad_gateway: 502,
   unavailable: 503,
+  outcome_unknown: 503,
 } as const
 
 export type ErrorCode = keyof typeof statusOf

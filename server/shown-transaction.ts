@@ -1,9 +1,14 @@
 import type { Transaction, TransactionError, TransactionReceipt } from '../generated/openapi.ts'
+import { without_reason } from './core/outcome.ts'
+import { shownReason, type WaitColumns } from './core/wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 
+/** What the contract's form of a row is made of. */
+export type ShownColumns = Transaction & Block & WaitColumns
+
 /** A row as the contract shows it. */
-export const shownTransaction = (row: Transaction & Block): Transaction => ({
+export const shownTransaction = (row: ShownColumns): Transaction => ({
   id: row.id,
   relayer_id: row.relayer_id,
   hash: row.hash,
@@ -17,7 +22,7 @@ export const shownTransaction = (row: Transaction & Block): Transaction => ({
   max_fee_per_gas: row.max_fee_per_gas,
   max_priority_fee_per_gas: row.max_priority_fee_per_gas,
   status: row.status,
-  status_reason: row.status_reason,
+  status_reason: shownReason(row),
   created_at: row.created_at,
   sent_at: row.sent_at,
   confirmed_at: row.confirmed_at,
@@ -29,9 +34,6 @@ export const shownTransaction = (row: Transaction & Block): Transaction => ({
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })
-
-/** The message of a revert whose reason is not known. */
-export const without_reason = 'The execution reverted without a reason'
 
 /**
  * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a

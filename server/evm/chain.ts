@@ -1,8 +1,10 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
+import type { Receipt } from '../core/decide.ts'
+import type { Revert } from '../core/outcome.ts'
+import type { Market } from '../core/prices.ts'
 import { toHex } from '../hex.ts'
-import type { Market } from './fees.ts'
 import { readMarket } from './market.ts'
-import { findByNonce, type SignedRival } from './nonce-search.ts'
+import { findByNonce, type SignedTransaction } from './nonce-search.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
 
@@ -10,31 +12,6 @@ export interface Head {
   number: number
   hash: string
   parent_hash: string
-}
-
-export interface Receipt {
-  hash: string
-  block_number: number
-  block_hash: string
-  succeeded: boolean
-  /** Absent when the node does not report it. */
-  gas_used?: number
-  /** The paid fee in wei, including a rollup's data fee; absent when the node does not report it. */
-  fee?: bigint
-  effective_gas_price?: bigint
-  /** The part of `fee` that an OP Stack rollup charges for its data. */
-  l1_fee?: bigint
-  contract_address?: string
-  logs_count?: number
-}
-
-/** Why a call reverts. */
-export interface Revert {
-  is_out_of_gas: boolean
-  /** Decoded, printable; absent when the node does not say. */
-  reason?: string
-  /** In lower case hex; absent when the node does not say. */
-  data?: string
 }
 
 export interface CallRequest {
@@ -55,7 +32,12 @@ export interface Chain {
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
   latestNonce(address: string): Promise<number>
+  /** The account's count including the node's pool. */
   pendingNonce(address: string): Promise<number>
+  /** The hash of the account's transaction with this nonce in the node's pool; undefined: the node does not show it. */
+  pooledHash(address: string, nonce: number): Promise<string | undefined>
+  /** Whether the address has code, also by a delegation (EIP-7702). */
+  hasCode(address: string): Promise<boolean>
   market(): Promise<Market>
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
@@ -72,7 +54,7 @@ export interface Chain {
     account: { chain_id: number; address: string },
     nonce: number,
     head: number,
-  ): Promise<SignedRival | undefined>
+  ): Promise<SignedTransaction | undefined>
 }
 
 /** No account has sent this many transactions, so a larger count is refused. EIP-2681 allows nonces up to 2^64 - 2. */
@@ -103,6 +85,16 @@ export function createChain(rpc: Rpc): Chain {
     balance: (address) => quantity('eth_getBalance', [address, 'latest']),
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
+    async pooledHash(address, nonce) {
+      const pool = (await rpc('txpool_contentFrom', [address]).catch(() => null)) as PoolOfAccount | null
+      const hash = pool?.pending?.[nonce]?.hash ?? pool?.queued?.[nonce]?.hash
+      return typeof hash === 'string' && /^0x[0-9a-f]{64}$/i.test(hash) ? hash.toLowerCase() : undefined
+    },
+    async hasCode(address) {
+      const code = await rpc('eth_getCode', [address, 'latest'])
+      if (typeof code !== 'string') throw noAnswer('eth_getCode')
+      return code.length > 2
+    },
     market: () => readMarket(rpc),
     async blockGasLimit() {
       const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
@@ -147,6 +139,9 @@ export function createChain(rpc: Rpc): Chain {
       findByNonce(rpc, (address, block) => nonceAt(address, hex(block)), account, nonce, head),
   }
 }
+
+/** An answer to txpool_contentFrom, by nonce. */
+type PoolOfAccount = Partial<Record<'pending' | 'queued', Record<string, { hash?: unknown } | undefined>>>
 
 interface Block {
   number: string

@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import type { Market } from '../core/prices.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
@@ -7,7 +8,6 @@ import { boundAnswers, max_caller_answer_bytes } from './caller-answers.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
-import type { Market } from './fees.ts'
 import { medianMarket } from './market.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
@@ -33,6 +33,8 @@ export interface NetworkClient {
   funds(address: string): Promise<{ balance: bigint; latest: number }>
   /** The block gas limit, cached for a minute; undefined when no node reports it. */
   blockGasLimit(): Promise<number | undefined>
+  /** Whether the address has code, cached for a minute; false when no node says. */
+  hasCode(address: string): Promise<boolean>
 }
 
 export interface Chains {
@@ -44,6 +46,7 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const nodes_ms = 2_000
 const gas_limit_ms = 60_000
+const code_ms = 60_000
 const max_remembered = 10_000
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
@@ -93,6 +96,7 @@ export function createChains(
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
     })
+    const hasCode = remember(code_ms, now, (address: string) => chain.hasCode(address).catch(() => false))
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
     return {
       chain: { ...chain, ...createChainWatch(chain, now) },
@@ -102,6 +106,7 @@ export function createChains(
       market: () => market(''),
       funds,
       blockGasLimit: () => gasLimit(''),
+      hasCode,
     }
   }
 

@@ -1,21 +1,28 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
 import { recoverAddress, Transaction } from 'ethers/transaction'
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
+import type { Form } from '../core/transaction-form.ts'
 import { toHex } from '../hex.ts'
 import { keccak256 } from './digest.ts'
-import type { Prices } from './fees.ts'
 
-/** A complete unsigned transaction, with nonce and prices. */
-export interface Envelope {
+/** A complete unsigned transaction. */
+export type Envelope = Form & {
   chain_id: number
   nonce: number
   to: string | null
   value: bigint
   data: string | null
   gas_limit: number
-  prices: Prices
-  access_list?: AccessList | null
-  authorization_list?: Authorization[] | null
+}
+
+/** What signed bytes do, apart from their nonce and prices. */
+export interface SignedContent {
+  to: string | null
+  data: string | null
+  gas_limit: number
+  value: string
+  access_list: AccessList | null
+  authorization_list: Authorization[] | null
 }
 
 export interface SignedEnvelope {
@@ -33,33 +40,32 @@ export interface Sealed {
   finish(signature: { rs: Uint8Array; recovery: number }): SignedEnvelope
 }
 
-/**
- * The digest to sign, and the function that adds the signature. The type follows from the content: EIP-7702 with authorizations, EIP-1559
- * with two fees, EIP-2930 for a gas price with an access list, and otherwise a legacy transaction with EIP-155.
- */
+/** The digest to sign, and the function that adds the signature. */
 export function seal(envelope: Envelope): Sealed {
-  const { chain_id, nonce, to, value, data, gas_limit, prices, access_list, authorization_list } = envelope
+  const { chain_id, nonce, to, value, data, gas_limit } = envelope
   const content = [gas_limit, fromHex(to), value, fromHex(data)]
-  const listed = (access_list ?? []).map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
-  if (prices.kind === 'legacy') {
-    const fields = [nonce, prices.gas_price, ...content]
-    return access_list
-      ? sealed(1, BigInt(chain_id), [chain_id, ...fields, listed])
-      : sealed(0, BigInt(chain_id), fields)
+  const id = BigInt(chain_id)
+  switch (envelope.type) {
+    case 0:
+      return sealed(0, id, [nonce, envelope.prices.gas_price, ...content])
+    case 1:
+      return sealed(1, id, [chain_id, nonce, envelope.prices.gas_price, ...content, listItems(envelope.access_list)])
+    default: {
+      const { max_fee_per_gas, max_priority_fee_per_gas } = envelope.prices
+      const prices = [max_priority_fee_per_gas, max_fee_per_gas]
+      const fields = [chain_id, nonce, ...prices, ...content, listItems(envelope.access_list)]
+      if (envelope.type === 2) return sealed(2, id, fields)
+      return sealed(4, id, [...fields, envelope.authorization_list.map(authorizationItem)])
+    }
   }
-  const { max_fee_per_gas, max_priority_fee_per_gas } = prices
-  const fields = [chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, ...content, listed]
-  if (!authorization_list) return sealed(2, BigInt(chain_id), fields)
-  return sealed(4, BigInt(chain_id), [...fields, authorization_list.map(authorizationItem)])
 }
+
+const listItems = (access_list: AccessList): Input =>
+  access_list.map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
 
 /** The content of signed bytes, for the row of a transaction whose earlier attempt was mined. */
 export function readSigned(raw: Uint8Array): {
-  content: Pick<Envelope, 'to' | 'data' | 'gas_limit'> & {
-    value: string
-    access_list: AccessList | null
-    authorization_list: Authorization[] | null
-  }
+  content: SignedContent
   signature: SignedEnvelope['signature']
 } {
   const transaction = Transaction.from(toHex(raw))

@@ -1,4 +1,4 @@
-import { type Market, percentileOf, type Tier } from './fees.ts'
+import { type Market, percentileOf, type Tier } from '../core/prices.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 
 const history_blocks = 20

@@ -1,16 +1,16 @@
 import type { Authorization } from 'ethers'
 import { Signature } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
+import { readSigned, type SignedContent } from './envelope.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */
-export interface SignedRival {
+export interface SignedTransaction {
   hash: string
   block_number: number
   block_hash: string
-  to: string | null
-  value: bigint
-  data: string
+  nonce: number
+  content: SignedContent
 }
 
 interface Owner {
@@ -57,7 +57,7 @@ export async function findByNonce(
   owner: Owner,
   nonce: number,
   head: number,
-): Promise<SignedRival | undefined> {
+): Promise<SignedTransaction | undefined> {
   /** Undefined when the node does not have the state of that block. */
   const isUsedAt = (block: number) =>
     nonceAt(owner.address, block).then(
@@ -92,14 +92,13 @@ export async function findByNonce(
     .slice(0, max_candidates)
     .find((one) => isSignedBy(one, owner))
   if (!listed) return undefined
-  const { hash, to, value, input } = listed
+  const { serialized } = Transaction.from(fieldsOf(listed, owner.chain_id))
   return {
-    hash: hash.toLowerCase(),
+    nonce,
+    content: readSigned(Buffer.from(serialized.slice(2), 'hex')).content,
+    hash: listed.hash.toLowerCase(),
     block_number: high,
     block_hash: block.hash,
-    to: to?.toLowerCase() ?? null,
-    value: BigInt(value),
-    data: input.toLowerCase(),
   }
 }
 

@@ -11,6 +11,8 @@ export class RpcError extends Error {
   readonly kind: RpcErrorKind
   readonly error: RpcErrorObject
   isAgreed = false
+  /** No endpoint got the call before the one that gave this answer. */
+  isFirstAnswer = false
 
   constructor(error: RpcErrorObject) {
     super(String(error.message ?? 'The node answered with an error').slice(0, 500))
@@ -110,7 +112,7 @@ export function createRpc(
       if (asked.length === 0) break
       try {
         const answers = await endpoint.ask(asked)
-        for (const [index, call] of asked.entries()) take(call, answers[index])
+        for (const [index, call] of asked.entries()) take(call, answers[index], tried.size === 1)
       } catch (error) {
         // Another node would give the same large answer.
         if (error instanceof AnswerTooLarge) return left.forEach((call) => void end(call, { error }))
@@ -148,9 +150,10 @@ export function createRpc(
 }
 
 /** A node's answer to a call. */
-function take(call: Waiting, answer: RpcAnswer | undefined): void {
+function take(call: Waiting, answer: RpcAnswer | undefined, isFirst: boolean): void {
   if (answer === undefined) return
   const error = 'error' in answer ? new RpcError(answer.error) : undefined
+  if (error) error.isFirstAnswer = isFirst
   if (error === undefined) succeed(call, answer as { result: unknown })
   else if (isSending(call) && error.kind === 'already_known') succeed(call, { error })
   else if (isSending(call) || isNodesOwn(error)) refuse(call, error)
@@ -218,4 +221,14 @@ const isNodesOwn = ({ kind }: RpcError): boolean =>
 function wrongChain(endpoints: Endpoint[]): bigint | undefined {
   const wrong = endpoints.map(({ wrong_chain }) => wrong_chain)
   return wrong.every((id) => id !== undefined) ? wrong[0] : undefined
+}
+
+/** Whether no node answered, or a node answered with an error. */
+export const isRpcFailure = (error: unknown): error is RpcError | RpcUnavailable =>
+  error instanceof RpcError || error instanceof RpcUnavailable
+
+/** The kind of a node's error; `unreachable` when no node answered; undefined: not a node's error. */
+export const rpcKindOf = (error: unknown): RpcErrorKind | 'unreachable' | undefined => {
+  if (error instanceof RpcError) return error.kind
+  return error instanceof RpcUnavailable ? 'unreachable' : undefined
 }

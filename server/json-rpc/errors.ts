@@ -74,6 +74,7 @@ const byApiCode: Partial<Record<ErrorCode, number>> = {
   rate_limited: codes.limit_exceeded,
   bad_gateway: codes.limit_exceeded,
   unavailable: codes.disconnected,
+  outcome_unknown: codes.outcome_open,
 }
 
 // Libraries recognize these two by the words that nodes use.

@@ -49,7 +49,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       ...readingMethods(reading, askNode),
       ...hashMethods(dependencies, askNode),
       ...signingMethods(dependencies),
-      ...sendingMethods({ ...dependencies, repeats, isTold }, askNode),
+      ...sendingMethods({ ...dependencies, repeats, isTold }),
     }),
   )
 

@@ -1,11 +1,11 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
+import { shownReason } from '../core/wait-reason.ts'
 import { type ApiError, NonceTaken } from '../errors.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Context, Method } from './context.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
-import type { AskNode } from './reading.ts'
 import type { Repeats } from './repeats.ts'
 import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
 
@@ -54,7 +54,7 @@ interface Accepted {
 /** Shorter than the timeout of every known library. */
 const sign_wait_ms = 5_000
 
-export function sendingMethods(dependencies: SendingDependencies, askNode: AskNode): Record<string, Method> {
+export function sendingMethods(dependencies: SendingDependencies): Record<string, Method> {
   const { store, submit, repeats } = dependencies
 
   const send: Method = (context) => {
@@ -70,20 +70,17 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
       const call = { content, id, request, onClose }
       return repeats.once(call, () => accept(context, wanted, undefined))
     })
-    return accepted.then((transaction) => hashOf(relayer, transaction))
+    return accepted.then((transaction) => afterCommit(relayer, transaction))
   }
   return { eth_sendTransaction: send, wallet_sendTransaction: send }
 
   async function accept(
     context: Context,
-    { body, nonce, type }: TransactionObject,
+    { body, nonce }: TransactionObject,
     idempotency: { caller: string; key: string } | undefined,
   ): Promise<Accepted> {
     const { relayer } = context
     try {
-      // A legacy transaction without a price gets the node's gas price.
-      if ((type === 0 || type === 1) && body.gas_price === undefined)
-        body.gas_price = BigInt((await askNode(context, 'eth_gasPrice', [])) as string).toString()
       const fault = dependencies.faultOf('SendTransactionRequest', body)
       if (fault !== undefined) throw invalidParams(inTheirNames(fault))
       return await context.as('sendTransaction', 201, async (auditEntry) => {
@@ -130,6 +127,19 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     })
   }
 
+  /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
+  async function afterCommit(relayer: RelayerRow, accepted: Accepted): Promise<string> {
+    try {
+      return await hashOf(relayer, accepted)
+    } catch (error) {
+      if (error instanceof JsonRpcError) throw error
+      if (!dependencies.isTold(error)) dependencies.unexpected(error)
+      const { id } = accepted
+      const message = `the transaction ${id} is accepted, and its hash cannot be read now. It will be sent: do not send it again`
+      throw new JsonRpcError(codes.outcome_open, message, { transaction_id: id })
+    }
+  }
+
   /** The hash of the bytes that were stored first; a repetition gets the same. */
   async function hashOf(relayer: RelayerRow, { id, isReplacement }: Accepted): Promise<string> {
     const read = async () => {
@@ -144,7 +154,7 @@ export function sendingMethods(dependencies: SendingDependencies, askNode: AskNo
     }
     await dependencies.waitUntil(status, 'sent', sign_wait_ms)
     const row = await read()
-    const { status_reason } = row
+    const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
     if (isReplacement && !isWaiting && row.hash !== null) return row.hash

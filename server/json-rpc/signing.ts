@@ -74,8 +74,8 @@ export const partsOf = ({ relayer, request }: Context) => ({
 })
 
 /** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */
-function serialize({ body, nonce, type }: TransactionObject, { relayer }: Context): string {
-  const { to, value, data, access_list, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
+function serialize({ body, nonce }: TransactionObject, { relayer }: Context): string {
+  const { to, value, data, type, access_list, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
   if (gas_limit == null) throw invalidParams('gas must be given to sign a transaction without sending it')
   const isDynamic = max_fee_per_gas != null && max_priority_fee_per_gas != null

@@ -6,8 +6,6 @@ import { codes, invalidParams, JsonRpcError } from './errors.ts'
 export interface TransactionObject {
   body: SendTransactionRequest
   nonce: number | undefined
-  /** Undefined: the type follows from the prices. */
-  type: 0 | 1 | 2 | undefined
 }
 
 type Members = Record<string, unknown>
@@ -46,12 +44,12 @@ export function readTransactionObject(input: unknown, relayer: RelayerRow): Tran
   if (type === 0 && access_list && access_list.length > 0)
     throw invalidParams('accessList cannot be given with type 0x0')
   return {
-    type,
     nonce: nonce === undefined ? undefined : safe(nonce, 'nonce'),
     body: {
       ...(members.to !== undefined && { to: textIn(members, 'to', address, 'an address') }),
       value: (numberIn(members, 'value') ?? 0n).toString(),
       ...(data !== undefined && { data }),
+      ...(type !== undefined && { type }),
       ...(access_list && access_list.length > 0 && { access_list }),
       ...(gas !== undefined && { gas_limit: safe(gas, 'gas') }),
       ...(gas_price !== undefined && { gas_price }),
@@ -92,7 +90,7 @@ function accessListIn({ accessList }: Members): SendTransactionRequest['access_l
 const withAuthorizations = () =>
   invalidParams('transactions with authorizations (EIP-7702) are sent by the operation "Send a transaction"')
 
-function typeIn(members: Members): TransactionObject['type'] {
+function typeIn(members: Members): 0 | 1 | 2 | undefined {
   const type = numberIn(members, 'type')
   if (type === undefined) return undefined
   if (type === 0n || type === 1n || type === 2n) return Number(type) as 0 | 1 | 2

@@ -1,4 +1,5 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
+import { shownReason } from '../core/wait-reason.ts'
 import { ApiError, conflict } from '../errors.ts'
 import type { Caller } from '../operation.ts'
 import { type Handlers, single } from '../operation.ts'
@@ -22,7 +23,11 @@ export interface AccountDependencies {
       }
     | undefined
   >
-  nonceState(relayer: RelayerRow, latest: number | undefined): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
+  nonceState(
+    relayer: RelayerRow,
+    latest: number | undefined,
+    pending: number | undefined,
+  ): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
   /**
    * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
    * as the operator knows it. Throws ApiError (409).
@@ -75,7 +80,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       orNull(chain.latestNonce(relayer.address)),
       orNull(chain.pendingNonce(relayer.address)),
     ])
-    const state = await dependencies.nonceState(relayer, latest ?? undefined)
+    const state = await dependencies.nonceState(relayer, latest ?? undefined, chain_pending ?? undefined)
     return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.row_id)) })
   }
 
@@ -139,7 +144,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
 
 const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
   row && row.waiting_for !== null && row.nonce !== null
-    ? { transaction_id: row.id, nonce: row.nonce, waiting_for: row.waiting_for, reason: row.status_reason }
+    ? { transaction_id: row.id, nonce: row.nonce, waiting_for: row.waiting_for, reason: shownReason(row) }
     : null
 
 const unavailable = (message: string) =>

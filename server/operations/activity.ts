@@ -1,4 +1,5 @@
 import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
+import { shownReason } from '../core/wait-reason.ts'
 import { relayerNotFound } from '../errors.ts'
 import { nextTurn } from '../next-turn.ts'
 import { type Handlers, single } from '../operation.ts'
@@ -22,7 +23,8 @@ export function activity({ store, now }: ActivityDependencies): Pick<Handlers, '
   async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
     if (!first) return { relayer_id, unfinished, first: null }
-    const { id: transaction_id, nonce, status, waiting_for, status_reason: reason, created_at, changed_at } = first
+    const { id: transaction_id, nonce, status, waiting_for, created_at, changed_at } = first
+    const reason = shownReason(first)
     const since = changed_at ?? created_at
     const head = { transaction_id, nonce: nonce as number, status, waiting_for, reason, created_at, since }
     return { relayer_id, unfinished, first: head }

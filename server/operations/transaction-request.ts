@@ -30,6 +30,7 @@ export function readTransactionRequest(body: SendTransactionRequest) {
     ...prices,
     value: readAmount(body.value ?? '0', '/body/value'),
     gas_limit: body.gas_limit ?? null,
+    type: body.type ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
     reference: body.reference,

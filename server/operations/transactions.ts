@@ -55,6 +55,8 @@ export interface TransactionDependencies {
   ): Promise<void>
   /** Wakes the relayer's sender at once. */
   hurry(relayer_row_id: number): void
+  /** Logs an error that does not change the answer. */
+  unexpected(error: unknown): void
 }
 
 const max_canceled_at_once = 10_000
@@ -84,6 +86,29 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     return row
   }
 
+  /** The transaction is accepted: whatever fails from now on, the answer shows what is known of it. */
+  async function afterCommit(
+    relayer_id: string,
+    accepted: AcceptedTransaction,
+    query: { wait: 'none' | 'submitted' | 'mined' | 'confirmed'; wait_seconds: number },
+  ): Promise<AcceptedTransaction> {
+    if (query.wait === 'none') return accepted
+    let known = accepted
+    const read = async () => {
+      known = { ...show(await get(relayer_row_id, accepted.id)), warnings: accepted.warnings }
+      return known
+    }
+    let relayer_row_id: number
+    try {
+      relayer_row_id = (await findRelayer(relayer_id)).row_id
+      await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
+      return await read()
+    } catch (error) {
+      dependencies.unexpected(error)
+      return known
+    }
+  }
+
   return {
     async sendTransaction({ path, query, header, body, caller, auditEntry }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
@@ -91,11 +116,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry)
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
-      if (query.wait === 'none') return single(accepted.transaction)
-      const { row_id: relayer_row_id } = await findRelayer(path.relayer_id)
-      const read = async () => show(await get(relayer_row_id, accepted.transaction.id))
-      await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
-      return single({ ...(await read()), warnings: accepted.transaction.warnings })
+      return single(await afterCommit(path.relayer_id, accepted.transaction, query))
     },
 
     async sendTransactionBatch({ path, header, body, caller, auditEntry }) {
@@ -116,14 +137,14 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      return single(behind(show(await get(row_id, path.transaction_id)), await store.firstInLine(row_id)))
+      return single(behind(await get(row_id, path.transaction_id), await store.firstInLine(row_id)))
     },
 
     async getTransactionByNonce({ path }) {
       const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
       if (row?.relayer_row_id !== row_id) throw notFound(`Transaction with nonce ${path.nonce} not found`)
-      return single(behind(show(row), await store.firstInLine(row_id)))
+      return single(behind(row, await store.firstInLine(row_id)))
     },
 
     async listAttempts({ path, query }) {
@@ -187,7 +208,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
 const showAttempt =
   ({ hash, block_hash }: TransactionRow) =>
-  ({ taken_at, created_at, ...attempt }: AttemptRow): Attempt => ({
+  ({ taken_at, created_at, gas_limit: _gas_limit, refusal_kind: _kind, ...attempt }: AttemptRow): Attempt => ({
     ...attempt,
     signed_at: created_at,
     accepted_at: taken_at,

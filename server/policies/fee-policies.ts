@@ -1,6 +1,5 @@
+import { type Market, most, nextPrice, type Prices, quote, type Tier } from '../core/prices.ts'
 import { type Detail, refusedBy } from '../errors.ts'
-import type * as fees from '../evm/fees.ts'
-import type { Market, Prices, Tier } from '../evm/fees.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Spend } from '../store/sending-rows.ts'
 
@@ -9,12 +8,9 @@ export const default_fee_multiple = 5
 const reference_tier: Tier = 'fastest'
 
 type Policed = Pick<RelayerRow, 'policies'>
-type Fees = typeof fees
-type Pricing = Pick<Fees, 'most' | 'quote' | 'nextPrice'>
 
 /** The highest possible gas fee of a transaction, in wei. The data fee of rollups is not counted. */
-export const feeOf = (fees: Pick<Fees, 'most'>, gas_limit: number | bigint, prices: Prices): bigint =>
-  BigInt(gas_limit) * fees.most(prices)
+export const feeOf = (gas_limit: number | bigint, prices: Prices): bigint => BigInt(gas_limit) * most(prices)
 
 export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? default_fee_multiple)
 
@@ -41,11 +37,10 @@ export function checkFee(relayer: Policed, fee: bigint): void {
 
 /** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
 export function checkFees(
-  fees: Pricing,
   relayer: Policed,
   { gas_limit, prices, market }: { gas_limit: number; prices: Prices; market: Market },
 ): void {
-  const details = [...marketRule(fees, relayer, prices, market), ...feeRule(relayer, feeOf(fees, gas_limit, prices))]
+  const details = [...marketRule(relayer, prices, market), ...feeRule(relayer, feeOf(gas_limit, prices))]
   if (details.length > 0) throw refusedBy(details)
 }
 
@@ -57,14 +52,14 @@ function feeRule({ policies }: Policed, fee: bigint): Detail[] {
 }
 
 /** Without `gas_price_cap`, prices are limited to a multiple of the market's, so that a mistyped price cannot cost the balance. */
-function marketRule(fees: Pricing, relayer: Policed, prices: Prices, market: Market): Detail[] {
+function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
-  const most = greatest(multiple * fees.most(fees.quote(market, reference_tier)), customary_price)
-  const price = fees.nextPrice(prices, market)
-  if (price <= most) return []
+  const highest = greatest(multiple * most(quote(market, reference_tier)), customary_price)
+  const price = nextPrice(prices, market)
+  if (price <= highest) return []
   const message =
-    `The gas price ${price} is above the limit of ${most}: ${multiple} times the market price for ${reference_tier}. ` +
+    `The gas price ${price} is above the limit of ${highest}: ${multiple} times the market price for ${reference_tier}. ` +
     'Lower the price, or set the policy gas_price_cap'
   return [{ path: 'policies/max_fee_multiple', message }]
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../evm/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../evm/envelope.ts'
-import * as fees from '../evm/fees.ts'
 import { AnswerTooLarge } from '../evm/post.ts'
 import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
@@ -33,8 +32,8 @@ import { max_page_characters } from '../operations/transaction-lists.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { checkFee } from '../policies/fee-policies.ts'
 import { checkPolicies, overLimit, spendingOf } from '../policies/transaction-policies.ts'
-import { underpriced } from '../sending/replacement.ts'
-import { stateOf } from '../sending/submit.ts'
+import { underpriced } from '../sending/request/replacement.ts'
+import { stateOf } from '../sending/request/submit.ts'
 import { eventStream } from '../webhooks/event-stream.ts'
 import type { Sending } from './sending.ts'
 import type { Storage, World } from './storage.ts'
@@ -151,6 +150,7 @@ function createHandlers(parts: Parts): Handlers {
     parseUnsigned,
     countCalls: counting(parts.rateLimit),
     stateOf,
+    unexpected: (error) => parts.storage.logger.error({ err: error }, 'request failed after its commit'),
     checkPolicies,
     checkFee,
     spendingOf,
@@ -198,7 +198,7 @@ function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<
     faultOf: bodyFaults(contract.document),
     parseJson: (text) => parseJson(text, undefined),
     readIdempotencyKey,
-    underpriced: (row, body) => underpriced(fees, row, body),
+    underpriced,
     waitUntil,
     hurry,
     authorize: (caller, id) => checkRoles(caller, contract.operations.find((known) => known.id === id) as Operation),

@@ -1,18 +1,13 @@
-import { authorityOf, readSigned, seal } from '../evm/envelope.ts'
-import * as fees from '../evm/fees.ts'
-import { contradictionOf, flawOf } from '../evm/flaws.ts'
-import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import { makeId } from '../ids.ts'
-import { CannotSign, KeyServiceUnavailable } from '../keys/key-service.ts'
 import { readTransactionRequest } from '../operations/transaction-request.ts'
-import { createChainRestart } from '../sending/chain-restart.ts'
-import { createDryRun } from '../sending/dry-run.ts'
-import { createExplain } from '../sending/explain-transaction.ts'
-import { createNonces } from '../sending/nonces.ts'
-import { createPreparation } from '../sending/preparation.ts'
-import { createSender } from '../sending/sender.ts'
-import { createSubmit } from '../sending/submit.ts'
-import { createWaiting } from '../sending/waiting.ts'
+import { createSender } from '../sending/lane/sender.ts'
+import { createChainRestart } from '../sending/nonces/chain-restart.ts'
+import { createNonces } from '../sending/nonces/nonces.ts'
+import { createDryRun } from '../sending/request/dry-run.ts'
+import { createExplain } from '../sending/request/explain-transaction.ts'
+import { createPreparation } from '../sending/request/preparation.ts'
+import { createSubmit } from '../sending/request/submit.ts'
+import { createWaiting } from '../sending/request/waiting.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import { startWorker } from './background.ts'
 import type { Storage } from './storage.ts'
@@ -39,16 +34,6 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     makeId,
     now,
     elapsed,
-    fees,
-    seal,
-    readSigned,
-    authorityOf,
-    kindOf,
-    isAgreed,
-    flawOf,
-    contradictionOf,
-    wrongChain,
-    keyServiceFault,
     nonces,
     findSigner: keyring.find,
     findRelayer: keyring.findRelayer,
@@ -72,7 +57,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     store.tell({ kind: 'work', relayer_row_id })
   }
   const hurryHere = (relayer_row_id: number, resend: boolean) => {
-    sender.hurry(relayer_row_id, resend)
+    sender.pollNow(relayer_row_id, resend)
     worker.wake(relayer_row_id)
   }
   const hurry = (relayer_row_id: number, resend = false) => {
@@ -103,9 +88,9 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     explain: createExplain(dependencies),
     waitUntil: waiting.until,
     nextChange: waiting.nextChange,
-    async nonceState(relayer: RelayerRow, latest: number | undefined) {
+    async nonceState(relayer: RelayerRow, latest: number | undefined, pending: number | undefined) {
       const client = await networkClient(relayer)
-      return nonces.state(relayer, client?.each ?? [], latest)
+      return nonces.state(relayer, client ?? { each: [], network: { required_confirmations: 1 } }, latest, pending)
     },
     /** The nonce counter, or the chain's count where it is ahead: then the counter follows it before a nonce is assigned. */
     async nextNonce(relayer: RelayerRow): Promise<number> {
@@ -133,16 +118,3 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     stop: worker.stop,
   }
 }
-
-/** The kind of an RPC error, as evm/rpc-error.ts classifies it; `unreachable` when no node answers; undefined: not an RPC error. */
-function kindOf(error: unknown): string | undefined {
-  if (error instanceof RpcError) return error.kind
-  return error instanceof RpcUnavailable ? 'unreachable' : undefined
-}
-
-const isAgreed = (error: unknown) => error instanceof RpcError && error.isAgreed
-
-const wrongChain = (error: unknown) => (error instanceof RpcUnavailable ? error.wrong_chain : undefined)
-
-const keyServiceFault = (error: unknown) =>
-  error instanceof KeyServiceUnavailable || error instanceof CannotSign ? error.reason : undefined

@@ -15,7 +15,11 @@ export interface AccountStore {
     genesis_hash: string | null
     reserved: string
     released: string
+    /** The last transaction of the account that this service did not send; null: none was seen. */
+    foreign: { nonce: number; hash: string | null; noticed_at: string } | null
   }>
+  /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
+  noteForeign(account: Account, foreign: { nonce: number; hash: string | null }): Promise<boolean>
   /** The part of `reserved` with nonces below a node's count: those transactions are mined, and their rows do not show it yet. */
   reservedBelow(account: Account, latest: number): Promise<string>
   /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */

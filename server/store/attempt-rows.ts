@@ -3,7 +3,7 @@ import type { Attempt, TransactionRow } from './sending-rows.ts'
 
 /** The columns of an attempt without its bytes. */
 export const attemptColumns =
-  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, taken_at, created_at, refusal'
+  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, taken_at, created_at, refusal, refusal_kind'
 
 /** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
 export const signatureEntry = (

@@ -26,7 +26,7 @@ export function batchesOfMoves(moves: Move[]): Move[][] {
 export function movedRow(before: TransactionRow, set: Move['set'], now: number): TransactionRow {
   const { data: _, ...others } = set
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: before.revision + 1 }
-  if (finished.has(after.status)) after.waiting_for = null
+  if (finished.has(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
   const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
   if (isChanged) after.changed_at = new Date(now).toISOString()
   return after
@@ -34,6 +34,6 @@ export function movedRow(before: TransactionRow, set: Move['set'], now: number):
 
 const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
-/** Setting a reason without a code clears the former code. */
-const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for'> =>
-  status_reason === undefined ? {} : { waiting_for: status_reason?.includes('Waits: ') ? 'other' : null }
+/** Setting a reason clears why it waits, unless that is set too. */
+const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for' | 'wait_text'> =>
+  status_reason === undefined ? {} : { waiting_for: null, wait_text: null }

@@ -76,7 +76,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     ...relayersAtWork(connection),
     ...transactionLists(connection),
     ...restarts(connection, dependencies),
-    ...nonces(connection),
+    ...nonces(connection, dependencies.now),
     ...watches(connection),
     ...activity(connection),
   }

@@ -5,6 +5,10 @@ import type {
   WaitingFor,
   Warning,
 } from '../../generated/openapi.ts'
+import type { Intent } from '../core/decide.ts'
+import type { TransactionType } from '../core/transaction-form.ts'
+
+export type { Intent } from '../core/decide.ts'
 
 export interface TransactionFilter {
   /** Empty: any. */
@@ -20,9 +24,6 @@ export interface TransactionFilter {
   nonce_to?: number
 }
 
-/** The intended end of a transaction: sent, or withdrawn by cancellation, expiry or failure. */
-export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
-
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data'> {
   row_id: number
@@ -33,13 +34,23 @@ export interface TransactionRow extends Omit<Transaction, 'data'> {
   chain_id: number
   valid_until: string | null
   intent: Intent
+  /** It never changes, except by a replacement request. */
+  type: TransactionType
+  /** The highest price, and the highest priority fee, that the request gave, in wei per unit of gas; null: the service chooses. */
+  fee_ceiling: string | null
+  tip_ceiling: string | null
+  /** The caller asked to replace what another sender has put into the pool at its nonce. */
+  replaces_foreign: boolean
   /** The newest attempt does not match the requested content: sign again. */
   resign: boolean
   /** The block in which it was last seen. */
   block_number: number | null
   block_hash: string | null
-  /** Why it makes no progress; null while it does. A move that sets a `status_reason` with "Waits: " and no code sets `other`. */
+  /** Why it ended, or is withdrawn, apart from why it waits. The contract shows both as `status_reason`. */
+  status_reason: string | null
+  /** Why it makes no progress, as a word and as a sentence; null while it does. A move that sets only `status_reason` clears both. */
   waiting_for: WaitingFor | null
+  wait_text: string | null
   /** The reasons to wait that were reported by an event; each is reported once. */
   waits_told: WaitingFor[]
   /** The most wei that it can still cost; null once it is in a block or final. */
@@ -72,8 +83,12 @@ export type NewTransaction = Pick<
   | 'speed'
   | 'valid_until'
   | 'intent'
+  | 'type'
   | 'status_reason'
 > & {
+  /** Absent: the service chooses the prices. */
+  fee_ceiling?: string | null
+  tip_ceiling?: string | null
   /** The caller's; absent: none. */
   reference?: string | null
   /** Absent: none. */
@@ -170,12 +185,15 @@ export interface AttemptRow {
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null
+  /** The signed gas limit; null in rows from older versions. */
+  gas_limit: number | null
   /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
   taken_at: string | null
   /** When it was signed. */
   created_at: string
-  /** The last error with which a node refused these bytes. */
+  /** The last error with which a node refused these bytes, and its kind (evm/rpc-error.ts). */
   refusal: string | null
+  refusal_kind: string | null
 }
 
 export interface Move {
@@ -196,7 +214,7 @@ export interface Move {
       | 'data_row_id'
     >
   >
-  attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'created_at'>
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'refusal_kind' | 'created_at'>
   /** The key service's id of the request for the attempt's signature, for its audit entry. */
   key_request_id?: string
   /**
@@ -207,7 +225,7 @@ export interface Move {
   /** The numbers of attempts that a node is now known to have. */
   taken?: number[]
   /** Why a node refused an attempt. */
-  refused?: { number: number; refusal: string }
+  refused?: { number: number; refusal: string; kind: string }
 }
 
 export interface WithdrawalBatch {

@@ -63,7 +63,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...transactionLists(connection),
     ...workShares(createLeases(connection, dependencies)),
     ...restarts(connection, dependencies),
-    ...nonces(connection),
+    ...nonces(connection, dependencies.now),
     ...watches(connection),
     ...eventLog(connection),
     ...deliveries(connection, dependencies),

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../generated/openapi.ts'
-import { shownTransaction } from '../shown-transaction.ts'
+import type { TransactionType } from '../core/transaction-form.ts'
+import type { ShownColumns } from '../shown-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from './sending-rows.ts'
 import { dataColumn, hexOf } from './transaction-data.ts'
 
@@ -9,9 +10,12 @@ const json_columns = ['signature', 'speed', 'receipt', 'error', 'access_list', '
 /** A row of the table `transactions`. */
 type JsonColumn = (typeof json_columns)[number]
 
-export type Row = Omit<TransactionRow, JsonColumn | 'resign' | 'waits_told'> &
+export type Row = Omit<TransactionRow, JsonColumn | 'resign' | 'replaces_foreign' | 'waits_told' | 'type'> &
   Record<JsonColumn, string | null> & {
     resign: 0 | 1
+    replaces_foreign: 0 | 1
+    /** Null in rows from older versions. */
+    type: TransactionType | null
     waits_told: string
   }
 
@@ -21,9 +25,9 @@ export type WholeRow = Row & { data: Uint8Array | null }
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
   access_list, authorization_list,
-  block_number, block_hash`
+  block_number, block_hash, waiting_for, wait_text`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, waiting_for, waits_told, reserved, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, reprice_at, revision, data_bytes,
   data_row_id, changed_at`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
@@ -42,14 +46,19 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
   }
 }
 
-export type ShownRow = Pick<Row, Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash'>
+export type ShownRow = Pick<
+  Row,
+  Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash' | 'waiting_for' | 'wait_text'
+>
 
 /** The values of the columns that the contract shows. */
-export const show = (row: ShownRow, data: string | null): Transaction => shownTransaction({ ...decode(row), data })
+export const show = (row: ShownRow, data: string | null): ShownColumns => ({ ...decode(row), data })
 
 export const read = (row: Row): TransactionRow => ({
   ...decode(row),
+  type: row.type ?? formerType(row),
   resign: row.resign === 1,
+  replaces_foreign: row.replaces_foreign === 1,
   waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
 })
 
@@ -64,8 +73,16 @@ export const encode = (row: TransactionRow) => ({
   access_list: row.access_list && JSON.stringify(row.access_list),
   authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
   resign: row.resign ? 1 : 0,
+  replaces_foreign: row.replaces_foreign ? 1 : 0,
   waits_told: JSON.stringify(row.waits_told),
 })
+
+/** The type of a row from a version that did not store it. */
+const formerType = ({ authorization_list, access_list, gas_price }: Row): TransactionType => {
+  if (authorization_list !== null) return 4
+  if (gas_price === null) return 2
+  return access_list === null ? 0 : 1
+}
 
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)

@@ -1,4 +1,5 @@
-import type { Transaction, TransactionError } from '../../generated/openapi.ts'
+import type { TransactionError } from '../../generated/openapi.ts'
+import type { ShownColumns } from '../shown-transaction.ts'
 import type { Listing, PendingAuditEntry, RelayerRow, Slice } from './rows.ts'
 import type {
   Account,
@@ -31,7 +32,7 @@ export interface TransactionStore {
     slice: Slice,
     filter: TransactionFilter,
     admit?: (data_bytes: number) => void,
-  ): Promise<Listing<Transaction>>
+  ): Promise<Listing<ShownColumns>>
   /**
    * Of several relayers (`ids`; absent: all), newest first. `too_deep`: the page ends beyond the 10,000 newest, which is as far as the
    * lists of several relayers are merged. A filter by nonces does not apply.
@@ -41,7 +42,7 @@ export interface TransactionStore {
     slice: Slice,
     filter: TransactionFilter,
     admit?: (data_bytes: number) => void,
-  ): Promise<Listing<Transaction> | 'too_deep'>
+  ): Promise<Listing<ShownColumns> | 'too_deep'>
   getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was ever signed with this hash. */
   getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>

@@ -6,6 +6,6 @@ export class UnknownOutcome extends ApiError {
     explanation = 'The connection to the database was lost during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',
   ) {
     // Without Retry-After, by which programs repeat a request that did nothing.
-    super('unavailable', 'Service Unavailable', [{ path: 'store', message: explanation }])
+    super('outcome_unknown', 'Service Unavailable', [{ path: 'store', message: explanation }])
   }
 }

@@ -19,6 +19,8 @@ export interface Observer {
   }): void
   /** The nonce counter was raised or lowered, a gap was filled, or a node's transaction count was refused. */
   nonceNoticed?(event: string, fields: { relayer_id: string; [field: string]: unknown }): void
+  /** The chain or a node has a transaction of a relayer's address that this service did not send. `hash`: null when no node shows it. */
+  foreignTransaction?(foreign: { relayer_id: string; nonce: number; hash: string | null }): void
   /** The fee that a relayer paid for a finished transaction, in wei. */
   paid?(chain_id: number, fee: bigint): void
   /** A delivery attempt ended. */

@@ -9,13 +9,21 @@ export function createStateLog(
   logger: Logger,
 ): Pick<
   Observer,
-  'endpointDown' | 'endpointUp' | 'keyServiceDown' | 'keyServiceUp' | 'nonceNoticed' | 'relayerChanged' | 'waits'
+  | 'endpointDown'
+  | 'foreignTransaction'
+  | 'endpointUp'
+  | 'keyServiceDown'
+  | 'keyServiceUp'
+  | 'nonceNoticed'
+  | 'relayerChanged'
+  | 'waits'
 > {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
     keyServiceDown: (key) => logger.warn(key, 'key service down'),
     keyServiceUp: (key) => logger.info(key, 'key service up'),
+    foreignTransaction: (foreign) => logger.error(foreign, 'foreign transaction of a relayer'),
     nonceNoticed: (event, fields) => logger.warn(fields, event),
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     relayerChanged({ relayer_id, disabled_reason }) {

@@ -4,6 +4,7 @@ import { hashAuthorization } from 'ethers/hash'
 import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { formOf, type TransactionType, typeOf } from '../../server/core/transaction-form.ts'
 import { authorityOf, readSigned, seal } from '../../server/evm/envelope.ts'
 import { parseUnsigned } from '../../server/evm/unsigned-transaction.ts'
 
@@ -119,7 +120,10 @@ test('serializes transactions byte for byte as ethers does, and parses them back
         },
         signature,
       )
-      const { digest, finish } = seal(wanted)
+      const { digest, finish } = seal({
+        ...wanted,
+        ...formOf(typeOf(wanted, prices.kind) as TransactionType, wanted, prices),
+      })
       expect(text(digest)).toBe(theirs.unsignedHash)
       const signed = finish(rawOf(signature))
       expect(text(signed.raw)).toBe(theirs.serialized)
@@ -257,7 +261,7 @@ test('accepts no tampered bytes that ethers reads differently', () => {
 test('recovers the signer as the sender', () => {
   const key = new SigningKey(`0x${'11'.repeat(32)}`)
   const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
-  const { digest, finish } = seal({ ...wanted, prices: { kind: 'legacy', gas_price: 1n } })
+  const { digest, finish } = seal({ ...wanted, type: 0, prices: { kind: 'legacy', gas_price: 1n } })
   const { r, s, yParity } = key.sign(digest)
   const { raw } = finish(rawOf({ r: BigInt(r), s: BigInt(s), yParity }))
   expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)

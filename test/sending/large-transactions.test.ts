@@ -70,6 +70,7 @@ async function openWithRelayer() {
     speed: null,
     valid_until: null,
     intent: 'send',
+    type: 0,
     status_reason: null,
   })
   return { store, relayer, commits, wanted }
@@ -88,7 +89,7 @@ test('reads unfinished transactions without their data, and writes them in batch
   commits.count = 0
   const attempt = (number: number) => ({
     ...{ number: 1, purpose: 'send' as const, nonce: number, hash: `0x${number}`, raw: new Uint8Array(128_000) },
-    ...{ gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
+    ...{ gas_limit: 1, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
   })
   const moved = await store.move(
     rows.map(({ row_id, revision }, index) => ({

@@ -421,7 +421,7 @@ test('confirms nothing by a receipt whose block only one of two nodes has', asyn
       : countAhead(method, params, truth)
   honest.lie = countAhead
   await rig.chain.dropAll()
-  const disputed = async () => (await row())?.status_reason?.startsWith('The endpoints disagree') ?? false
+  const disputed = async () => (await row())?.status_reason?.startsWith('Waits: the endpoints disagree') ?? false
   await until('it says that they disagree', disputed, rig.chain.mine)
   expect(await row()).not.toMatchObject({ status: 'confirmed' })
 })

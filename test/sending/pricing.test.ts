@@ -142,7 +142,7 @@ test('reports a refused cancellation beside its request', async () => {
   expect((await nonce()).blocking).toMatchObject({ nonce: 0, waiting_for: 'funds' })
 })
 
-test('raises the lower price of a replacement above a version that a node holds although its response was lost', async () => {
+test('signs nothing above the price of a replacement while a node holds a dearer version, whose response was lost', async () => {
   const rig = await start()
   const { account, proxy, replace, first, signed, poolHas } = rig
   await proxy.setFault({ kind: 'reset_after_forwarding', methods: ['eth_sendRawTransaction'] })
@@ -150,17 +150,19 @@ test('raises the lower price of a replacement above a version that a node holds 
   const [sent] = await account.send(1, dear)
   await until('the node has it', async () => poolHas((await first()).hash))
   expect(await first()).toMatchObject({ status: 'sent' })
-  const original = (await first()).hash
   await proxy.setFault({ kind: 'http_500', methods: ['eth_sendRawTransaction'] })
   await replace({ value: `${sent?.value}`, max_fee_per_gas: `${20n * gwei}`, max_priority_fee_per_gas: `${gwei}` })
   await proxy.setFault(undefined)
-  await until('the replacement has taken its place', async () => {
-    const { hash } = await first()
-    return (await signed()).length === 3 && hash !== original && poolHas(hash)
-  })
-  expect(await signed()).toEqual([50n * gwei, 20n * gwei, 55n * gwei])
-  // Now that a node has it, the rule holds.
+  const says = new RegExp(
+    `^Waits: the request allows a price of at most ${20n * gwei}, .* takes at least ${55n * gwei}`,
+  )
+  await until('it says what replacing takes', async () => says.test((await first()).status_reason ?? ''))
+  expect(await signed()).toEqual([50n * gwei, 20n * gwei])
+  // A node has the first version, so the rule holds, and a higher price replaces it.
   await expect(replace({ ...dear })).rejects.toThrow(RelayerError)
+  await replace({ value: `${sent?.value}`, max_fee_per_gas: `${56n * gwei}`, max_priority_fee_per_gas: `${3n * gwei}` })
+  await until('the replacement has taken its place', async () => poolHas((await first()).hash))
+  expect(await signed()).toEqual([50n * gwei, 20n * gwei, 56n * gwei])
   await ends(account, rig)
 })
 

@@ -1,19 +1,16 @@
 import { accountOf } from '../acceptance.ts'
+import { accountColumns, type StoredAccount } from '../account-rows.ts'
 import type { ReservationSums } from '../reservation.ts'
 import type { Account } from '../sending-rows.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
-export interface AccountRow extends Account, ReservationSums {
-  next_nonce: number
-  used_below: number
-  genesis_hash: string | null
-}
+export type AccountRow = Account & ReservationSums & StoredAccount
 
 // OFFSET 0: each account is looked up by the index. A join would read the whole table while it is small.
 const select = sql<AccountRow>(`
   SELECT its.* FROM json_to_recordset($accounts::json) AS wanted (chain_id bigint, address text), LATERAL (
-    SELECT chain_id, address, next_nonce, used_below, genesis_hash, reserved, released FROM accounts
+    SELECT chain_id, address, ${accountColumns} FROM accounts
     WHERE chain_id = wanted.chain_id AND address = wanted.address OFFSET 0
   ) AS its`)
 

@@ -23,19 +23,19 @@ const raw = sql<{ raw: Uint8Array }>(
 )
 const insert = sql(`
   INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-    max_priority_fee_per_gas, created_at)
+    max_priority_fee_per_gas, gas_limit, created_at)
   SELECT transaction_row_id, number, purpose, nonce, hash, decode(raw, 'hex'), gas_price, max_fee_per_gas,
-    max_priority_fee_per_gas, $created_at::text
+    max_priority_fee_per_gas, gas_limit, $created_at::text
   FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, purpose text, nonce bigint,
-    hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text)`)
+    hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text, gas_limit bigint)`)
 const setTaken = sql(`
-  UPDATE attempts SET taken_at = $timestamp, refusal = NULL
+  UPDATE attempts SET taken_at = $timestamp, refusal = NULL, refusal_kind = NULL
   FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer)
   WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number AND taken_at IS NULL
     AND attempts.transaction_row_id = ANY ($transaction_row_ids::bigint[])`)
 const setRefusal = sql(`
-  UPDATE attempts SET refusal = new.refusal
-  FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal text)
+  UPDATE attempts SET refusal = new.refusal, refusal_kind = new.kind
+  FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal text, kind text)
   WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number
     AND attempts.transaction_row_id = ANY ($transaction_row_ids::bigint[])`)
 

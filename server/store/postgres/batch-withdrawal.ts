@@ -24,10 +24,10 @@ const candidates = sql<Candidate>(`
   ORDER BY nonce DESC LIMIT $limit`)
 const end = sql<Row>(`
   UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
-    waiting_for = NULL, changed_at = $changed_at, revision = revision + 1
+    waiting_for = NULL, wait_text = NULL, changed_at = $changed_at, revision = revision + 1
   WHERE row_id = $row_id RETURNING ${columns}`)
 const mark = sql(`
-  UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
+  UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL, wait_text = NULL,
     revision = revision + 1
   WHERE row_id = $row_id`)
 

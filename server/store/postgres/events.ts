@@ -1,4 +1,5 @@
 import type { WaitingFor } from '../../../generated/openapi.ts'
+import { shownReason } from '../../core/wait-reason.ts'
 import {
   changeEvent,
   lowBalanceEvent,
@@ -104,7 +105,8 @@ export function createEvents(dependencies: StoreDependencies): Events {
     },
     async ofWait(transaction, row) {
       await write(transaction, [waitEvent(row)])
-      const { relayer_id, id: transaction_id, nonce, status_reason: reason, waiting_for } = row
+      const { relayer_id, id: transaction_id, nonce, waiting_for } = row
+      const reason = shownReason(row)
       transaction.afterCommit(() =>
         observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for: waiting_for ?? 'other', reason }),
       )

@@ -1,4 +1,5 @@
 import { accountOf } from '../acceptance.ts'
+import { readAccount } from '../account-rows.ts'
 import type { Account } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { readAccounts } from './accounts.ts'
@@ -8,9 +9,18 @@ import { nonceCompaction } from './nonce-compaction.ts'
 import { readTogether } from './read-together.ts'
 import { unseenBelow } from './reservations.ts'
 
-type Nonces = Pick<Store, 'getAccount' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'>
+type Nonces = Pick<
+  Store,
+  'getAccount' | 'noteForeign' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'
+>
 
-const unused = { next_nonce: 0, used_below: 0, genesis_hash: null, reserved: '0', released: '0' }
+const setForeign = sql(`
+  INSERT INTO accounts AS known (chain_id, address, next_nonce, foreign_nonce, foreign_hash, foreign_at)
+  VALUES ($chain_id, $address, 0, $nonce, $hash::text, $at)
+  ON CONFLICT (chain_id, address) DO UPDATE SET foreign_nonce = excluded.foreign_nonce,
+    foreign_hash = excluded.foreign_hash, foreign_at = excluded.foreign_at
+  WHERE known.foreign_nonce IS DISTINCT FROM excluded.foreign_nonce
+    OR (known.foreign_hash IS DISTINCT FROM excluded.foreign_hash AND excluded.foreign_hash IS NOT NULL)`)
 
 const raise = sql(`
   INSERT INTO accounts AS known (chain_id, address, next_nonce, used_below)
@@ -22,17 +32,20 @@ const updateGenesis = sql(
 )
 
 /** The nonce counters of accounts. */
-export function nonces(connection: Connection): Nonces {
+export function nonces(connection: Connection, now: () => number): Nonces {
   const { read, write } = connection
   // Every submission asks several times.
   const accountAt = readTogether(accountOf, (accounts: Account[]) => readAccounts(read, accounts))
   return {
     async getAccount(chain_id, address) {
-      const found = await accountAt({ chain_id, address })
-      if (!found) return unused
-      const { next_nonce, used_below, genesis_hash, reserved, released } = found
-      return { next_nonce, used_below, genesis_hash, reserved, released }
+      return readAccount(await accountAt({ chain_id, address }))
     },
+    noteForeign: (account, foreign) =>
+      write(async (transaction) => {
+        await lockRelayers(transaction, [{ accounts: [account] }])
+        const at = new Date(now()).toISOString()
+        return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
+      }),
     reservedBelow: (account, latest) => unseenBelow(read, account, latest),
     raiseNonce: (chain_id, address, nonce, isProven) =>
       write(async (transaction) => {

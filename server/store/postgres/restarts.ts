@@ -16,7 +16,7 @@ const forget = sql(`
 // The reason of a withdrawal is kept before the new reason.
 const end = sql<Row>(`
   UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-    waiting_for = NULL, error = $error, changed_at = $changed_at,
+    waiting_for = NULL, wait_text = NULL, error = $error, changed_at = $changed_at,
     status_reason = substr(CASE WHEN intent = 'send' THEN '' ELSE coalesce(status_reason || '; ', '') END || $reason, 1, 1000)
   WHERE row_id = $row_id RETURNING ${columns}`)
 const restart = sql(`

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../generated/openapi.ts'
 import { nextTurn } from '../../next-turn.ts'
+import type { ShownColumns } from '../../shown-transaction.ts'
 import { findPage } from '../blocks.ts'
 import type { Listing, Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
@@ -55,7 +55,7 @@ export function transactionLists({ read }: Connection): Pick<Store, 'listTransac
   async function readPlaces(
     places: Place[],
     admit: (data_bytes: number) => void = () => undefined,
-  ): Promise<Transaction[]> {
+  ): Promise<ShownColumns[]> {
     const rows: ListedRow[] = []
     for (let at = 0; at < places.length; at += step_rows) {
       const step = places.slice(at, at + step_rows)
@@ -63,7 +63,7 @@ export function transactionLists({ read }: Connection): Pick<Store, 'listTransac
       rows.push(...(await read.all(rowsAt, { relayer_row_ids, sequences: step.map(({ sequence }) => sequence) })))
     }
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
-    const items: Transaction[] = []
+    const items: ShownColumns[] = []
     let characters = 0
     for (const [index, row] of rows.entries()) {
       if (characters >= turn_characters || (index > 0 && index % step_rows === 0)) {

@@ -33,14 +33,14 @@ export function attempts({ db }: Pick<Connection, 'db'>): Pick<Store, 'attempts'
 export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>, now: () => number) {
   const insertAttempt = db.prepare<[object]>(`
     INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, created_at)
+      max_priority_fee_per_gas, gas_limit, created_at)
     VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas,
-      $created_at)`)
+      $gas_limit, $created_at)`)
   const setTaken = db.prepare<[string, number, number]>(
-    'UPDATE attempts SET taken_at = ?, refusal = NULL WHERE transaction_row_id = ? AND number = ? AND taken_at IS NULL',
+    'UPDATE attempts SET taken_at = ?, refusal = NULL, refusal_kind = NULL WHERE transaction_row_id = ? AND number = ? AND taken_at IS NULL',
   )
-  const setRefusal = db.prepare<[string, number, number]>(
-    'UPDATE attempts SET refusal = ? WHERE transaction_row_id = ? AND number = ?',
+  const setRefusal = db.prepare<[string, string, number, number]>(
+    'UPDATE attempts SET refusal = ?, refusal_kind = ? WHERE transaction_row_id = ? AND number = ?',
   )
 
   return (
@@ -53,6 +53,6 @@ export function createAttempts({ db, record }: Pick<Connection, 'db' | 'record'>
       record(signatureEntry(row, attempt, now(), key_request_id))
     }
     for (const number of taken ?? []) setTaken.run(timestamp, row.row_id, number)
-    if (refused) setRefusal.run(refused.refusal, row.row_id, refused.number)
+    if (refused) setRefusal.run(refused.refusal, refused.kind, row.row_id, refused.number)
   }
 }

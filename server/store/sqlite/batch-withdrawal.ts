@@ -30,10 +30,10 @@ export function batchWithdrawal(
   )
   const end = db.prepare<[object], Row>(`
     UPDATE transactions SET nonce = NULL, status = $status, intent = $intent, status_reason = $reason, reserved = NULL,
-      waiting_for = NULL, changed_at = $changed_at, revision = revision + 1
+      waiting_for = NULL, wait_text = NULL, changed_at = $changed_at, revision = revision + 1
     WHERE row_id = $row_id RETURNING ${columns}`)
   const mark = db.prepare<[object]>(`
-    UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL,
+    UPDATE transactions SET intent = $intent, resign = 1, status_reason = $reason, waiting_for = NULL, wait_text = NULL,
       revision = revision + 1
     WHERE row_id = $row_id`)
 

@@ -36,10 +36,10 @@ export function creations(
   const insert = db.prepare<[object], Row>(`
     INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, data_row_id, nonce,
       gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, speed,
-      valid_until, intent, spent, reserved, reference, access_list, authorization_list)
+      valid_until, intent, type, fee_ceiling, tip_ceiling, spent, reserved, reference, access_list, authorization_list)
     VALUES ($id, $relayer_row_id, $relayer_id, $sequence, $chain_id, $from, $to, $value, $data_bytes, $data_row_id, $nonce,
       $gas_limit, $gas_price, $max_fee_per_gas, $max_priority_fee_per_gas, 'pending', $status_reason, $created_at, $speed,
-      $valid_until, $intent, $spent, $reserved, $reference, $access_list, $authorization_list)
+      $valid_until, $intent, $type, $fee_ceiling, $tip_ceiling, $spent, $reserved, $reference, $access_list, $authorization_list)
     RETURNING ${columns}`)
   const versions = createTransactionData(connection)
   const selectKnown = db.prepare<[string, number, string], KnownAnswer>(`
@@ -85,6 +85,8 @@ export function creations(
     const { data } = wanted
     const values = {
       reference: null,
+      fee_ceiling: null,
+      tip_ceiling: null,
       ...wanted,
       ...taken,
       reserved,

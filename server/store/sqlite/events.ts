@@ -1,4 +1,5 @@
 import type { WaitingFor } from '../../../generated/openapi.ts'
+import { shownReason } from '../../core/wait-reason.ts'
 import {
   changeEvent,
   lowBalanceEvent,
@@ -69,13 +70,13 @@ export function createEvents({ db }: Connection, dependencies: StoreDependencies
     },
     ofWait(row) {
       write(waitEvent(row))
-      const { relayer_id, id: transaction_id, nonce, status_reason, waiting_for } = row
+      const { relayer_id, id: transaction_id, nonce, waiting_for } = row
       observer.waits?.({
         relayer_id,
         transaction_id,
         nonce,
         waiting_for: waiting_for ?? 'other',
-        reason: status_reason,
+        reason: shownReason(row),
       })
     },
     ofChange(before, after) {

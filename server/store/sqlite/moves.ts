@@ -39,7 +39,8 @@ export function createMove(
       status = $status, status_reason = $status_reason, sent_at = $sent_at, confirmed_at = $confirmed_at,
       signature = $signature, speed = $speed, receipt = $receipt, error = $error,
       access_list = $access_list, authorization_list = $authorization_list, valid_until = $valid_until, intent = $intent, resign = $resign,
-      block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, waits_told = $waits_told,
+      type = $type, fee_ceiling = $fee_ceiling, tip_ceiling = $tip_ceiling, replaces_foreign = $replaces_foreign,
+      block_number = $block_number, block_hash = $block_hash, waiting_for = $waiting_for, wait_text = $wait_text, waits_told = $waits_told,
       reserved = $reserved, changed_at = $changed_at,
       reprice_at = $reprice_at, revision = $revision
     WHERE row_id = $row_id`)

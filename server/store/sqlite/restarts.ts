@@ -25,7 +25,7 @@ export function restarts(
   // The reason of a withdrawal is kept before the new reason.
   const end = db.prepare<[string, string, string, number], Row>(`
     UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-      waiting_for = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),
+      waiting_for = NULL, wait_text = NULL, status_reason = substr(iif(intent = 'send', '', coalesce(status_reason || '; ', '')) || ?, 1, 1000),
       error = ?, changed_at = ?
     WHERE row_id = ? RETURNING ${columns}`)
   const restart = db.prepare<[number, string, number, string]>(`

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../generated/openapi.ts'
 import { nextTurn } from '../../next-turn.ts'
+import type { ShownColumns } from '../../shown-transaction.ts'
 import { findPage } from '../blocks.ts'
 import type { Slice } from '../rows.ts'
 import type { TransactionFilter } from '../sending-rows.ts'
@@ -36,10 +36,10 @@ export function transactionLists({ db }: Connection): Pick<Store, 'listTransacti
   const readRuns = async (
     runs: RunOf[],
     admit: (data_bytes: number) => void = () => undefined,
-  ): Promise<Transaction[]> => {
+  ): Promise<ShownColumns[]> => {
     const rows = await inTurns(runs, ({ relayer_row_id, to, from }) => range.all(relayer_row_id, from, to))
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
-    const items: Transaction[] = []
+    const items: ShownColumns[] = []
     let characters = 0
     for (const [index, row] of rows.entries()) {
       if (characters >= turn_characters || (index > 0 && index % turn_rows === 0)) {

@@ -57,6 +57,7 @@ const wanted: Omit<NewTransaction, 'id' | keyof ReturnType<typeof of>> = {
   value: '1',
   data: null,
   gas_limit: 21_000,
+  type: 2,
   gas_price: null,
   max_fee_per_gas: '2000000000',
   max_priority_fee_per_gas: '1000000000',

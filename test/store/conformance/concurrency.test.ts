@@ -86,12 +86,12 @@ onEveryStore((opened) => {
     const before = await store.lastEvent(relayer.row_id)
     const attemptOf = (row_id: number) => ({
       ...{ number: 1, purpose: 'send' as const, nonce: 0, hash: `0x${row_id}`, raw: new Uint8Array([0, 255, row_id]) },
-      ...{ gas_price: '10', max_fee_per_gas: null, max_priority_fee_per_gas: null },
+      ...{ gas_limit: 21_000, gas_price: '10', max_fee_per_gas: null, max_priority_fee_per_gas: null },
     })
     const moved = await Promise.all([
       store.move([
         { row_id: first, revision: 0, set: { status: 'sent' }, attempt: attemptOf(first) },
-        { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal: 'a \ud800 b' } },
+        { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal: 'a \ud800 b', kind: 'unknown' } },
         { row_id: first, revision: 2, set: { status: 'submitted' }, taken: [1] },
         { row_id: first, revision: 3, set: { status: 'mined', block_number: 1, block_hash: '0x1' } },
         { row_id: first, revision: 4, set: { status: 'confirmed' } },
@@ -102,8 +102,8 @@ onEveryStore((opened) => {
         {
           row_id: second,
           revision: 1,
-          set: { status_reason: 'Waits: a \ud800 b' },
-          refused: { number: 1, refusal: 'x' },
+          set: { waiting_for: 'node', wait_text: 'a \ud800 b' },
+          refused: { number: 1, refusal: 'x', kind: 'unknown' },
         },
         { row_id: third, revision: 7, set: { status: 'failed' } },
       ]),

@@ -87,7 +87,7 @@ export function history(seed: number): () => Call {
         {},
         { receipt: { fee: pick(['1', '123456789', '1234567890123', '9'.repeat(40)]) } as TransactionRow['receipt'] },
       ]),
-      ...pick([{}, { waiting_for, status_reason: waiting_for && `Waits: ${waiting_for}` }, { status_reason: 'x' }]),
+      ...pick([{}, { waiting_for, wait_text: waiting_for && `because of ${waiting_for}` }, { status_reason: 'x' }]),
       ...pick([{}, {}, { data: data() }]),
       ...pick([{}, {}, { gas_price: amount(), value: amount() }]),
       ...pick([{}, {}, { reference: 'moved', to: `0x${'11'.repeat(20)}` }]),
@@ -107,7 +107,7 @@ export function history(seed: number): () => Call {
           hash: `0x${id}-${number}`,
           raw: new Uint8Array([number]),
         },
-        ...{ gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
+        ...{ gas_limit: 21_000, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
       }
       const [moved] = await opened.store.move([
         {
@@ -117,7 +117,7 @@ export function history(seed: number): () => Call {
           ...(signs && { attempt }),
           ...(spends.length > 0 && { spending: spends }),
           ...(takes && attempts.length > 0 && { taken: [1] }),
-          ...(!takes && attempts.length > 0 && { refused: { number: 1, refusal: 'underpriced' } }),
+          ...(!takes && attempts.length > 0 && { refused: { number: 1, refusal: 'underpriced', kind: 'underpriced' } }),
         },
       ])
       return moved

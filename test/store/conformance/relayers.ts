@@ -41,6 +41,7 @@ export const newTransaction = (
   chain_id: relayer.chain_id,
   from: relayer.address,
   to: `0x${'5a'.repeat(20)}`,
+  type: 2,
   value: '1',
   data: null,
   gas_limit: 21_000,

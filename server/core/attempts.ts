@@ -1,0 +1,32 @@
+import { most, type PriceColumns, type Prices, pricesOf } from './prices.ts'
+
+/** The columns of an attempt that its replacement depends on. */
+export interface PricedAttempt extends PriceColumns {
+  nonce: number | null
+  /** When a node was first known to have its bytes; null: no node is known to have them. */
+  taken_at: string | null
+  /** The kind of the last error with which a node refused it (rpc-error.ts); null: none. */
+  refusal_kind: string | null
+}
+
+/**
+ * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no
+ * node has accepted any: then any price is possible.
+ */
+export function highestTaken(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  return highest(attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce))
+}
+
+/**
+ * As `highestTaken`; when a node called an attempt above it an underpriced replacement, the prices of that attempt: some nodes ask
+ * for more than 10 %. Undefined when no node has accepted any.
+ */
+export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  if (highestTaken(attempts, nonce) === undefined) return undefined
+  const isOutbid = ({ taken_at, refusal_kind }: PricedAttempt) =>
+    taken_at !== null || refusal_kind === 'replacement_underpriced' || refusal_kind === 'underpriced'
+  return highest(attempts.filter((attempt) => attempt.nonce === nonce && isOutbid(attempt)))
+}
+
+const highest = (attempts: PricedAttempt[]): Prices | undefined =>
+  attempts.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]

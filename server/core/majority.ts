@@ -1,0 +1,17 @@
+/** More than half. */
+export const majorityOf = (count: number): number => Math.floor(count / 2) + 1
+
+/** The answers that are not undefined. */
+export const given = <T>(answers: (T | undefined)[]): T[] => answers.filter((answer) => answer !== undefined)
+
+/** The largest number that more than half of all endpoints report or exceed; undefined when too few answered. */
+export function reachedByMost(numbers: (number | undefined)[]): number | undefined {
+  const falling = given(numbers).sort((a, b) => b - a)
+  return falling[majorityOf(numbers.length) - 1]
+}
+
+/** The answer that more than half of ALL endpoints give, by a text that identifies it. A silent endpoint counts as "no". */
+export function saidByMost<T>(answers: (T | undefined)[], identify: (answer: T) => string): T | undefined {
+  const groups = [...Map.groupBy(given(answers), identify).values()]
+  return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]
+}

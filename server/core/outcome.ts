@@ -1,0 +1,63 @@
+import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
+import type { Seen } from './decide.ts'
+
+/** Why a call reverts. */
+export interface Revert {
+  is_out_of_gas: boolean
+  /** Decoded, printable; absent when the node does not say. */
+  reason?: string
+  /** In lower case hex; absent when the node does not say. */
+  data?: string
+}
+
+/** The message of a revert whose reason is not known. */
+export const without_reason = 'The execution reverted without a reason'
+
+/** Longer revert data is not stored, because a part of it cannot be decoded. */
+const max_revert_bytes = 4_096
+const max_message_length = 1_000
+
+/** The receipt as the contract shows it. */
+export const receiptOf = (
+  seen: Omit<Seen, 'purpose'>,
+): TransactionReceipt & { block_number: number; block_hash: string } => ({
+  block_number: seen.block_number,
+  block_hash: seen.block_hash,
+  gas_used: seen.gas_used ?? null,
+  effective_gas_price: seen.effective_gas_price?.toString() ?? null,
+  fee: seen.fee?.toString() ?? null,
+  l1_fee: seen.l1_fee?.toString() ?? null,
+  // Nodes also return a contract address for a creation that reverted.
+  contract_address: seen.succeeded ? (seen.contract_address ?? null) : null,
+  logs_count: seen.logs_count ?? null,
+})
+
+/**
+ * Why a transaction in a block has no effect. Out of gas: the replay says so, or all gas was used and the replay gives no other
+ * reason.
+ */
+export function revertError(
+  { gas_limit }: { gas_limit: number | null },
+  { gas_used }: Pick<Seen, 'gas_used'>,
+  replayed: Revert | undefined,
+): TransactionError {
+  const usedAll = gas_limit !== null && gas_used !== undefined && gas_used >= gas_limit
+  if (replayed?.is_out_of_gas || (usedAll && !replayed?.reason)) {
+    return errorOf('out_of_gas', `Out of gas: its gas limit (${gas_limit}) was too low`)
+  }
+  const { reason, data } = replayed ?? {}
+  const isShort = data !== undefined && data !== '0x' && data.length <= 2 + 2 * max_revert_bytes
+  return { ...errorOf('reverted', reason ?? without_reason), revert_data: isShort ? data : null }
+}
+
+/** The text of a revert in `status_reason`. */
+export function revertText({ code, message }: TransactionError): string {
+  if (code !== 'reverted') return message
+  return (message === without_reason ? 'Reverted' : `Reverted: ${message}`).slice(0, max_message_length)
+}
+
+export const errorOf = (code: string, message: string): TransactionError => ({
+  code,
+  message: message.slice(0, max_message_length),
+  revert_data: null,
+})

@@ -1,0 +1,197 @@
+/** Fees in wei per unit of gas. Pure functions of the market and the caps. */
+
+export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
+
+/** The percentile of recent tips that each tier pays. */
+export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>
+
+/** The current market, in wei per unit of gas: EIP-1559 on a chain with a base fee, otherwise one gas price. */
+export type Market =
+  | { kind: 'eip1559'; base_fee: bigint; tips: Record<Tier, bigint> }
+  | { kind: 'legacy'; gas_price: bigint }
+
+export interface FeeMarketPrices {
+  kind: 'eip1559'
+  max_fee_per_gas: bigint
+  max_priority_fee_per_gas: bigint
+}
+
+export interface LegacyPrices {
+  kind: 'legacy'
+  gas_price: bigint
+}
+
+export type Prices = FeeMarketPrices | LegacyPrices
+export type PriceKind = Prices['kind']
+
+/** The columns of a row or an attempt that hold its prices. */
+export interface PriceColumns {
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+}
+
+/** The prices of a row or an attempt; undefined when it has none yet. */
+export function pricesOf(row: PriceColumns): Prices | undefined {
+  if (row.gas_price !== null) return { kind: 'legacy', gas_price: BigInt(row.gas_price) }
+  if (row.max_fee_per_gas === null || row.max_priority_fee_per_gas === null) return undefined
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: BigInt(row.max_fee_per_gas),
+    max_priority_fee_per_gas: BigInt(row.max_priority_fee_per_gas),
+  }
+}
+
+export const priceColumns = (prices: Prices): PriceColumns => ({
+  gas_price: prices.kind === 'legacy' ? prices.gas_price.toString() : null,
+  max_fee_per_gas: prices.kind === 'eip1559' ? prices.max_fee_per_gas.toString() : null,
+  max_priority_fee_per_gas: prices.kind === 'eip1559' ? prices.max_priority_fee_per_gas.toString() : null,
+})
+
+// The base fee grows by at most an eighth per block, so twice the base fee covers six full blocks.
+const base_fee_room = 2n
+// All of a gas price is paid, so it covers two full blocks only. Repricing follows a base fee that rises further.
+const gas_price_percent = 125n
+// A legacy chain has no percentiles, so a faster tier pays a multiple of the node's proposal.
+const legacy_percent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
+
+/** The current prices of a tier, of the kind that a transaction's form has; by default of the market's. */
+export function quote(market: Market, tier: Tier, kind: PriceKind = market.kind): Prices {
+  if (market.kind === 'legacy') {
+    const gas_price = ceilPercent(market.gas_price, legacy_percent[tier])
+    // Nodes that show no base fee any more: the tip may be the whole price.
+    return kind === 'legacy'
+      ? { kind, gas_price }
+      : { kind, max_fee_per_gas: gas_price, max_priority_fee_per_gas: gas_price }
+  }
+  const tip = market.tips[tier]
+  return kind === 'legacy'
+    ? { kind, gas_price: ceilPercent(market.base_fee, gas_price_percent) + tip }
+    : { kind, max_fee_per_gas: market.base_fee * base_fee_room + tip, max_priority_fee_per_gas: tip }
+}
+
+/** The highest prices, in wei per unit of gas; undefined: no limit. A gas price counts as `fee`. */
+export interface Ceiling {
+  fee: bigint | undefined
+  tip: bigint | undefined
+}
+
+/** The lower one of a ceiling and a cap for the whole price. */
+export const under = ({ fee, tip }: Ceiling, cap: bigint | undefined): Ceiling => ({
+  fee: fee === undefined ? cap : least(fee, cap),
+  tip,
+})
+
+/** The prices with the fees of a ceiling where it has them: a caller who gives a price means that one. */
+export function atCeiling(quoted: Prices, { fee, tip }: Ceiling): Prices {
+  if (quoted.kind === 'legacy') return { kind: 'legacy', gas_price: fee ?? quoted.gas_price }
+  const max_priority_fee_per_gas = tip ?? quoted.max_priority_fee_per_gas
+  const room = quoted.max_fee_per_gas - quoted.max_priority_fee_per_gas
+  const max_fee_per_gas = fee ?? room + max_priority_fee_per_gas
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas,
+    max_priority_fee_per_gas: least(max_priority_fee_per_gas, max_fee_per_gas),
+  }
+}
+
+/** The prices, limited to `cap`. */
+export function limit(prices: Prices, cap: bigint | undefined): Prices {
+  if (cap === undefined || most(prices) <= cap) return prices
+  if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: cap }
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: cap,
+    max_priority_fee_per_gas: least(prices.max_priority_fee_per_gas, cap),
+  }
+}
+
+/** The highest price per unit of gas. */
+export const most = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)
+
+/** The price per unit of gas in a block with the market's base fee; `most` when the base fee is higher. */
+export const nextPrice = (prices: Prices, market: Market): bigint =>
+  prices.kind === 'legacy' || market.kind === 'legacy'
+    ? most(prices)
+    : least(market.base_fee + prices.max_priority_fee_per_gas, prices.max_fee_per_gas)
+
+/** Whether a block with this base fee can include the transaction. */
+export const isPayable = (prices: Prices, market: Market): boolean =>
+  market.kind === 'legacy' || most(prices) >= market.base_fee
+
+/**
+ * The prices of a replacement, of the kind of `wanted`: at least 10 % above `last` in both fees, as nodes require, and at least
+ * `wanted`. A gas price counts as both fees. Undefined when the ceiling is too low.
+ */
+export function bump(last: Prices, wanted: Prices, ceiling: Ceiling | bigint | undefined): Prices | undefined {
+  const { fee: cap, tip: tipCap } = typeof ceiling === 'object' ? ceiling : { fee: ceiling, tip: undefined }
+  const { max_fee, tip } = feesOf(last)
+  const feeFloor = raised(max_fee)
+  const tipFloor = raised(tip)
+  if (wanted.kind === 'legacy') {
+    const floor = greatest(feeFloor, tipFloor)
+    if (cap !== undefined && floor > cap) return undefined
+    return { kind: 'legacy', gas_price: least(greatest(floor, wanted.gas_price), cap) }
+  }
+  const isTooMuch = cap !== undefined && (feeFloor > cap || tipFloor > cap)
+  if (isTooMuch || (tipCap !== undefined && tipFloor > tipCap)) return undefined
+  const max_fee_per_gas = least(greatest(feeFloor, wanted.max_fee_per_gas, tipFloor), cap)
+  const max_priority_fee_per_gas = least(
+    least(greatest(tipFloor, wanted.max_priority_fee_per_gas), tipCap),
+    max_fee_per_gas,
+  )
+  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+}
+
+/** The lowest prices of a kind with which nodes replace a transaction. */
+export function leastToReplace(taken: Prices, kind: PriceKind = taken.kind): Prices {
+  const { max_fee, tip } = feesOf(taken)
+  const floor = greatest(raised(max_fee), raised(tip))
+  return kind === 'legacy'
+    ? { kind, gas_price: floor }
+    : { kind, max_fee_per_gas: floor, max_priority_fee_per_gas: raised(tip) }
+}
+
+/**
+ * Whether the prices exceed `multiple` times the market price of the tier: in the worst case, or in a block with the current base
+ * fee.
+ */
+export function isAbove(prices: Prices, market: Market, tier: Tier, multiple: bigint): boolean {
+  const asked = quote(market, tier, prices.kind)
+  if (most(prices) > most(asked) * multiple) return true
+  if (prices.kind === 'legacy' || market.kind === 'legacy') return false
+  return market.base_fee + prices.max_priority_fee_per_gas > (market.base_fee + market.tips[tier]) * multiple
+}
+
+/** Whether each fee differs by less than 10 %, which does not justify another signature. */
+export function isNear(a: Prices, b: Prices): boolean {
+  if (a.kind === 'legacy' && b.kind === 'legacy') return isClose(a.gas_price, b.gas_price)
+  if (a.kind === 'legacy' || b.kind === 'legacy') return false
+  return (
+    isClose(a.max_fee_per_gas, b.max_fee_per_gas) && isClose(a.max_priority_fee_per_gas, b.max_priority_fee_per_gas)
+  )
+}
+
+/** Whether both fees are at least as high. A gas price counts as both fees. */
+export function isEnough(prices: Prices, least: Prices): boolean {
+  const [wanted, given] = [feesOf(least), feesOf(prices)]
+  return given.max_fee >= wanted.max_fee && given.tip >= wanted.tip
+}
+
+const feesOf = (prices: Prices) =>
+  prices.kind === 'legacy'
+    ? { max_fee: prices.gas_price, tip: prices.gas_price }
+    : { max_fee: prices.max_fee_per_gas, tip: prices.max_priority_fee_per_gas }
+
+const isClose = (a: bigint, b: bigint): boolean => (a > b ? a - b : b - a) * 10n <= greatest(a, b)
+
+const bump_percent = 110n
+
+const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent), 1n)
+
+const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * percent + 99n) / 100n
+
+// biome-ignore lint/complexity/useMathMinMax: Math.max does not accept bigint.
+const greatest = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b))
+
+const least = (a: bigint, b: bigint | undefined): bigint => (b === undefined || a < b ? a : b)

@@ -1,0 +1,27 @@
+import type { Chain } from './chain.ts'
+
+/** The timeout for one endpoint. */
+const survey_ms = 3_000
+
+/** Asks all endpoints concurrently, with a time limit. An endpoint that does not answer gives undefined. */
+export function askEach<T>(each: Chain[], question: (node: Chain) => Promise<T>): Promise<(T | undefined)[]> {
+  return Promise.all(each.map((chain) => within(survey_ms, question(chain))))
+}
+
+/** The height of the chain, and the account's transaction count. */
+export async function pollNode(node: Chain, address: string): Promise<{ head: number; latest: number }> {
+  const [head, latest] = await Promise.all([node.head(), node.latestNonce(address)])
+  return { head: head.number, latest }
+}
+
+/** Resolves to undefined when the work takes longer or fails. */
+export function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms)
+    work
+      .then(resolve, () => resolve(undefined))
+      .finally(() => {
+        clearTimeout(timer)
+      })
+  })
+}

@@ -1,0 +1,195 @@
+import type { Receipt, Seen } from '../core/decide.ts'
+import { given, majorityOf, reachedByMost, saidByMost } from '../core/majority.ts'
+import { Proof } from '../core/proof.ts'
+import { askEach, pollNode, within } from './ask-each.ts'
+import type { Chain } from './chain.ts'
+import type { SignedTransaction } from './nonce-search.ts'
+import { RpcUnavailable } from './rpc.ts'
+
+/** The endpoints of a network. With one endpoint its answer is the proof, at the required confirmations. */
+export interface Witnesses {
+  each: Chain[]
+  network: { required_confirmations: number }
+}
+
+/** With fewer endpoints there is nobody who could contradict. */
+export const min_witnesses = 2
+/** The number of rows in one survey, because each has a time limit. */
+const max_rows_at_once = 100
+/** The time limit for the search of one endpoint: some dozens of calls. */
+const max_search_ms = 30_000
+/** The most distinct blocks in one request. */
+const max_blocks = 500
+
+/** More than half of all endpoints count at least `at_least` transactions of the account, and more than half at most `at_most`. */
+export interface CountFact {
+  at_least: number
+  at_most: number
+  /** The height that more than half of all endpoints have. */
+  head: number
+}
+
+export async function proveCount({ each }: Witnesses, address: string): Promise<Proof<CountFact> | undefined> {
+  const polls = await askEach(each, (node) => pollNode(node, address))
+  const at_least = reachedByMost(polls.map((poll) => poll?.latest))
+  const least = reachedByMost(polls.map((poll) => poll && -poll.latest))
+  const head = reachedByMost(polls.map((poll) => poll?.head))
+  if (at_least === undefined || least === undefined || head === undefined) return undefined
+  return new Proof({ at_least, at_most: -least, head })
+}
+
+/** An attempt of a transaction. */
+interface Own {
+  hash: string
+  purpose: 'send' | 'cancel'
+}
+
+/** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
+export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
+
+/**
+ * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
+ * attempt, its block and whether it succeeded. `shown`: the receipt that the asked node has, at a chain of the height `head`.
+ */
+export async function proveReceipts(
+  { each, network }: Witnesses,
+  rows: { attempts: Own[]; shown?: Seen }[],
+  head?: number,
+): Promise<ReceiptProof[]> {
+  const isDeep = (receipt: Receipt, height: number) =>
+    height - receipt.block_number + 1 >= network.required_confirmations
+  if (each.length < min_witnesses && head !== undefined) {
+    return rows.map(({ shown }) => (shown && isDeep(shown, head) ? new Proof(shown) : undefined))
+  }
+  const proofs: ReceiptProof[] = []
+  for (let at = 0; at < rows.length; at += max_rows_at_once) {
+    const some = rows.slice(at, at + max_rows_at_once)
+    const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
+    const answers = await askEach(each, async (node) => {
+      const [{ number }, receipts] = await Promise.all([node.head(), node.receipts(hashes)])
+      return { head: number, receipts: byHash(receipts) }
+    })
+    for (const { attempts } of some) {
+      const seen = answers.map((answer) => answer && newestOf(attempts, answer.receipts))
+      const deep = seen.map((one, index) => (one && isDeep(one, answers[index]?.head ?? 0) ? one : undefined))
+      const most = saidByMost(deep, textOf)
+      if (most) proofs.push(new Proof(most))
+      else proofs.push(saidByMost(seen, textOf) && 'shallow')
+    }
+  }
+  return proofs
+}
+
+const textOf = ({ hash, block_hash, succeeded }: Seen): string => `${hash} ${block_hash} ${succeeded}`
+
+/** The receipt of the newest attempt that has one. */
+export function newestOf(attempts: Own[], receipts: Map<string, Receipt>): Seen | undefined {
+  const attempt = attempts.findLast(({ hash }) => receipts.has(hash))
+  const receipt = attempt && receipts.get(attempt.hash)
+  return attempt && receipt ? { ...receipt, hash: attempt.hash, purpose: attempt.purpose } : undefined
+}
+
+export const byHash = (receipts: (Receipt | undefined)[]): Map<string, Receipt> =>
+  new Map(receipts.flatMap((receipt) => (receipt ? [[receipt.hash.toLowerCase(), receipt]] : [])))
+
+interface Block {
+  block_number: number | null
+  block_hash: string | null
+}
+
+/** By block hash: whether another block is at its height. `proof`: more than half of all endpoints have another one there. */
+export interface Replaced {
+  /** More endpoints have another block there than have this one. */
+  isLikely: boolean
+  proof: Proof<{ block_hash: string }> | undefined
+}
+
+export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promise<Map<string, Replaced>> {
+  const heights = new Map<string, number>()
+  for (const { block_number, block_hash } of blocks) {
+    if (block_number !== null && block_hash !== null && heights.size < max_blocks) heights.set(block_hash, block_number)
+  }
+  const distinct = [...new Set(heights.values())]
+  const answers = await askEach(each, async (chain) => {
+    const found = await Promise.all(distinct.map((height) => chain.blockHash(height)))
+    return new Map(distinct.map((height, index) => [height, found[index]]))
+  })
+  return new Map(
+    [...heights].map(([block_hash, height]) => {
+      const there = given(answers.map((answer) => answer?.get(height)))
+      const others = there.filter((hash) => hash !== block_hash).length
+      const proof = others >= majorityOf(each.length) ? new Proof({ block_hash }) : undefined
+      return [block_hash, { isLikely: others * 2 > there.length, proof }]
+    }),
+  )
+}
+
+/**
+ * That a transaction is not on the chain, although its row says so: more than half of all endpoints have no receipt of it, and count
+ * only lower nonces, at a height at which it would have the required confirmations.
+ */
+export async function proveAbsent(
+  { each, network }: Witnesses,
+  { from, nonce, hash, block_number }: { from: string; nonce: number; hash: string; block_number: number },
+): Promise<Proof<{ hash: string }> | undefined> {
+  const answers = await askEach(each, async (node) => {
+    const [{ head, latest }, [receipt]] = await Promise.all([pollNode(node, from), node.receipts([hash])])
+    const isHighEnough = head - block_number + 1 >= network.required_confirmations
+    return isHighEnough && latest <= nonce && receipt === undefined
+  })
+  return answers.filter((isAbsent) => isAbsent === true).length >= majorityOf(each.length)
+    ? new Proof({ hash })
+    : undefined
+}
+
+/** The transaction that used a nonce, as its signed bytes prove: they recover to the account and the chain. */
+export async function proveSigned(
+  { each }: Witnesses,
+  account: { chain_id: number; address: string },
+  nonce: number,
+): Promise<Proof<SignedTransaction> | undefined> {
+  for (const node of each) {
+    const found = await within(max_search_ms, searchOne(node, account, nonce))
+    if (found) return new Proof(found)
+  }
+  return undefined
+}
+
+async function searchOne(node: Chain, account: { chain_id: number; address: string }, nonce: number) {
+  const { head, latest } = await pollNode(node, account.address)
+  return latest > nonce ? node.findByNonce(account, nonce, head) : undefined
+}
+
+/** A signed transaction that more than half of all endpoints have in a block with the required confirmations. */
+export interface MinedFact extends SignedTransaction {
+  receipt: Receipt
+}
+
+export async function proveMined(
+  witnesses: Witnesses,
+  { fact }: Proof<SignedTransaction>,
+): Promise<Proof<MinedFact> | undefined> {
+  const [mined] = await proveReceipts(witnesses, [{ attempts: [{ hash: fact.hash, purpose: 'send' }] }])
+  return mined instanceof Proof ? new Proof({ ...fact, receipt: mined.fact }) : undefined
+}
+
+/** The chain's first block. */
+export async function proveGenesis({ each }: Witnesses): Promise<Proof<{ genesis_hash: string }> | undefined> {
+  const genesis_hash = saidByMost(await askEach(each, (node) => node.blockHash(0)), (hash) => hash)
+  return genesis_hash === undefined ? undefined : new Proof({ genesis_hash })
+}
+
+/** That more than half of all endpoints have the receipt of one of these transactions. */
+export async function proveAnyMined(
+  { each }: Witnesses,
+  hashes: string[],
+): Promise<Proof<{ hashes: string[] }> | undefined> {
+  const answers = await askEach(each, async (node) => (await node.receipts(hashes)).some((one) => one !== undefined))
+  return answers.filter((has) => has === true).length >= majorityOf(each.length) ? new Proof({ hashes }) : undefined
+}
+
+/** That every endpoint is on another chain; undefined for any other error. */
+export const proveWrongChain = (error: unknown): Proof<{ chain_id: bigint }> | undefined =>
+  error instanceof RpcUnavailable && error.wrong_chain !== undefined
+    ? new Proof({ chain_id: error.wrong_chain })
+    : undefined

@@ -1,0 +1,268 @@
+import type { TransactionError } from '../../../generated/openapi.ts'
+import { highestTaken } from '../../core/attempts.ts'
+import { errorOf } from '../../core/outcome.ts'
+import { isEnough, leastToReplace, most, pricesOf } from '../../core/prices.ts'
+import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { contradictionOf, flawOf } from '../../evm/flaws.ts'
+import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
+import type { RpcErrorKind } from '../../evm/rpc-error.ts'
+import type { Attempt, Move, TransactionRow } from '../../store/sending-rows.ts'
+import { ceilingOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
+
+export interface Broadcast {
+  row: TransactionRow
+  attempt: Pick<Attempt, 'number' | 'hash' | 'raw'> & Partial<Pick<Attempt, 'taken_at' | 'purpose'>>
+  /** It was signed in this round, so no node can have it yet. */
+  isFirst: boolean
+}
+
+export interface BroadcastResult {
+  moves: Move[]
+  /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
+  hopeless: Hopeless[]
+  /** The rows whose bytes were not accepted: broadcast them again later. */
+  again: number[]
+  /** A node reported a nonce as used: read the chain now. */
+  poll: boolean
+  /** The lowest nonce that a node refused because its pool was full; undefined: none. */
+  full_at: number | undefined
+  /** Transactions whose bytes a node had before this service sent them: another service signs with the same key. */
+  foreign: { nonce: number; hash: string }[]
+}
+
+export interface Hopeless {
+  row: TransactionRow
+  reason: string
+  error: TransactionError
+}
+
+/** The relayer's state during a broadcast. */
+export interface BroadcastState {
+  /** The account's transaction count on chain: the nonce that a block accepts next. */
+  next: number
+  cap: bigint | undefined
+  /** Every endpoint gets the bytes. */
+  everywhere: boolean
+}
+
+/** The meaning of a node's answer to signed bytes. */
+type Verdict = 'taken' | 'used' | 'refused' | 'contested' | 'cheap' | 'later'
+
+const verdictOf: Partial<Record<RpcErrorKind | 'unreachable', Verdict>> = {
+  already_known: 'taken',
+  nonce_too_low: 'used',
+  replacement_underpriced: 'contested',
+  underpriced: 'cheap',
+  gas_limit_too_low: 'refused',
+  gas_limit_too_high: 'refused',
+  rejected: 'refused',
+}
+
+/** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
+const reprice_soon_ms = 5_000
+const max_text_length = 900
+
+/**
+ * One JSON-RPC batch: a node that gets several batches at once may see later nonces first. In a request the bytes are hex, which
+ * doubles their size.
+ */
+const max_at_once = 100
+const max_bytes_at_once = 192 * 1024
+
+type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'now'>
+
+/** Sends signed, durable bytes to the nodes, in the order of their nonces. */
+export async function broadcast(
+  dependencies: BroadcastDependencies,
+  chain: NetworkClient['chain'],
+  state: BroadcastState,
+  wanted: Broadcast[],
+): Promise<BroadcastResult> {
+  const result: BroadcastResult = { moves: [], hopeless: [], again: [], poll: false, full_at: undefined, foreign: [] }
+  const errors: (Error | undefined)[] = []
+  while (errors.length < wanted.length) {
+    const raws = nextBatch(wanted, errors.length)
+    errors.push(...(await chain.send(raws, state.everywhere)))
+  }
+  for (const [index, one] of wanted.entries()) await judge(dependencies, chain, state, one, errors[index], result)
+  return result
+}
+
+function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
+  const raws: Uint8Array[] = []
+  let bytes = 0
+  for (const { attempt } of wanted.slice(from, from + max_at_once)) {
+    bytes += attempt.raw.length
+    if (raws.length > 0 && bytes > max_bytes_at_once) break
+    raws.push(attempt.raw)
+  }
+  return raws
+}
+
+/** Adds the consequences of an answer to the result. */
+async function judge(
+  dependencies: BroadcastDependencies,
+  chain: NetworkClient['chain'],
+  state: BroadcastState,
+  { row, attempt, isFirst }: Broadcast,
+  error: Error | undefined,
+  result: BroadcastResult,
+): Promise<void> {
+  const kind = error && (rpcKindOf(error) ?? 'unknown')
+  const text = (error?.message ?? '').slice(0, max_text_length)
+  const verdict = kind === undefined ? 'taken' : (verdictOf[kind] ?? 'later')
+  const refused: Refused = { attempt, text, kind: kind ?? 'unknown' }
+  if (verdict !== 'taken') result.again.push(row.row_id)
+  switch (verdict) {
+    case 'taken':
+      // A node that failed before may have passed them on. Then only one endpoint's answer is new.
+      if (isFirst && kind === 'already_known' && (error as RpcError).isFirstAnswer) {
+        result.foreign.push({ nonce: row.nonce as number, hash: attempt.hash })
+      }
+      result.moves.push(...takenMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
+      break
+    case 'used':
+      result.poll = true
+      break
+    case 'contested':
+      result.moves.push(...(await contestedMoves(dependencies, chain, row, refused)))
+      break
+    case 'cheap': {
+      const set = {
+        reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + reprice_soon_ms),
+      }
+      result.moves.push(...waitMoves(row, refused, cheapWait(row, state.cap, text), state.next, set))
+      break
+    }
+    case 'refused': {
+      // A withdrawal cannot be withdrawn. When its gas limit is refused, the gas is estimated again.
+      const isWithdrawn = row.intent !== 'send'
+      const reason = isWithdrawn ? undefined : endingReason(error, attempt.raw)
+      const set = isWithdrawn && kind === 'gas_limit_too_low' ? { resign: true } : {}
+      if (reason !== undefined) result.hopeless.push({ row, reason, error: errorOf(kind ?? 'rejected', reason) })
+      else result.moves.push(...waitMoves(row, refused, doubtedRefusal(text, attempt.raw), state.next, set))
+      break
+    }
+    case 'later':
+      if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
+      result.moves.push(...waitMoves(row, refused, laterWait(kind, text), state.next))
+      break
+  }
+}
+
+/** A node's refusal of an attempt. */
+interface Refused {
+  attempt: Broadcast['attempt']
+  text: string
+  kind: string
+}
+
+function laterWait(kind: string | undefined, text: string): Wait {
+  if (kind === 'unreachable') return { waiting_for: 'unreachable', text }
+  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${text}` }
+  return refusal(text)
+}
+
+/** The chain requires a higher price than the attempt pays. */
+function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
+  const price = pricesOf(row)
+  const { fee } = ceilingOf(row)
+  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap)) return tooLow(fee, text)
+  if (cap !== undefined && price !== undefined && most(price) >= cap) {
+    const words = `the policy gas_price_cap (${cap}) is below the price that the chain requires: ${text}`
+    return { waiting_for: 'price_cap', text: words }
+  }
+  return { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }
+}
+
+/**
+ * Why a refusal ends a transaction: our own bytes prove it, or every healthy endpoint refuses them for good, and these are at least
+ * two and more than half of all. Undefined: one node's refusal alone, which ends nothing. The transaction then waits, is broadcast again
+ * at growing intervals, and ends by `valid_until`, a cancellation or a replacement.
+ */
+function endingReason(error: Error | undefined, raw: Uint8Array): string | undefined {
+  const text = error?.message ?? ''
+  const flaw = flawOf(raw)
+  if (flaw !== undefined) return `It can never be accepted: ${flaw}. A node refused it: ${text}`
+  return error instanceof RpcError && error.isAgreed ? `All healthy endpoints refused it: ${text}` : undefined
+}
+
+const refusal = (text: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${text}` })
+
+/** The reason to wait after a final refusal that ends nothing. */
+function doubtedRefusal(text: string, raw: Uint8Array): Wait {
+  const contradiction = contradictionOf(text, raw)
+  return contradiction === undefined
+    ? refusal(text)
+    : { waiting_for: 'node', text: `the node says "${text}", although ${contradiction}` }
+}
+
+/** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
+const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
+
+function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
+  const { row_id, revision } = row
+  const isNew = row.status === 'sent'
+  const sent_at = row.sent_at ?? new Date(now()).toISOString()
+  const set: Move['set'] = {
+    ...(isNew && { status: 'submitted', sent_at }),
+    ...((isNew || endsWhenTaken.has(row.waiting_for)) && waitColumns(row, null)),
+  }
+  return taken.length > 0 || Object.keys(set).length > 0 ? [{ row_id, revision, set, taken }] : []
+}
+
+/**
+ * Handles "replacement underpriced": the node has another transaction with this nonce. The hashes of all attempts show whether it
+ * is one of ours. If it is, the transaction is signed again at once for at least 10 % more. If it is unknown, it is not outbid,
+ * because nothing proves that it exists.
+ */
+async function contestedMoves(
+  dependencies: BroadcastDependencies,
+  chain: NetworkClient['chain'],
+  row: TransactionRow,
+  { attempt, text, kind }: Refused,
+): Promise<Move[]> {
+  const { store } = dependencies
+  const own = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
+  const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
+  const known = own.filter((_, index) => isKnown[index])
+  const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
+  if (known.some(({ number }) => number === attempt.number)) return takenMoves(dependencies, row, taken)
+
+  const highest = highestTaken(
+    own.map((one) => ({ ...one, taken_at: known.includes(one) ? (one.taken_at ?? 'now') : one.taken_at })),
+    row.nonce,
+  )
+  if (highest === undefined) {
+    const words = `a node has another transaction with nonce ${row.nonce}, which this service does not know: ${text}`
+    const wait: Wait = { waiting_for: 'contested_nonce', text: words }
+    return waitMoves(row, { attempt, text, kind }, wait, row.nonce as number)
+  }
+  const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
+  const isHigher = signed !== undefined && isEnough(signed, leastToReplace(highest, signed.kind))
+  const [move] = takenMoves(dependencies, row, taken)
+  const wait = isHigher ? waitColumns(row, refusal(text)) : {}
+  const { row_id, revision } = row
+  const refused = isHigher ? { refused: { number: attempt.number, refusal: text, kind } } : {}
+  return [{ row_id, revision, taken, set: { ...move?.set, ...wait, ...(!isHigher && { resign: true }) }, ...refused }]
+}
+
+/**
+ * Records why a transaction waits, when the reason has changed; for the first in line also when its figures have changed. For later
+ * transactions an outage is not recorded, because they wait for the first.
+ */
+function waitMoves(
+  row: TransactionRow,
+  { attempt, text, kind }: Refused,
+  wait: Wait,
+  next: number,
+  set: Move['set'] = {},
+): Move[] {
+  const { row_id, revision, nonce } = row
+  const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
+  const isOutage = wait.waiting_for === 'unreachable'
+  const isTold = !isSame && (nonce === next || !isOutage)
+  if (!isTold) return Object.keys(set).length > 0 ? [{ row_id, revision, set }] : []
+  const refused = isOutage ? {} : { refused: { number: attempt.number, refusal: text, kind } }
+  return [{ row_id, revision, set: { ...set, ...waitColumns(row, wait) }, ...refused }]
+}

@@ -1,0 +1,184 @@
+import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { capOf } from '../../policies/fee-policies.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { TransactionRow } from '../../store/sending-rows.ts'
+import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
+import type { Commit } from './commit.ts'
+import { inOrder } from './in-order.ts'
+import { narrow, noteNotTaken, noteSent } from './in-pool.ts'
+import type { Decided, Lane, SenderDependencies } from './lane.ts'
+import { pollSoon } from './schedule.ts'
+import { createSign, type Signed } from './sign.ts'
+
+/** The most data that is signed or broadcast together. */
+const max_lot_bytes = 1_000_000
+/** The longest time that signing blocks the event loop. */
+const turn_ms = 10
+
+/** Undefined: nothing changes. `paused`: nothing may be signed any more, also because another server sends for the relayer now. */
+type Made = Signed | undefined | 'paused'
+
+/** Signs transactions, stores the bytes, and broadcasts them, in that order. */
+export function createHandOver(dependencies: SenderDependencies, commit: Commit) {
+  const { store, nonces, elapsed, changed } = dependencies
+  const sign = createSign(dependencies)
+
+  /** Resolves to the number of transactions that were signed and stored. */
+  async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
+    let signed = 0
+    for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
+      const done = await signBatch(lane, batch)
+      signed += done.signed
+      if (done.isStopped) break
+    }
+    return signed
+  }
+
+  /** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
+  async function signBatch(lane: Lane, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
+    let signed = 0
+    let done = 0
+    for await (const results of signatures(lane, decided)) {
+      const made: Signed[] = []
+      let stopped: PromiseRejectedResult | 'paused' | undefined
+      for (const result of results) {
+        stopped = result.status === 'rejected' ? result : result.value === 'paused' ? 'paused' : undefined
+        if (stopped) break
+        done += 1
+        if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
+      }
+      // A pause that was answered meanwhile discards the signatures.
+      if (made.length > 0 && !(await maySign(lane.held.relayer))) return { signed, isStopped: true }
+      signed += await storeAndHandOver(lane, made)
+      if (stopped === 'paused') return { signed, isStopped: true }
+      if (stopped) {
+        await waitForKey(decided[done]?.row, stopped.reason)
+        return { signed, isStopped: true }
+      }
+    }
+    return { signed, isStopped: false }
+  }
+
+  /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
+  function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
+    const { signer } = lane.held
+    if (signer.at_once === 1) return oneByOne(lane, decided)
+    return inOrder(
+      decided,
+      () => signer.at_once,
+      (one, signal) => signOne(lane, one, signal),
+    )
+  }
+
+  async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
+    const made: PromiseSettledResult<Made>[] = []
+    let began = performance.now()
+    for (const one of decided) {
+      if (performance.now() - began > turn_ms) {
+        await nextTurn()
+        began = performance.now()
+      }
+      const value = await signOne(lane, one)
+      made.push({ status: 'fulfilled', value })
+      if (value === 'paused') break
+    }
+    yield made
+  }
+
+  async function signOne(lane: Lane, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
+    // After the response to a pause nothing more is signed, not even the rest of a round.
+    const held = await dependencies.findSigner(row.relayer_id)
+    if (!held || held.relayer.paused || !(await dependencies.mayWork(row.relayer_row_id))) return 'paused'
+    return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
+  }
+
+  async function maySign({ id }: RelayerRow): Promise<boolean> {
+    const held = await dependencies.findSigner(id)
+    return held !== undefined && !held.relayer.paused
+  }
+
+  /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
+  async function waitForKey(row: TransactionRow | undefined, error: unknown): Promise<void> {
+    if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
+    if (row.status === 'submitted' && !row.resign) return
+    const wait: Wait = { waiting_for: 'key_service', text: `the key service does not sign: ${error.reason}` }
+    if (!isSameWait(row, wait))
+      await commit([{ row_id: row.row_id, revision: row.revision, set: waitColumns(row, wait) }])
+  }
+
+  /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
+  async function storeAndHandOver(lane: Lane, signed: Signed[]): Promise<number> {
+    const rows = await commit(signed.map(({ move }) => move))
+    const durable = signed.flatMap(({ bytes, isNew }, index): Broadcast[] => {
+      const row = rows[index]
+      // Only stored bytes are broadcast. When the compare-and-set failed, the new bytes are discarded.
+      return row && bytes ? [{ row, attempt: bytes, isFirst: isNew }] : []
+    })
+    await handOver(lane, durable, false)
+    return signed.filter(({ isNew }, index) => isNew && rows[index]).length
+  }
+
+  async function handOverAgain(lane: Lane, rows: TransactionRow[], everywhere: boolean): Promise<void> {
+    for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
+      const wanted: Broadcast[] = []
+      for (const row of batch) {
+        const attempt = (await store.attempts(row.row_id)).at(-1)
+        if (!attempt) continue
+        const raw = await store.rawOf(row.row_id, attempt.number)
+        wanted.push({ row, attempt: { ...attempt, raw }, isFirst: false })
+      }
+      await handOver(lane, wanted, everywhere)
+    }
+  }
+
+  async function handOver(lane: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
+    if (wanted.length === 0) return
+    const { held, networkClient, seen, schedule, pool } = lane
+    for (const { row } of wanted) noteSent(pool, row.row_id, elapsed())
+    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere }
+    const result = await broadcast(dependencies, networkClient.chain, state, wanted)
+    await commit(result.moves)
+    if (result.full_at !== undefined) narrow(pool, result.full_at, seen.latest)
+    for (const foreign of result.foreign) await nonces.noteForeign(held.relayer, foreign)
+    const ended = await endHopeless(held.relayer, result.hopeless)
+    if (ended > 0) changed()
+    if (result.poll || ended > 0) pollSoon(schedule, elapsed())
+    noteNotTaken(pool, result.again, elapsed())
+  }
+
+  /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
+  async function endHopeless(relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
+    let ended = 0
+    for (const { row, reason, error } of hopeless) {
+      if (await nonces.takeFill(relayer)) {
+        await store.withdraw(relayer.row_id, row.id, 'fail', reason, error)
+        ended += 1
+      } else {
+        const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
+        const wait: Wait = { waiting_for: 'node', text }
+        const { row_id, revision } = row
+        if (!isSameWait(row, wait)) await commit([{ row_id, revision, set: waitColumns(row, wait) }])
+      }
+    }
+    return ended
+  }
+
+  return { signAll, handOverAgain }
+}
+
+/** Splits rows into batches in their order, which bounds the memory of one batch. */
+function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
+  const batches: T[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const item of items) {
+    if (bytes >= max_lot_bytes) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)?.push(item)
+    bytes += bytesOf(item)
+  }
+  return batches
+}

@@ -1,0 +1,87 @@
+import type { Seen } from '../../core/decide.ts'
+import { given, majorityOf } from '../../core/majority.ts'
+import type { Proof } from '../../core/proof.ts'
+import { askEach } from '../../evm/ask-each.ts'
+import { byHash, newestOf, surveyBlocks, type Witnesses } from '../../evm/proofs.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../../store/sending-rows.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+
+/** For how many blocks after its confirmation a transaction is watched. */
+export const watched_blocks = 32
+
+/** Distinguishes a reorganization from a node that lags or follows a fork, by the endpoints' block hashes at the block's height. */
+export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
+  /**
+   * For transactions that were in a block and now have no receipt: whether its block is likely to be replaced, and the receipt that
+   * most answering endpoints have in a block that is not. Both are hints: they start a broadcast, and end nothing.
+   */
+  async function fatesOf(
+    witnesses: Witnesses,
+    rows: TransactionRow[],
+  ): Promise<{ replaced: boolean; receipt: Seen | null }[]> {
+    const blocks = await surveyBlocks(witnesses, rows)
+    const attempts = await Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
+    const shown = await shownByMost(witnesses, attempts)
+    const isLikelyReplaced = (block_hash: string | null) => blocks.get(block_hash ?? '')?.isLikely === true
+    return rows.map(({ block_hash }, index) => {
+      const receipt = shown[index]
+      const isIn = receipt !== undefined && !isLikelyReplaced(receipt.block_hash)
+      return { replaced: isLikelyReplaced(block_hash), receipt: isIn ? receipt : null }
+    })
+  }
+
+  /**
+   * Reopens transactions that ended in a block which a reorganization replaced, deeper than the network's confirmations: they are
+   * `submitted` again. Costs one call when the relayer's newest block is still in the chain. Resolves to whether any was reopened.
+   */
+  async function reopen(
+    relayer: RelayerRow,
+    client: Pick<NetworkClient, 'chain' | 'each' | 'network'>,
+    head: number,
+  ): Promise<boolean> {
+    const newest = await store.newestEnded(relayer.row_id)
+    const from = head - client.network.required_confirmations - watched_blocks
+    if (!newest || newest.number < from) return false
+    if ((await client.chain.blockHash(newest.number)) === newest.hash) return false
+
+    const rows = await store.endedSince(relayer.row_id, from)
+    const blocks = await surveyBlocks(client, rows)
+    const moves = rows.flatMap((row) => {
+      const proof = blocks.get(row.block_hash ?? '')?.proof
+      return proof ? reopened(row, proof) : []
+    })
+    if (moves.length === 0) return false
+    observer.nonceNoticed?.('confirmed transactions reopened', { relayer_id: relayer.id, count: moves.length })
+    await store.move(moves)
+    return true
+  }
+
+  return { fatesOf, reopen }
+}
+
+const reopened = ({ row_id, revision, intent }: TransactionRow, _proof: Proof<{ block_hash: string }>): Move => ({
+  row_id,
+  revision,
+  set: {
+    status: 'submitted',
+    block_number: null,
+    block_hash: null,
+    confirmed_at: null,
+    status_reason:
+      intent === 'send'
+        ? 'A reorganization removed its block after it was final: it is sent again'
+        : 'A reorganization removed the block of its cancellation after it was final: it is withdrawn again',
+  },
+})
+
+/** By row: the receipt of one of its attempts that more than half of the answering endpoints have. */
+async function shownByMost({ each }: Witnesses, rows: AttemptRow[][]): Promise<(Seen | undefined)[]> {
+  const hashes = rows.flat().map(({ hash }) => hash)
+  const answers = given(await askEach(each, async (node) => byHash(await node.receipts(hashes))))
+  return rows.map((attempts) => {
+    const seen = given(answers.map((receipts) => newestOf(attempts, receipts)))
+    const groups = [...Map.groupBy(seen, ({ hash, block_hash }) => `${hash} ${block_hash}`).values()]
+    return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]
+  })
+}

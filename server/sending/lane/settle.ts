@@ -1,0 +1,93 @@
+import type { TransactionError } from '../../../generated/openapi.ts'
+import type { Seen, Step } from '../../core/decide.ts'
+import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
+import { readSigned, type SignedContent } from '../../evm/envelope.ts'
+import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+
+type SettlementDependencies = Pick<SendingDependencies, 'store' | 'now' | 'observer'>
+
+/** A transaction is in a block, or it is final. */
+export type Settling = Extract<Step, { do: 'note' | 'end' }>
+
+type AsMined = Partial<
+  Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+> & { content?: SignedContent }
+
+/** Turns receipts into changes of transaction rows. */
+export function createSettlement({ store, now, observer }: SettlementDependencies) {
+  return {
+    /** The row shows the attempt that was mined: it may have an earlier price, or the content from before a replacement. */
+    async movesOf(chain: NetworkClient['chain'], row: TransactionRow, step: Settling): Promise<Move[]> {
+      const seen = step.do === 'end' ? step.proof.fact : step.seen
+      const block = { block_number: seen.block_number, block_hash: seen.block_hash, receipt: receiptOf(seen) }
+      const { content, ...others } = await asMined(row, seen)
+      const shown = { ...(seen.purpose === 'send' && content), ...others }
+      const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
+      const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
+      // For the mined content, which may differ from the row's; asked once, while the node still has the state.
+      const found = isReverted
+        ? await replayed(chain, { ...row, data: await store.dataOf(row.row_id), ...content }, seen)
+        : undefined
+      const reason = found ? revertText(found) : row.status_reason
+      const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
+      const sent_at = row.sent_at ?? new Date(now()).toISOString()
+      const { row_id, revision } = row
+
+      // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
+      const noted: Move = {
+        row_id,
+        revision,
+        set: {
+          ...shown,
+          ...block,
+          sent_at,
+          status: seen.purpose === 'send' ? 'mined' : 'submitted',
+          status_reason: seen.purpose === 'send' && seen.succeeded ? null : reason,
+          error,
+        },
+      }
+      if (step.do === 'note') return [noted]
+      if (seen.fee !== undefined) observer.paid?.(row.chain_id, seen.fee)
+      const ended: Move = {
+        row_id,
+        revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
+        set: {
+          ...shown,
+          ...block,
+          sent_at,
+          status: step.status,
+          status_reason: step.status === 'confirmed' ? null : reason,
+          error,
+          confirmed_at: step.status === 'confirmed' ? new Date(now()).toISOString() : null,
+        },
+      }
+      return isMined || seen.purpose === 'cancel' ? [ended] : [noted, ended]
+    },
+  }
+
+  /** The columns of the attempt that is in the block; empty when the row shows this attempt already. */
+  async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
+    if (row.hash === seen.hash && !row.resign) return {}
+    const attempt = (await store.attempts(row.row_id)).find(({ hash }) => hash === seen.hash) as AttemptRow
+    const { content, signature } = readSigned(await store.rawOf(row.row_id, attempt.number))
+    return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
+  }
+
+  async function replayed(
+    chain: NetworkClient['chain'],
+    row: WholeTransactionRow,
+    seen: Seen,
+  ): Promise<TransactionError> {
+    const { from, to, data, access_list, authorization_list } = row
+    const call = { from, to, value: BigInt(row.value), data, access_list, authorization_list }
+    const gas = row.gas_limit === null ? {} : { gas: row.gas_limit }
+    return revertError(row, seen, await chain.replay({ ...call, ...gas }, seen.block_number).catch(() => undefined))
+  }
+}
+
+const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+})

@@ -1,0 +1,246 @@
+import { highestOutbid, highestTaken } from '../../core/attempts.ts'
+import { reprice_ms } from '../../core/decide.ts'
+import { isTransferGasFixed, transfer_gas, withMargin } from '../../core/gas.ts'
+import {
+  atCeiling,
+  bump,
+  isAbove,
+  isEnough,
+  isNear,
+  leastToReplace,
+  limit,
+  type Market,
+  most,
+  type Prices,
+  priceColumns,
+  pricesOf,
+  quote,
+  under,
+} from '../../core/prices.ts'
+import { formOf, plainForm, priceKindOf } from '../../core/transaction-form.ts'
+import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { type Envelope, seal } from '../../evm/envelope.ts'
+import { isRpcFailure } from '../../evm/rpc.ts'
+import { capOf, feeOf, feeSpending, multipleOf } from '../../policies/fee-policies.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../../store/sending-rows.ts'
+import { LeaseLost } from '../../store/work-share.ts'
+import { ceilingOf, type HeldRelayer, type NetworkClient, tierOf } from '../dependencies.ts'
+import type { Broadcast } from './broadcast.ts'
+import type { SenderDependencies } from './lane.ts'
+
+/** A cancellation is urgent, because the original may be mined at any moment. */
+const withdrawal_tier = 'fast'
+const at_limit_ms = 15_000
+
+/** The change of a row, and the bytes to broadcast after it is committed. */
+export interface Signed {
+  move: Move
+  bytes?: Broadcast['attempt']
+  /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
+  isNew: boolean
+}
+
+type SignDependencies = Pick<SenderDependencies, 'store' | 'now' | 'observer' | 'holds'>
+type Client = Pick<NetworkClient, 'chain' | 'market' | 'blockGasLimit' | 'network'>
+type Purpose = 'send' | 'cancel'
+/** What is signed apart from the prices, and the highest price that the policies allow for its gas limit. */
+interface Content {
+  to: string | null
+  value: bigint
+  data: string | null
+  gas_limit: number
+}
+
+/**
+ * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price.
+ *
+ * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price
+ * or the requested price is used, even if it is lower than before. The prices that a request gave are never exceeded; repricing is
+ * limited by the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. At a limit the transaction waits with the
+ * reason. Nothing is signed when the price would be nearly the same. The form of the transaction stays. Undefined: nothing changes.
+ * `signal`: a signature that is not requested yet is not needed any more when it aborts.
+ */
+export function createSign({ store, now, observer, holds }: SignDependencies) {
+  return async function sign(
+    { relayer, signer }: HeldRelayer,
+    client: Client,
+    row: TransactionRow,
+    purpose: Purpose,
+    slow: boolean,
+    signal?: AbortSignal,
+  ): Promise<Signed | undefined> {
+    const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
+    const last = attempts.at(-1)
+    const wait_ms = reprice_ms[tierOf(row)]
+    const content = purpose === 'send' ? await requested(row) : await selfTransfer(client, row, last)
+    if ('waiting_for' in content) return waiting(row, content)
+    const prices = await priceOf(relayer, row, { purpose, slow, gas_limit: content.gas_limit }, attempts, client.market)
+    if (prices === 'at_ceiling')
+      return {
+        isNew: false,
+        move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } },
+      }
+    if ('waiting_for' in prices) return waiting(row, prices)
+    if (slow && last && isAsGood(last, row, purpose, prices, content.gas_limit)) {
+      // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
+      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } }
+      if (row.status !== 'submitted') return { move, isNew: false }
+      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
+    }
+
+    const fee = feeOf(content.gas_limit, prices)
+    const spending = feeSpending(relayer, fee)
+    if (spending.length > 0) {
+      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
+      if (over) return waiting(row, waitForBudget(relayer))
+    }
+    const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
+    const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
+    const sealed = seal(envelope)
+    // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
+    if (!holds(row.relayer_row_id)) throw new LeaseLost()
+    const made = await signer.sign(sealed.digest, sealed.preimage, signal)
+    const { raw, hash, signature } = sealed.finish(made)
+    observer.signed?.('sent_transaction')
+
+    const { gas_limit } = content
+    const number = (last?.number ?? 0) + 1
+    const attempt = { number, purpose, nonce: row.nonce, hash, raw, gas_limit, ...priceColumns(prices) }
+    return {
+      isNew: true,
+      bytes: attempt,
+      move: {
+        row_id: row.row_id,
+        revision: row.revision,
+        attempt,
+        ...(made.request_id !== undefined && { key_request_id: made.request_id }),
+        ...(spending.length > 0 && { spending }),
+        set: {
+          status: row.status === 'pending' ? 'sent' : row.status,
+          ...waitColumns(row, null),
+          hash,
+          signature,
+          resign: false,
+          reprice_at: now() + wait_ms,
+          ...priceColumns(prices),
+        },
+      },
+    }
+  }
+
+  async function requested(row: TransactionRow): Promise<Content> {
+    const data = row.data_row_id === null ? null : await store.dataOf(row.row_id)
+    return { to: row.to, value: BigInt(row.value), data, gas_limit: row.gas_limit as number }
+  }
+
+  /**
+   * The zero-value transfer to the account itself that uses a nonce. Its gas is estimated each time: some rollups add their own costs,
+   * and the account may have code. Without an estimate only what the chain's rules fix is signed.
+   */
+  async function selfTransfer(
+    { chain, blockGasLimit }: Client,
+    { chain_id, from }: TransactionRow,
+    last: AttemptRow | undefined,
+  ): Promise<Content | Wait> {
+    const transfer = { to: from, value: 0n, data: null }
+    try {
+      const [estimate, block_gas] = await Promise.all([chain.estimateGas({ from, ...transfer }), blockGasLimit()])
+      return { ...transfer, gas_limit: withMargin(estimate, block_gas) }
+    } catch (error) {
+      if (!isRpcFailure(error)) throw error
+      const former = last?.purpose === 'cancel' ? (last.gas_limit ?? 0) : 0
+      if (isTransferGasFixed(chain_id)) return { ...transfer, gas_limit: Math.max(transfer_gas, former) }
+      const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
+      return { waiting_for: 'unreachable', text }
+    }
+  }
+
+  async function priceOf(
+    relayer: RelayerRow,
+    row: TransactionRow,
+    { purpose, slow, gas_limit }: { purpose: Purpose; slow: boolean; gas_limit: number },
+    attempts: AttemptRow[],
+    market: () => Promise<Market>,
+  ): Promise<Prices | Wait | 'at_ceiling'> {
+    const taken = highestTaken(attempts, row.nonce)
+    const cap = capOf(relayer, gas_limit)
+    const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
+    // Prices from the acceptance, or from a replacement request, are used unchanged.
+    const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
+    const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
+    const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
+    const wanted = given ?? atCeiling(quote(await market(), tier, kind), ceiling)
+    if (!taken) return limit(wanted, cap)
+    if (given && isReplacing(given, taken)) return limit(given, cap)
+    // Only within `max_fee_multiple`, which holds for a slow transaction.
+    const before = (slow && highestOutbid(attempts, row.nonce)) || taken
+    const raised = bump(before, wanted, under(ceiling, cap))
+    if (!raised) return atLimit(relayer, row, await market(), leastToReplace(before, kind), { gas_limit, cap })
+    const multiple = multipleOf(relayer)
+    if (slow && isAbove(raised, await market(), tier, multiple)) {
+      const text = `a higher price would be more than ${multiple} times the market price (policy max_fee_multiple)`
+      return { waiting_for: 'fee_multiple', text }
+    }
+    return raised
+  }
+
+  /** Records the reason to wait; undefined when the row has it already. */
+  function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
+    const reprice_at = now() + at_limit_ms
+    if (isSameWait(row, wait) && row.reprice_at > now() && row.reprice_at <= reprice_at) return undefined
+    const set = { reprice_at, ...waitColumns(row, wait) }
+    return { isNew: false, move: { row_id: row.row_id, revision: row.revision, set } }
+  }
+
+  /** Whether an attempt that no node has accepted is as good as a new one. */
+  function isAsGood(
+    last: AttemptRow,
+    row: TransactionRow,
+    purpose: Purpose,
+    prices: Prices,
+    gas_limit: number,
+  ): boolean {
+    const signed = pricesOf(last)
+    if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
+      return false
+    }
+    if (purpose === 'cancel' && last.gas_limit !== gas_limit) return false
+    return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
+  }
+}
+
+const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
+
+const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
+
+/** What a limit of the price means: the lower one of the prices that the request gave and of the policies decides. */
+function atLimit(
+  relayer: RelayerRow,
+  row: TransactionRow,
+  market: Market,
+  least: Prices,
+  { gas_limit, cap }: { gas_limit: number; cap: bigint | undefined },
+): Wait | 'at_ceiling' {
+  const { fee, tip } = ceilingOf(row)
+  if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
+    const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
+    const ceiling = fee ?? (tip as bigint)
+    if (fee !== undefined && fee < base_fee) return tooLow(fee, `the base fee is ${base_fee}`)
+    // Only slow: a node has it, and its price is the one that the caller gave.
+    if (!row.resign) return 'at_ceiling'
+    return tooLow(ceiling, `a node has an earlier version, which takes at least ${most(least)} to replace`)
+  }
+  const { gas_price_cap, max_fee_per_transaction } = relayer.policies
+  if (gas_price_cap !== undefined && capOf(relayer, gas_limit) === BigInt(gas_price_cap)) {
+    const text = `the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`
+    return { waiting_for: 'price_cap', text }
+  }
+  const text = `the policy max_fee_per_transaction (${max_fee_per_transaction}) leaves no room for a higher price`
+  return { waiting_for: 'fee_budget', text }
+}
+
+const waitForBudget = ({ policies }: RelayerRow): Wait => ({
+  waiting_for: 'fee_budget',
+  text: `the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
+})

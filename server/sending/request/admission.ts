@@ -1,0 +1,123 @@
+import type { Authorization } from '../../../generated/openapi.ts'
+import type { Ceiling, Tier } from '../../core/prices.ts'
+import type { TransactionType } from '../../core/transaction-form.ts'
+import { ApiError, badRequest, relayerPaused } from '../../errors.ts'
+import { checkNewTransactions, checkPolicies } from '../../policies/transaction-policies.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { TransactionRow } from '../../store/sending-rows.ts'
+
+/** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
+export interface TransactionRequest {
+  to: string | null
+  value: string
+  data: string | null
+  gas_limit: number | null
+  /** Null: it follows from the other members and the chain. */
+  type: TransactionType | null
+  tier: Tier | null
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+  /** RFC 3339, UTC, milliseconds. */
+  valid_until: string | null
+  /** Null: none. */
+  access_list: TransactionRow['access_list']
+  authorization_list: TransactionRow['authorization_list']
+  /** The caller's; undefined: not given. */
+  reference: string | null | undefined
+}
+
+const transfer_gas = 21_000
+const creation_gas = 32_000
+const word_gas = 2
+/** EIP-2930. */
+const listed_address_gas = 2_400
+const listed_key_gas = 1_900
+/** EIP-7702. */
+const authorization_gas = 25_000
+
+/** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
+export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): ApiError[] {
+  const checks = [
+    () => checkPause(relayer),
+    () => isNew && checkNewTransactions(relayer.policies),
+    () => checkTime(request, now),
+    () => checkGas(request),
+    () => checkPolicies(relayer, request),
+  ]
+  return checks.flatMap((check) => {
+    try {
+      check()
+      return []
+    } catch (error) {
+      if (error instanceof ApiError) return [error]
+      throw error
+    }
+  })
+}
+
+/** Throws ApiError (400, 403) with the first check that fails. */
+export function admit(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
+  const [first] = objections(relayer, request, now, isNew)
+  if (first) throw first
+}
+
+export function checkPause({ paused }: RelayerRow): void {
+  if (paused) throw relayerPaused()
+}
+
+/**
+ * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the
+ * floor for its data (EIP-7623); access lists count by EIP-2930, authorizations by EIP-7702. Some nodes accept such a transaction and drop it when they build a block.
+ */
+function checkGas({ to, data, gas_limit, access_list, authorization_list }: TransactionRequest) {
+  if (gas_limit === null) return
+  const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
+  const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
+  const others = bytes.length - zeros
+  const creation = to === null ? creation_gas + word_gas * Math.ceil(bytes.length / 32) : 0
+  const listed =
+    listed_address_gas * (access_list?.length ?? 0) +
+    listed_key_gas * (access_list ?? []).reduce((count, { storage_keys }) => count + storage_keys.length, 0) +
+    authorization_gas * (authorization_list?.length ?? 0)
+  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others + listed, 10 * zeros + 40 * others)
+  if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
+}
+
+function checkTime({ valid_until }: TransactionRequest, now: number) {
+  if (valid_until !== null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
+}
+
+/**
+ * Refuses authorizations (EIP-7702) that the chain would skip, and those of the relayer's own address: applying one uses the
+ * account's next nonce, which this service assigns to a transaction. Throws ApiError (400).
+ */
+export function checkAuthorizations(
+  { chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>,
+  authorizations: Authorization[] | null,
+  authorityOf: (authorization: Authorization) => string | undefined,
+): void {
+  for (const [index, authorization] of (authorizations ?? []).entries()) {
+    const path = `/body/authorization_list/${index}`
+    if (authorization.chain_id !== 0 && authorization.chain_id !== chain_id) {
+      throw badRequest(`${path}/chain_id`, `must be 0 or ${chain_id}, the chain of the relayer's network`)
+    }
+    const authority = authorityOf(authorization)
+    if (authority === undefined) throw badRequest(path, 'has an invalid signature')
+    if (authority === address) {
+      throw badRequest(path, "must not be of the relayer's own address: applying it uses the account's next nonce")
+    }
+  }
+}
+
+export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): boolean =>
+  gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null
+
+/** The highest prices that a request gives. */
+export const ceilingIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): Ceiling => {
+  const fee = gas_price ?? max_fee_per_gas
+  return {
+    fee: fee === null ? undefined : BigInt(fee),
+    tip: max_priority_fee_per_gas === null ? undefined : BigInt(max_priority_fee_per_gas),
+  }
+}

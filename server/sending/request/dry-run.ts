@@ -1,0 +1,59 @@
+import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
+import { priceColumns } from '../../core/prices.ts'
+import { ApiError, statusOf } from '../../errors.ts'
+import { checkFees, feeOf } from '../../policies/fee-policies.ts'
+import { overLimit, spendingOf } from '../../policies/transaction-policies.ts'
+import type { SendingDependencies } from '../dependencies.ts'
+import { objections, type TransactionRequest } from './admission.ts'
+import { capacityOf, dataBytes, tooMany } from './capacity.ts'
+import { checkFunds, type Preparation } from './preparation.ts'
+import { warningsOf } from './warnings.ts'
+
+export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
+  preparation: Preparation
+  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
+}
+
+const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
+
+/** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
+export function createDryRun({ store, findRelayer, preparation, readTransactionRequest, now }: DryRunDependencies) {
+  return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
+    const relayer = await findRelayer(relayer_id)
+    const { chain_id, address } = relayer
+    const request = readTransactionRequest(body)
+    const refusals = objections(relayer, request, now())
+
+    const quote = await preparation.quote(relayer, request).catch(noting)
+    for (const check of [() => quote && checkFees(relayer, quote), () => quote && checkFunds(relayer, quote)]) {
+      try {
+        check()
+      } catch (error) {
+        noting(error)
+      }
+    }
+    const fee = quote && feeOf(quote.gas_limit, quote.prices)
+    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
+    if (over) refusals.push(overLimit(over))
+    const crowded = await store.crowding(relayer.row_id, dataBytes(request), capacityOf(relayer))
+    if (crowded) refusals.push(tooMany(crowded))
+    const { next_nonce } = await store.getAccount(chain_id, address)
+
+    return {
+      accepted: refusals.length === 0,
+      refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
+      nonce: quote ? Math.max(next_nonce, quote.latest) : null,
+      gas_limit: quote?.gas_limit ?? null,
+      ...(quote ? priceColumns(quote.prices) : no_prices),
+      max_cost: quote ? quote.max_cost.toString() : null,
+      balance: quote ? quote.balance.toString() : null,
+      reserved: quote ? quote.reserved.toString() : null,
+      warnings: quote ? warningsOf(relayer, request, quote) : [],
+    }
+
+    function noting(error: unknown): undefined {
+      if (!(error instanceof ApiError)) throw error
+      refusals.push(error)
+    }
+  }
+}

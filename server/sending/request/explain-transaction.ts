@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Explanation } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { WholeTransactionRow } from '../../store/sending-rows.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import { explain, type Facts, suggestionsOf } from './explanation.ts'
+
+/** The time limit for the answers of the nodes. */
+const patience_ms = 2_000
+/** The maximum age of the cached newest block. */
+const max_age_ms = 1_000
+
+type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient'>
+
+/** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
+export function createExplain({ store, networkClient }: ExplainDependencies) {
+  return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
+    const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
+    const seen = client && (await within(patience_ms, ask(client, relayer)))
+    const facts: Facts = {
+      relayer,
+      first,
+      attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
+      market: seen?.market,
+      head: seen?.head,
+      balance: seen?.balance,
+      next_nonce: seen?.next_nonce,
+      required_confirmations: client?.network.required_confirmations,
+    }
+    const explained = explain(row, facts)
+    // The steps that help the blocking transaction also help the transactions behind it.
+    const blocker =
+      explained.waiting_for === 'earlier_nonce' && first
+        ? await store.getTransaction(relayer.row_id, first.id)
+        : undefined
+    const waiting_for = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
+    return { ...explained, suggestions: suggestionsOf(blocker ?? row, waiting_for, facts) }
+  }
+}
+
+async function ask(client: NetworkClient, { address }: RelayerRow) {
+  const [market, poll, funds] = await Promise.all([
+    client.market(),
+    client.chain.poll(address, max_age_ms),
+    client.funds(address),
+  ])
+  return { market, head: poll.head.number, next_nonce: poll.latest, balance: funds.balance }
+}
+
+/** Undefined when the work fails or is not done in time. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([work.catch(() => undefined), pause(ms, undefined, { signal: over.signal })])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,217 @@
+import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
+import { transfer_gas } from '../../core/gas.ts'
+import { type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
+import { priceKindOf } from '../../core/transaction-form.ts'
+import { waitForPrice } from '../../core/wait-reason.ts'
+import { capOf, multipleOf } from '../../policies/fee-policies.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
+import { ceilingOf, tierOf } from '../dependencies.ts'
+
+/** The observations that an explanation depends on. */
+export interface Facts {
+  relayer: RelayerRow
+  /** The relayer's transaction in no block with the lowest nonce. */
+  first: TransactionRow | undefined
+  attempts: number
+  /** Undefined when no node answers. */
+  market: Market | undefined
+  head: number | undefined
+  balance: bigint | undefined
+  next_nonce: number | undefined
+  required_confirmations: number | undefined
+}
+
+type Code = Explanation['waiting_for']
+
+interface Cause {
+  waiting_for: Code
+  /** The end of the sentence "It waits: …". */
+  text: string
+}
+
+const max_multiple = 1_000
+
+/** Explains a transaction. Pure. */
+export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions'> {
+  const { relayer, market, head, required_confirmations } = facts
+  const prices = pricesOf(row)
+  const cap = capOf(relayer, row.gas_limit ?? undefined)
+  const base_fee = market?.kind === 'eip1559' ? market.base_fee : undefined
+  const price = prices && most(prices)
+  const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
+  const confirmations = row.block_number === null || head === undefined ? 0 : Math.max(0, head - row.block_number + 1)
+  const { waiting_for, text } = causeOf(row, facts, { base_fee, price, cap, ceiling, confirmations })
+  return {
+    transaction_id: row.id,
+    status: row.status,
+    summary: text,
+    waiting_for,
+    since: row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at,
+    blocked_by: waiting_for === 'earlier_nonce' ? (facts.first?.id ?? null) : null,
+    figures: {
+      nonce: row.nonce,
+      next_nonce: facts.next_nonce ?? null,
+      base_fee: base_fee?.toString() ?? null,
+      price: price?.toString() ?? null,
+      price_ceiling: ceiling?.toString() ?? null,
+      price_cap: cap?.toString() ?? null,
+      balance: facts.balance?.toString() ?? null,
+      reserved: row.reserved,
+      confirmations: row.block_number !== null && head === undefined ? null : confirmations,
+      required_confirmations: required_confirmations ?? null,
+      attempts: facts.attempts,
+    },
+  }
+}
+
+interface Figures {
+  base_fee: bigint | undefined
+  price: bigint | undefined
+  cap: bigint | undefined
+  ceiling: bigint | undefined
+  confirmations: number
+}
+
+function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
+  const ended = endOf(row)
+  if (ended !== undefined) return { waiting_for: null, text: ended }
+  if (row.block_number !== null) {
+    const wanted = facts.required_confirmations ?? 'the required'
+    const what = row.intent === 'send' ? 'It' : 'The transfer that uses its nonce'
+    if (row.waiting_for === 'unproven') return { waiting_for: 'unproven', text: `It waits: ${reasonOf(row)}.` }
+    const text = `${what} is in block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
+    return { waiting_for: 'confirmations', text }
+  }
+  const { waiting_for, text } = waitOf(row, facts, figures)
+  const withdrawn = row.intent === 'send' ? '' : 'It is being withdrawn. '
+  return { waiting_for, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
+}
+
+function endOf({ status, status_reason, block_number, error }: WholeTransactionRow): string | undefined {
+  const because = status_reason ? `: ${status_reason.replace(/\.?$/, '.')}` : '.'
+  if (status === 'confirmed') return `It is confirmed, in block ${block_number}.`
+  if (status === 'failed') return `It failed${error ? `: ${error.message.replace(/\.?$/, '.')}` : because}`
+  if (status === 'canceled') return `It was canceled${because}`
+  return status === 'expired' ? `It expired${because}` : undefined
+}
+
+/** Why a transaction that is in no block makes no progress, or which step comes next. */
+function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, figures: Figures): Cause {
+  if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
+    const why = first.waiting_for === null ? '' : `, which waits: ${reasonOf(first)}`
+    return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
+  }
+  if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
+  if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
+  if (row.waiting_for !== null) return { waiting_for: row.waiting_for, text: reasonOf(row) }
+  if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
+  const priceWait = waitForPrice(figures)
+  if (priceWait) return priceWait
+  return row.status === 'sent'
+    ? { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
+    : { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
+}
+
+const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
+
+/** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
+export function suggestionsOf(row: WholeTransactionRow, waiting_for: Code, { relayer, market }: Facts): Suggestion[] {
+  const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
+  const advise = (summary: string) => ({ ...its, operation: null, summary })
+  const update = (summary: string, body: Suggestion['body']) => ({ ...its, summary, operation: 'updateRelayer', body })
+  const isWithdrawn = row.intent !== 'send'
+  const own = { ...its, transaction_id: row.id }
+  const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
+  const replace = (summary: string, prices: Partial<NonNullable<Suggestion['body']>>) =>
+    isWithdrawn ? [] : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
+  switch (waiting_for) {
+    case 'price_cap': {
+      const asked = askedFor(row, market)
+      const body = asked === undefined ? null : { policies: { gas_price_cap: asked.toString() } }
+      return [update('Raise the policy gas_price_cap above the base fee.', body), ...cancel]
+    }
+    case 'fee_multiple': {
+      const max_fee_multiple = Math.min(Number(multipleOf(relayer)) * 2, max_multiple)
+      return [update('Raise the policy max_fee_multiple.', { policies: { max_fee_multiple } }), ...cancel]
+    }
+    case 'fee_budget':
+      return [
+        update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market) }),
+        ...cancel,
+      ]
+    case 'base_fee':
+      return [...replace('Replace it at the price of a faster tier.', { speed: 'fast' }), ...cancel]
+    case 'fee_too_low':
+      return [...replace('Replace it without a price, so that the service chooses one.', { speed: 'fast' }), ...cancel]
+    case 'funds':
+      return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
+    case 'node':
+      return [...replace('Replace it with a transaction that the nodes accept.', { speed: 'fast' }), ...cancel]
+    case 'unreachable':
+      return [advise("Check the nodes in the network's rpc_urls.")]
+    case 'contested_nonce': {
+      const prices = market && pricesToEvict(row, relayer, market)
+      const summary = 'Pay more than the other transaction at its nonce, if that one may be replaced.'
+      return [
+        advise('Wait until the other transaction at its nonce is mined.'),
+        ...(prices ? replace(summary, prices) : []),
+      ]
+    }
+    case 'uncertain_nonce':
+      return [
+        advise(
+          'Compare the account with a block explorer. If the count there is higher, heal the nonces with it: {"next_nonce": 5000}.',
+        ),
+      ]
+    case 'unproven':
+      return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
+    case 'paused':
+      return [update('Resume the relayer.', { paused: false })]
+    case 'disabled':
+      return [advise('Remove the cause, then heal the nonces (see "Get a relayer\'s nonce state").')]
+    default:
+      return []
+  }
+}
+
+/** The members of a replacement that does the same. */
+const contentOf = ({
+  to,
+  value,
+  data,
+  gas_limit,
+  valid_until,
+  access_list,
+  authorization_list,
+}: WholeTransactionRow) => ({
+  to,
+  value,
+  data,
+  gas_limit,
+  valid_until,
+  access_list,
+  authorization_list,
+})
+
+const askedFor = (row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)) =>
+  market && most(quote(market, tier, priceKindOf(row.type)))
+
+/** The fee policy that holds the transaction up, raised to what it needs. */
+function raisedBudget(row: WholeTransactionRow, { policies }: RelayerRow, market: Market | undefined) {
+  const needed = (askedFor(row, market, 'fast') ?? 0n) * BigInt(row.gas_limit ?? transfer_gas)
+  const { max_fee_per_transaction, max_fee_per_day } = policies
+  if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {
+    return { max_fee_per_transaction: needed.toString() }
+  }
+  return { max_fee_per_day: (BigInt(max_fee_per_day ?? 0) * 2n + needed).toString() }
+}
+
+/** Prices that are likely to replace an unknown transaction, within the policies; undefined: there is no room. */
+function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Market) {
+  const cap = capOf(relayer, row.gas_limit ?? undefined)
+  const wanted = quote(market, 'fastest', priceKindOf(row.type))
+  if (cap !== undefined && most(wanted) > cap) return undefined
+  const given = Object.entries(priceColumns(wanted)).filter(([, price]) => price !== null)
+  return Object.fromEntries(given) as Partial<NonNullable<Suggestion['body']>>
+}

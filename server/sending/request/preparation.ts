@@ -1,0 +1,166 @@
+import { withMargin } from '../../core/gas.ts'
+import { type Market, most, type Prices } from '../../core/prices.ts'
+import type { TransactionType } from '../../core/transaction-form.ts'
+import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../errors.ts'
+import { authorityOf } from '../../evm/envelope.ts'
+import { rpcKindOf } from '../../evm/rpc.ts'
+import type { RelayerRow } from '../../store/rows.ts'
+import type { TransactionRow } from '../../store/sending-rows.ts'
+import { currentOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
+import type { Nonces } from '../nonces/nonces.ts'
+import { checkAuthorizations, type TransactionRequest } from './admission.ts'
+import { createFundsReader, type Funds } from './funds.ts'
+import { priceRequest } from './pricing.ts'
+
+/** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
+export interface Quote {
+  gas_limit: number
+  type: TransactionType
+  prices: Prices
+  market: Market
+  /** The value plus the gas limit at the highest price. */
+  max_cost: bigint
+  balance: bigint
+  /** The most that it and all unfinished transactions may cost together (funds.ts). */
+  funds: bigint
+  /** The most that the account's other unfinished transactions can still cost. */
+  reserved: bigint
+  /** The account's transaction count on chain, and the nonce counter. */
+  latest: number
+  next_nonce: number
+  /** The relayer's address has code, also by a delegation (EIP-7702). */
+  has_code: boolean
+}
+
+export interface Preparation {
+  /**
+   * Asks the chain. Throws ApiError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
+   * transaction that it replaces.
+   */
+  quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
+}
+
+type PreparationDependencies = Pick<SendingDependencies, 'store' | 'networkClient'> & { nonces: Nonces }
+
+export function createPreparation({ store, networkClient: clientOf, nonces }: PreparationDependencies): Preparation {
+  const readFunds = createFundsReader(store)
+
+  async function quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote> {
+    checkAuthorizations(relayer, request.authorization_list, authorityOf)
+    const networkClient = await clientOf(relayer)
+    if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
+    try {
+      const before = await store.getAccount(relayer.chain_id, relayer.address)
+      const [known, market, gas_limit, has_code] = await Promise.all([
+        networkClient.funds(relayer.address),
+        networkClient.market(),
+        request.gas_limit ?? estimateGas(relayer, networkClient, request),
+        networkClient.hasCode(relayer.address),
+      ])
+      // A disabled relayer is enabled again when its chain is the right one.
+      if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
+        throw disabled(await currentOf({ store }, relayer))
+      }
+      const { type, prices } = priceRequest(relayer, request, market)
+      const max_cost = BigInt(request.value) + BigInt(gas_limit) * most(prices)
+      const own = BigInt(replaced?.reserved ?? 0)
+      const { min_balance = '0' } = relayer.policies
+      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, before, max_cost, own })
+      if (balance < BigInt(min_balance)) {
+        await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
+      }
+      const reserved = BigInt(account.reserved) - own
+      const { next_nonce } = account
+      const cost = { max_cost, balance, funds, reserved }
+      return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code }
+    } catch (error) {
+      await nonces.disableOnWrongChain(relayer, error)
+      throw asApiError(error)
+    }
+  }
+
+  /** The account may just have been funded, so a cached balance refuses nothing. */
+  async function fundsFor(
+    relayer: RelayerRow,
+    { chain }: NetworkClient,
+    {
+      known,
+      before,
+      max_cost,
+      own,
+    }: {
+      known: Awaited<ReturnType<NetworkClient['funds']>>
+      before: Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
+      max_cost: bigint
+      own: bigint
+    },
+  ): Promise<Funds> {
+    const remembered = await readFunds.byMemory(relayer, known, before)
+    const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
+    const { min_balance = '0' } = relayer.policies
+    return isEnough && remembered.funds >= BigInt(min_balance) ? remembered : readFunds.byChain(relayer, chain)
+  }
+
+  return { quote }
+}
+
+async function estimateGas(
+  { address, policies }: RelayerRow,
+  networkClient: NetworkClient,
+  request: TransactionRequest,
+): Promise<number> {
+  if (policies.gas_limit_estimation === false) {
+    throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
+  }
+  const { to, data, access_list, authorization_list } = request
+  const call = { from: address, to, value: BigInt(request.value), data, access_list, authorization_list }
+  const [estimate, block_gas] = await Promise.all([
+    networkClient.chain.estimateGas(call),
+    networkClient.blockGasLimit(),
+  ])
+  return withMargin(estimate, block_gas)
+}
+
+/** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
+export function checkFunds({ policies }: RelayerRow, quote: Quote): void {
+  const { balance, funds, reserved, max_cost } = quote
+  if (balance < BigInt(policies.min_balance ?? 0)) {
+    const message = `The balance is ${balance}, which is below the required minimum of ${policies.min_balance}`
+    throw refusedBy([{ path: 'policies/min_balance', message }])
+  }
+  if (funds < max_cost + reserved) throw tooLittle(quote, reserved)
+}
+
+/** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
+export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiError {
+  const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
+  return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
+}
+
+/** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
+function asApiError(error: unknown): unknown {
+  const kind = rpcKindOf(error)
+  if (kind === undefined) return error
+  const { message } = error as Error
+  if (kind === 'reverted') return reverts(message, error)
+  if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
+  if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
+  if (kind === 'rejected') return badRequest('/body', message)
+  const wrong = (error as { wrong_chain?: bigint }).wrong_chain
+  return unavailable(
+    'network',
+    wrong === undefined ? message : `The nodes of the network are on another chain (${wrong})`,
+  )
+}
+
+/** The node's error is kept as the cause: it has the bytes of the revert. */
+function reverts(message: string, cause: unknown): ApiError {
+  const details = [{ path: '/body', message: `would revert: ${message}`.slice(0, 1_000) }]
+  return Object.assign(new ApiError('execution_reverted', 'Bad Request', details), { cause })
+}
+
+const unavailable = (path: string, message: string) =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])
+
+const disabled = ({ disabled_reason }: RelayerRow) =>
+  unavailable('relayer', disabled_reason ?? 'The relayer was disabled for a moment; repeat the request')

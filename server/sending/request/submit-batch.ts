@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../store/rows.ts'
+import type { Creation, NewTransaction } from '../../store/sending-rows.ts'
+import type { SendingDependencies } from '../dependencies.ts'
+import { checkPause, type TransactionRequest } from './admission.ts'
+import { type Quote, tooLittle } from './preparation.ts'
+
+export interface Idempotency {
+  caller: string
+  key: string
+}
+
+/** The parts of the submission of one transaction. */
+export interface SubmitParts {
+  store: SendingDependencies['store']
+  findRelayer(relayer_id: string): Promise<RelayerRow>
+  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
+  prepare(relayer: RelayerRow, request: TransactionRequest): Promise<{ relayer: RelayerRow; quote: Quote }>
+  newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
+  /** Throws ApiError for a creation that was refused. */
+  failed(creation: Creation, relayer_id: string): never
+  hashOf(body: SendTransactionRequest): string
+  accepted(relayer_row_id: number): void
+}
+
+/** Runs the work for a member; a failure names the member. */
+export type OfMember = <T>(index: number, work: () => T | Promise<T>) => Promise<T>
+
+export type SendBatch = (
+  relayer_id: string,
+  bodies: SendTransactionRequest[],
+  idempotency: Idempotency | undefined,
+  auditEntry: PendingAuditEntry,
+  ofMember: OfMember,
+) => Promise<AcceptedTransaction[]>
+
+/** How many transactions the nodes are asked about at once. */
+const quoted_at_once = 10
+
+/** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
+export function createSubmitBatch(parts: SubmitParts): SendBatch {
+  const { store, findRelayer, prepare } = parts
+
+  async function prepareAll(found: RelayerRow, requests: TransactionRequest[], ofMember: OfMember) {
+    const prepared: { relayer: RelayerRow; quote: Quote }[] = []
+    while (prepared.length < requests.length) {
+      const from = prepared.length
+      const some = requests.slice(from, from + quoted_at_once)
+      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request)))
+      prepared.push(...(await Promise.all(quoted)))
+    }
+    return prepared
+  }
+
+  return async (relayer_id, bodies, idempotency, auditEntry, ofMember) => {
+    const found = await findRelayer(relayer_id)
+    const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
+    if (once) {
+      const replayed = await store.replayBatch(once.caller, found.row_id, once.key, once.body_hash)
+      if (replayed?.outcome === 'mismatch') parts.failed(replayed, relayer_id)
+      if (replayed) return replayed.transactions
+    }
+    checkPause(found)
+    const requests: TransactionRequest[] = []
+    for (const [index, body] of bodies.entries()) {
+      requests.push(await ofMember(index, () => parts.readTransactionRequest(body)))
+    }
+    const prepared = await prepareAll(found, requests, ofMember)
+    const transactions = prepared.map(({ relayer, quote }, index) =>
+      parts.newTransaction(relayer, requests[index] as TransactionRequest, quote),
+    )
+    const created = await store.createTransactions(auditEntry, transactions, once)
+    if (created.outcome === 'mismatch') parts.failed(created, relayer_id)
+    if (created.outcome === 'refused') {
+      const { index, creation } = created
+      return ofMember(index, () => {
+        if (creation.outcome !== 'too_little') return parts.failed(creation, relayer_id)
+        throw tooLittle((prepared[index] as (typeof prepared)[number]).quote, BigInt(creation.reserved))
+      })
+    }
+    parts.accepted(found.row_id)
+    return created.transactions
+  }
+}
+
+const hashOfAll = (hashes: string[]): string => createHash('sha256').update(`batch ${hashes.join()}`).digest('hex')

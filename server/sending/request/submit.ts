@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto'
+import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import { highestTaken } from '../../core/attempts.ts'
+import { percentileOf, priceColumns } from '../../core/prices.ts'
+import { ApiError, NonceTaken, relayerNotFound, transactionNotFound } from '../../errors.ts'
+import { checkFees, feeOf } from '../../policies/fee-policies.ts'
+import { overLimit, spendingOf } from '../../policies/transaction-policies.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../store/rows.ts'
+import type { Move, NewTransaction, Replay, TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
+import type { SendingDependencies } from '../dependencies.ts'
+import { admit, ceilingIn, checkPause, isPriced, type TransactionRequest } from './admission.ts'
+import { capacityOf, dataBytes, tooMany } from './capacity.ts'
+import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
+import { default_tier } from './pricing.ts'
+import { atLeast, checkDifference } from './replacement.ts'
+import { createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
+import { warningsOf } from './warnings.ts'
+
+export interface SubmitDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'makeId' | 'now'> {
+  preparation: Preparation
+  /** Parses a request into its normal form. Throws ApiError (400). */
+  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
+  /** Called after every change; wakes requests that wait for a status. */
+  changed(): void
+  /** Starts the background work of the relayer. */
+  wake(relayer_row_id: number): void
+}
+
+export interface Submit {
+  send(
+    relayer_id: string,
+    body: SendTransactionRequest,
+    idempotency: Idempotency | undefined,
+    auditEntry: PendingAuditEntry,
+    /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
+    nonce?: number,
+  ): Promise<Accepted>
+  sendBatch: SendBatch
+  replace(
+    relayer_id: string,
+    transaction_id: string,
+    body: SendTransactionRequest,
+    auditEntry: PendingAuditEntry,
+  ): Promise<WholeTransactionRow>
+}
+
+export interface Accepted {
+  transaction: AcceptedTransaction
+  row_id: number
+}
+
+/** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
+export function createSubmit(dependencies: SubmitDependencies): Submit {
+  const { store, findRelayer, preparation, readTransactionRequest, wake, makeId, now } = dependencies
+
+  /** Runs the checks before the commit. The relayer may change while the chain answers, so its last state is checked. */
+  async function prepare(
+    before: RelayerRow,
+    request: TransactionRequest,
+    replaced?: TransactionRow,
+  ): Promise<{ relayer: RelayerRow; quote: Quote }> {
+    const isNew = replaced === undefined
+    admit(before, request, now(), isNew)
+    const quote = await preparation.quote(before, request, replaced)
+    const relayer = await findRelayer(before.id)
+    admit(relayer, request, now(), isNew)
+    checkFees(relayer, quote)
+    checkFunds(relayer, quote)
+    return { relayer, quote }
+  }
+
+  function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
+    const spending = spendingOf(relayer, request, feeOf(quote.gas_limit, quote.prices))
+    const tier = request.tier ?? default_tier
+    return {
+      id: makeId(),
+      relayer_row_id: relayer.row_id,
+      relayer_id: relayer.id,
+      chain_id: relayer.chain_id,
+      from: relayer.address,
+      to: request.to,
+      value: request.value,
+      data: request.data,
+      gas_limit: quote.gas_limit,
+      type: quote.type,
+      ...ceilingColumns(request),
+      ...priceColumns(quote.prices),
+      speed: { tier, percentile: percentileOf[tier] },
+      valid_until: request.valid_until,
+      reference: request.reference ?? null,
+      access_list: request.access_list,
+      authorization_list: request.authorization_list,
+      intent: 'send',
+      status_reason: null,
+      room: capacityOf(relayer),
+      funds: quote.funds.toString(),
+      warnings: warningsOf(relayer, request, quote),
+      ...(spending.length > 0 && { spending }),
+    }
+  }
+
+  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayer.row_id, transaction_id)
+    if (!row) throw transactionNotFound(transaction_id)
+    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    return row
+  }
+
+  const sendBatch = createSubmitBatch({
+    store,
+    findRelayer,
+    readTransactionRequest,
+    prepare,
+    newTransaction,
+    failed(creation, relayer_id) {
+      if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
+      throw new Error('A batch was accepted and reported as refused')
+    },
+    hashOf: (body) => hashOf(body, undefined),
+    accepted(relayer_row_id) {
+      wake(relayer_row_id)
+      dependencies.changed()
+    },
+  })
+
+  return {
+    sendBatch,
+    async send(relayer_id, body, idempotency, auditEntry, nonce) {
+      const found = await findRelayer(relayer_id)
+      // A repeated request gets its first response, even if the relayer was changed since.
+      const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
+      if (once) {
+        const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
+        if (replayed) return accepted(replayed, found.id)
+      }
+      checkPause(found)
+      // An early check, for a nonce that is used already. The commit checks again.
+      if (nonce !== undefined) {
+        const { next_nonce } = await store.getAccount(found.chain_id, found.address)
+        if (nonce < next_nonce) throw new NonceTaken(next_nonce)
+      }
+      const request = readTransactionRequest(body)
+      // An early check, before the chain is asked. The commit checks again.
+      const crowded = await store.crowding(found.row_id, dataBytes(request), capacityOf(found))
+      if (crowded) throw tooMany(crowded)
+      const { relayer, quote } = await prepare(found, request)
+
+      const transaction = newTransaction(relayer, request, quote)
+      auditEntry.subject = transaction.id
+      const creation = await store.withAudit(auditEntry, () =>
+        store.createTransaction({
+          ...transaction,
+          ...(once && { idempotency: once }),
+          ...(nonce !== undefined && { expected_nonce: nonce }),
+        }),
+      )
+      if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
+      wake(relayer.row_id)
+      dependencies.changed()
+      return accepted(creation, relayer.id)
+    },
+
+    async replace(relayer_id, transaction_id, body, auditEntry) {
+      const found = await findRelayer(relayer_id)
+      checkPause(found)
+      const replaced = await findOpen(found, transaction_id)
+      const request = readTransactionRequest(body)
+      const { relayer, quote } = await prepare(found, request, replaced)
+      const { prices, market, gas_limit } = quote
+
+      // The sender may change the row meanwhile; then it is read again.
+      for (;;) {
+        const row = await findOpen(relayer, transaction_id)
+        const tier = request.tier ?? row.speed?.tier ?? default_tier
+        const before = highestTaken(await store.attempts(row.row_id), row.nonce)
+        const replacing = before ? atLeast(before, request, relayer, quote, row) : prices
+        checkDifference(relayer, row, request, { ...quote, prices: replacing })
+        checkFees(relayer, { gas_limit, prices: replacing, market })
+        const spending = spendingOf(relayer, request, feeOf(gas_limit, replacing))
+        const { to, value, data, valid_until, access_list, authorization_list } = request
+        const move: Move = {
+          row_id: row.row_id,
+          revision: row.revision,
+          set: {
+            to,
+            value,
+            data,
+            access_list,
+            authorization_list,
+            gas_limit,
+            valid_until,
+            ...(request.reference !== undefined && { reference: request.reference }),
+            resign: row.status !== 'pending',
+            type: quote.type,
+            ...ceilingColumns(request),
+            // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
+            replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
+            ...priceColumns(replacing),
+            speed: { tier, percentile: percentileOf[tier] },
+            status_reason: null,
+          },
+        }
+        const moved = await store.withAudit(auditEntry, () =>
+          store.replaceTransaction(move, spending, capacityOf(relayer)),
+        )
+        if (!moved) continue
+        if ('outcome' in moved) throw moved.outcome === 'crowded' ? tooMany(moved) : overLimit(moved)
+        wake(relayer.row_id)
+        return { ...moved, data }
+      }
+    },
+  }
+}
+
+const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
+  intent === 'send' && block_hash === null && (status === 'pending' || status === 'sent' || status === 'submitted')
+
+/** The status as text that completes "The transaction is ...". */
+export const stateOf = ({ status, intent }: TransactionRow): string =>
+  intent !== 'send' && (status === 'pending' || status === 'sent' || status === 'submitted') ? 'being canceled' : status
+
+function accepted(creation: Replay, relayer_id: string): Accepted {
+  switch (creation.outcome) {
+    case 'mismatch':
+      throw new ApiError('unprocessable', 'Unprocessable Content', [
+        { path: '/headers/idempotency-key', message: 'was used with another body' },
+      ])
+    case 'relayer_gone':
+      throw relayerNotFound(relayer_id)
+    case 'over_limit':
+      throw overLimit(creation)
+    case 'crowded':
+      throw tooMany(creation)
+    case 'other_nonce':
+      throw new NonceTaken(creation.next_nonce)
+    case 'held':
+      throw new Error('Another transaction holds the next nonce')
+    default:
+      return creation
+  }
+}
+
+const ceilingColumns = (request: TransactionRequest) => {
+  const { fee, tip } = ceilingIn(request)
+  return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
+}
+
+/** Serializes a body with sorted members, so that the order of members does not matter. */
+const hashOf = (body: SendTransactionRequest, nonce: number | undefined): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))
+    .update(nonce === undefined ? '' : `${nonce}`)
+    .digest('hex')
