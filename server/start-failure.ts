@@ -5,7 +5,8 @@ import { ApiError } from './errors.ts'
 export function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   // Of the database: StoreUnavailable or UnknownOutcome.
-  if (error instanceof ApiError && error.code === 'unavailable') return 'The database became unavailable.'
+  const isOfDatabase = error instanceof ApiError && (error.code === 'unavailable' || error.code === 'outcome_unknown')
+  if (isOfDatabase) return 'The database became unavailable.'
   const { code, message, stack } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
   if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message

@@ -280,7 +280,7 @@ describe('database transactions', () => {
     )
     proxy.loseCommit()
     const answers = await Promise.allSettled([add(1), add(2)])
-    expect(answers).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { code: 'unavailable' } })))
+    expect(answers).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { code: 'outcome_unknown' } })))
     await add(3)
     const numbers = await direct.read.all(sql<{ number: number }>('SELECT number FROM numbers ORDER BY number'))
     expect(numbers.map(({ number }) => number)).toEqual([1, 2, 3])

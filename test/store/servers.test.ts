@@ -235,7 +235,7 @@ describe('a commit whose answer is lost', () => {
     const { id } = await addRelayer({ store: here })
     network.loseCommit()
     const change = here.updateRelayer(id, (its) => ({ ...its, name: 'Changed' }))
-    await expect(change).rejects.toMatchObject({ code: 'unavailable', headers: {}, details: [{ path: 'store' }] })
+    await expect(change).rejects.toMatchObject({ code: 'outcome_unknown', headers: {}, details: [{ path: 'store' }] })
     expect(await there.getRelayer(id)).toMatchObject({ name: 'Changed' })
   })
 })

@@ -135,7 +135,7 @@ onEveryStore((opened) => {
     expect(await store.attempts(third)).toEqual([])
     expect(await store.firstInLine(relayer.row_id)).toMatchObject({
       row_id: second,
-      status_reason: 'Waits: a \ufffd b',
+      wait_text: 'a \ufffd b',
     })
     expect((await store.getAccount(relayer.chain_id, relayer.address)).reserved).toBe(String(2 * 210_001))
   })
