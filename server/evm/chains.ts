@@ -3,7 +3,7 @@ import type { Network, RpcUrl } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
-import { boundAnswers, max_caller_answer_bytes } from './caller-answers.ts'
+import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
@@ -19,7 +19,7 @@ export interface NetworkClient {
   chain: Chain & ChainWatch
   /**
    * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
-   * failing calls of a caller do not delay the sender. Throws AnswerTooLarge too.
+   * failing calls of a caller do not delay the sender.
    */
   callers: Chain
   /** The network's endpoints, each asked alone. */
@@ -44,6 +44,8 @@ const market_ms = 2_000
 const funds_ms = 1_000
 const nodes_ms = 2_000
 const gas_limit_ms = 60_000
+/** The log names an endpoint with too large answers once in this time. */
+const too_large_ms = 60_000
 const max_remembered = 10_000
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
@@ -59,7 +61,7 @@ export function createChains(
   lookup: LookupFunction | undefined,
   now: () => number,
   observer: Observer,
-  openPost: (url: string, max_bytes?: number) => Post = (url, max_bytes) => createPost(url, lookup, max_bytes),
+  openPost: (url: string) => Post = (url) => createPost(url, lookup),
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<NetworkClient, 'network'>>()
@@ -67,16 +69,14 @@ export function createChains(
 
   const connect = (chain_id: number, given: RpcUrl[]): Omit<NetworkClient, 'network'> => {
     const urls = distinct(given)
-    const endpoints = urls.map(({ url, weight }) => {
-      const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url))
-      return watched(endpoint, url, chain_id, observer)
-    })
+    const open = (audience: Audience) =>
+      urls.map(({ url, weight }) => {
+        const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url), audience)
+        return watched(endpoint, { url, chain_id, audience }, now, observer)
+      })
+    const endpoints = open('service')
     const chain = createChain(createRpc(endpoints, now))
-    const callerEndpoints = urls.map(({ url, weight }) => {
-      const post = boundAnswers(openPost(url, max_caller_answer_bytes))
-      return measured(createEndpoint(post, weight, chain_id, now, urlScrubber(url)), url, observer)
-    })
-    const callers = createChain(createRpc(callerEndpoints, now, Math.random, caller_limits))
+    const callers = createChain(createRpc(open('callers'), now, Math.random, caller_limits))
     const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
@@ -136,11 +136,25 @@ function distinct(urls: RpcUrl[]): RpcUrl[] {
 }
 
 /** Reports the host only, because the path and the user may be secrets. */
-function watched(endpoint: Endpoint, url: string, chain_id: number, observer: Observer): Endpoint {
+function watched(
+  endpoint: Endpoint,
+  { url, chain_id, audience }: { url: string; chain_id: number; audience: Audience },
+  now: () => number,
+  observer: Observer,
+): Endpoint {
   const { host } = new URL(url)
-  endpoint.onChange = (reason) => {
-    if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
-    else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+  // The sender's endpoint reports the node's state. A caller's calls may fail because of what they ask for.
+  if (audience === 'service') {
+    endpoint.onChange = (reason) => {
+      if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
+      else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+    }
+  }
+  let quietUntil = 0
+  endpoint.onTooLarge = (reason) => {
+    if (now() < quietUntil) return
+    quietUntil = now() + too_large_ms
+    observer.endpointAnsweredTooMuch?.({ host, chain_id, audience, reason })
   }
   return measured(endpoint, url, observer)
 }

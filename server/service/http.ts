@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../evm/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../evm/envelope.ts'
 import * as fees from '../evm/fees.ts'
-import { AnswerTooLarge } from '../evm/post.ts'
 import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { hashTypedData } from '../evm/typed-data.ts'
@@ -173,7 +172,7 @@ function createHandlers(parts: Parts): Handlers {
     heal,
     rpcErrorOf: (error) => (error instanceof RpcError ? error.error : undefined),
     isUnreachable: (error) => error instanceof RpcUnavailable,
-    tooLarge: (error) => (error instanceof AnswerTooLarge ? error.message : undefined),
+    tooLarge: (error) => (error instanceof RpcUnavailable ? error.too_large : undefined),
     holdRpcCall: (caller) => rpcCalls.hold(caller, 1),
     holdPage: (caller, bytes) => pages.hold(caller, bytes),
     holdStream: (caller) => streams.hold(caller, 1),

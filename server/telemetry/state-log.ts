@@ -9,10 +9,18 @@ export function createStateLog(
   logger: Logger,
 ): Pick<
   Observer,
-  'endpointDown' | 'endpointUp' | 'keyServiceDown' | 'keyServiceUp' | 'nonceNoticed' | 'relayerChanged' | 'waits'
+  | 'endpointDown'
+  | 'endpointUp'
+  | 'endpointAnsweredTooMuch'
+  | 'keyServiceDown'
+  | 'keyServiceUp'
+  | 'nonceNoticed'
+  | 'relayerChanged'
+  | 'waits'
 > {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
+    endpointAnsweredTooMuch: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer too large'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
     keyServiceDown: (key) => logger.warn(key, 'key service down'),
     keyServiceUp: (key) => logger.info(key, 'key service up'),
