@@ -5,7 +5,7 @@ import type { Caller, Handlers, OperationId } from '../operation.ts'
 import { answer, streamEvents } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
-import { checkRelayer, checkRoles } from './authorization.ts'
+import { authorize, checkRoles } from './authorization.ts'
 import { checkMediaType, max_body_bytes, readBody } from './body.ts'
 import type { Operation } from './contract.ts'
 import { failureMiddleware, toFailure } from './failure.ts'
@@ -118,12 +118,16 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   const recorder = audit.of(operation)
+  const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
   return async (request, response) => {
     const context = contextOf(response)
+    // A body may be complete long after the headers.
+    const known = async () => context.caller as Caller
+    const identify = operation.mediaTypes.length > 0 ? authenticate : known
+    if (operation.guarded) context.caller = await authorize(request, operation, identify)
     const caller = context.caller as Caller
     const path = request.params as Record<string, string>
-    if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
     const { query, body } = request
     const header = readHeader(request.headers)
     if (response.headersSent) return
@@ -140,10 +144,11 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         caller,
         auditEntry,
         beginAudit(id: OperationId) {
-          const other = audit.of(operations.find((known) => known.id === id) as Operation)
+          const other = audit.of(operationOf(id))
           const entry = other.begin(context, path)
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
+        authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
         onClose: (callback: () => void) => onClose(response, callback),
         // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
@@ -154,7 +159,11 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
         return
       }
-      const mayFollow = () => isStillAllowed(request, operation, authenticate)
+      const mayFollow = () =>
+        authorize(request, operation, authenticate).then(
+          () => true,
+          () => false,
+        )
       await streamEvents(response, result as AsyncIterable<string>, mayFollow, (event) =>
         streamPace(caller, event.length),
       )
@@ -162,18 +171,6 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       recorder.end(auditEntry, toFailure(error).status)
       throw error
     }
-  }
-}
-
-/** Whether the caller still has the right to the stream: its API key may have been revoked or changed. */
-async function isStillAllowed(request: Request, operation: Operation, authenticate: Authenticate): Promise<boolean> {
-  try {
-    const caller = await authenticate(request)
-    checkRoles(caller, operation)
-    checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -69,6 +69,7 @@ const byApiCode: Partial<Record<ErrorCode, number>> = {
   unprocessable: codes.invalid_params,
   execution_reverted: codes.reverted,
   policy_violation: codes.refused,
+  unauthorized: codes.unauthorized,
   forbidden: codes.unauthorized,
   relayer_paused: codes.unauthorized,
   rate_limited: codes.limit_exceeded,

@@ -9,9 +9,7 @@ import { parseUnsigned } from '../evm/unsigned-transaction.ts'
 import { createApiKeyUses } from '../http/api-key-uses.ts'
 import { createApp } from '../http/app.ts'
 import { createAuthentication } from '../http/authentication.ts'
-import { checkRoles } from '../http/authorization.ts'
 import { readConsole } from '../http/console.ts'
-import type { Operation } from '../http/contract.ts'
 import { parseJson } from '../http/json.ts'
 import { createKeyConnections } from '../http/key-connections.ts'
 import { createQuiet } from '../http/quiet.ts'
@@ -200,7 +198,6 @@ function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<
     underpriced: (row, body) => underpriced(fees, row, body),
     waitUntil,
     hurry,
-    authorize: (caller, id) => checkRoles(caller, contract.operations.find((known) => known.id === id) as Operation),
     countCalls: counting(rateLimit),
     readable: readableMethods(contract.document),
     revertIn,
