@@ -50,7 +50,7 @@ const max_remembered = 10_000
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
 /** One call per request, so that a slow call delays no other. */
-const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 1_000 }
+const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 20_000 }
 
 /**
  * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a

@@ -34,8 +34,8 @@ export interface Endpoint {
 const timeout_ms = 5_000
 const failures_before_rest = 3
 const first_rest_ms = 1_000
-const max_rest_ms = 30_000
-/** Callers provoke these rests with their own calls, and all callers of a network share its endpoints. */
+/** Callers provoke rests with their own calls, and all callers of a network share its endpoints. */
+const max_rest_ms = { service: 30_000, callers: 2_000 }
 const max_throttle_s = { service: 60, callers: 2 }
 const wrong_chain_rest_ms = 30_000
 /** A node may have refused only one batch, so batches are tried again after this time. */
@@ -81,7 +81,7 @@ export function createEndpoint(
       failures += 1
       if (!(error instanceof Throttled)) endpoint.throttled = false
       if (failures >= failures_before_rest) {
-        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms)
+        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
         endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
       }
       const isCertain = error instanceof WrongChain || error instanceof AnswerTooLarge
