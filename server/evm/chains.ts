@@ -47,6 +47,8 @@ const gas_limit_ms = 60_000
 /** The log names an endpoint with too large answers once in this time. */
 const too_large_ms = 60_000
 const max_remembered = 10_000
+/** The sets of URLs whose health is kept. Connections of the others are closed when they are idle (post.ts). */
+const max_connections = 300
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
 /** One call per request, so that a slow call delays no other. */
@@ -118,12 +120,12 @@ export function createChains(
       const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
       // A node's health is kept until its URL changes.
       const key = JSON.stringify([known.chain_id, urls])
-      let connection = connections.get(key)
-      if (!connection) {
-        if (connections.size >= max_remembered) connections.clear()
-        connection = connect(known.chain_id, urls)
-        connections.set(key, connection)
-      }
+      const connection = connections.get(key) ?? connect(known.chain_id, urls)
+      // The last of the map is the one that was used last.
+      connections.delete(key)
+      connections.set(key, connection)
+      const [oldest] = connections.keys()
+      if (connections.size > max_connections && oldest !== undefined) connections.delete(oldest)
       return { ...connection, network: known }
     },
   }

@@ -6,6 +6,8 @@ import type { AnswerLimits } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
 
 const max_sockets = 64
+/** An unused connection is closed after this time. */
+const idle_ms = 30_000
 
 export interface PostAnswer {
   status: number
@@ -23,7 +25,7 @@ export type Post = (body: string, timeout_ms: number, limits: AnswerLimits) => P
  */
 export function createPost(url: string, lookup: LookupFunction | undefined): Post {
   const { request, Agent } = url.startsWith('https:') ? https : http
-  const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo' })
+  const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo', timeout: idle_ms })
 
   return (body, timeout_ms, limits) =>
     new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ import { jsonRpcFailure } from './json-rpc-failure.ts'
 import type { CountConnection } from './key-connections.ts'
 import { headerReader, queryReader } from './query.ts'
 import type { Quiet } from './quiet.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { bytes_each, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
 import { normalizeTarget, searchOf } from './request-target.ts'
@@ -77,6 +77,9 @@ export function createApp(dependencies: AppDependencies): Express {
   return app
 }
 
+/** A change of the configuration counts as five requests: every process reads the changed rows again. */
+const change_bytes = 4 * bytes_each
+
 /** The middleware of one operation, in the order of the checks. */
 function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
@@ -89,7 +92,8 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     const caller = context.caller as Caller
     if (operation.limited) {
       response.set(await rateLimit.take(caller))
-      rateLimit.weigh(caller, Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes))
+      const bytes = Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes)
+      rateLimit.weigh(caller, operation.configures ? bytes + change_bytes : bytes)
     }
     if (operation.guarded) countConnection(request.socket, caller)
     if (operation.guarded) checkRoles(caller, operation)

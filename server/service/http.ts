@@ -79,7 +79,7 @@ export async function serveHttp(
     handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
     authenticate: createAuthentication({
       api_key: secrets.api_key,
-      apiKeys: store.apiKeys,
+      apiKey: store.apiKey,
       generation: store.generation,
       now,
       noteUse: apiKeyUses.note,
