@@ -11,7 +11,7 @@ import type { Market } from './fees.ts'
 import { medianMarket } from './market.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, type RpcLimits } from './rpc.ts'
+import { createRpc, type Rpc, RpcError, type RpcLimits, RpcUnavailable } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
@@ -77,9 +77,9 @@ export function createChains(
         return watched(endpoint, { url, chain_id, audience }, now, observer)
       })
     const endpoints = open('service')
-    const chain = createChain(createRpc(endpoints, now))
-    const callers = createChain(createRpc(open('callers'), now, Math.random, caller_limits))
-    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
+    const chain = openChain(createRpc(endpoints, now))
+    const callers = openChain(createRpc(open('callers'), now, Math.random, caller_limits))
+    const each = endpoints.map((endpoint) => openChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
       const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
@@ -129,6 +129,22 @@ export function createChains(
       return { ...connection, network: known }
     },
   }
+}
+
+/** A chain whose calls fail as RpcError or RpcUnavailable only: an answer of a form that no code expects is a fault of the node. */
+function openChain(rpc: Rpc): Chain {
+  const guarded = Object.entries(createChain(rpc)).map(([name, call]) => [
+    name,
+    async (...args: unknown[]) => {
+      try {
+        return await (call as (...args: unknown[]) => unknown)(...args)
+      } catch (error) {
+        if (error instanceof RpcError || error instanceof RpcUnavailable) throw error
+        throw new RpcUnavailable(`A node's answer is malformed (${(error as Error).name})`)
+      }
+    },
+  ])
+  return Object.fromEntries(guarded)
 }
 
 /** The same address twice is one witness. */

@@ -150,7 +150,7 @@ export function createEndpoint(
   function readAnswer(answer: unknown): RpcAnswer | undefined {
     if (typeof answer !== 'object' || answer === null) return undefined
     const { result, error } = answer as { result?: unknown; error?: unknown }
-    if (typeof error === 'object' && error !== null) return { error: scrub(error as RpcErrorObject) }
+    if (typeof error === 'object' && error !== null) return { error: scrub(readError(error)) }
     return result === undefined ? undefined : { result }
   }
 
@@ -183,6 +183,16 @@ export function createEndpoint(
   }
 
   return endpoint
+}
+
+/** A code that is no integer is left out, and a message that is no text becomes a detail: callers get both as the contract has them. */
+function readError({ code: given, message, ...rest }: { code?: unknown; message?: unknown }): RpcErrorObject {
+  const code = typeof given === 'string' ? Number(given) : given
+  return {
+    ...rest,
+    ...(Number.isSafeInteger(code) && { code: code as number }),
+    ...(typeof message === 'string' ? { message } : { details: message }),
+  }
 }
 
 /** The node limits the rate of requests (429). */
