@@ -70,6 +70,11 @@ export interface OperationRequest<Id extends OperationId> {
    * (503) while the trail cannot be written.
    */
   beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number): void }
+  /**
+   * Authenticates the caller again and checks its rights to an operation on the relayer of the path: before each member of a batch, and
+   * before a key is used. Throws ApiError (401, 403, 404).
+   */
+  authorize(operation: OperationId): Promise<Caller>
   /** Calls back when the response is written or the client has disconnected. */
   onClose(callback: () => void): void
   /** Whether the client closed the connection before the response was written, as it does after a timeout of its own. */

@@ -209,7 +209,7 @@ export const securityClaims: Claims = {
     'policies/policy-limits.test: counts the last 24 hours: spending leaves the sum one by one, and a clock that goes back frees nothing',
   ],
   'Requests without a valid token get a 401 at any rate': [
-    'http/rate-limit.test: limits no other operation, and does not count a request without a token',
+    'http/rate-limit.test: does not count a request without a token',
   ],
   '`METRICS_PORT` requires no token': ['telemetry/metrics.test: serves no metrics without the setting'],
   'private addresses may be called, both keys are generated into files of mode 0600': [

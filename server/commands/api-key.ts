@@ -85,7 +85,7 @@ async function run(): Promise<void> {
     }
     return {
       ...{ query: undefined as never, header: undefined as never, caller, auditEntry, beginAudit },
-      ...{ onClose: () => {}, hasLeft: () => false },
+      ...{ authorize: async () => caller, onClose: () => {}, hasLeft: () => false },
     }
   }
   const path = { api_key_id: id }

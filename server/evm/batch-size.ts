@@ -1,4 +1,4 @@
-import type { RpcCall } from './endpoint.ts'
+import type { RpcCall } from './answer-limits.ts'
 
 /** `bytes`: by `sizeOf`. */
 type Sized = RpcCall & { bytes: number }

@@ -4,14 +4,14 @@ import type { Market } from '../core/prices.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
-import { boundAnswers, max_caller_answer_bytes } from './caller-answers.ts'
+import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import { medianMarket } from './market.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, type RpcLimits } from './rpc.ts'
+import { createRpc, type Rpc, RpcError, type RpcLimits, RpcUnavailable } from './rpc.ts'
 import { urlScrubber } from './url-secrets.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
@@ -19,7 +19,7 @@ export interface NetworkClient {
   chain: Chain & ChainWatch
   /**
    * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
-   * failing calls of a caller do not delay the sender. Throws AnswerTooLarge too.
+   * failing calls of a caller do not delay the sender.
    */
   callers: Chain
   /** The network's endpoints, each asked alone. */
@@ -47,11 +47,15 @@ const funds_ms = 1_000
 const nodes_ms = 2_000
 const gas_limit_ms = 60_000
 const code_ms = 60_000
+/** The log names an endpoint with too large answers once in this time. */
+const too_large_ms = 60_000
 const max_remembered = 10_000
+/** The sets of URLs whose health is kept. Connections of the others are closed when they are idle (post.ts). */
+const max_connections = 300
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
 /** One call per request, so that a slow call delays no other. */
-const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 1_000 }
+const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 20_000 }
 
 /**
  * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
@@ -62,7 +66,7 @@ export function createChains(
   lookup: LookupFunction | undefined,
   now: () => number,
   observer: Observer,
-  openPost: (url: string, max_bytes?: number) => Post = (url, max_bytes) => createPost(url, lookup, max_bytes),
+  openPost: (url: string) => Post = (url) => createPost(url, lookup),
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<NetworkClient, 'network'>>()
@@ -70,17 +74,15 @@ export function createChains(
 
   const connect = (chain_id: number, given: RpcUrl[]): Omit<NetworkClient, 'network'> => {
     const urls = distinct(given)
-    const endpoints = urls.map(({ url, weight }) => {
-      const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url))
-      return watched(endpoint, url, chain_id, observer)
-    })
-    const chain = createChain(createRpc(endpoints, now))
-    const callerEndpoints = urls.map(({ url, weight }) => {
-      const post = boundAnswers(openPost(url, max_caller_answer_bytes))
-      return measured(createEndpoint(post, weight, chain_id, now, urlScrubber(url)), url, observer)
-    })
-    const callers = createChain(createRpc(callerEndpoints, now, Math.random, caller_limits))
-    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
+    const open = (audience: Audience) =>
+      urls.map(({ url, weight }) => {
+        const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url), audience)
+        return watched(endpoint, { url, chain_id, audience }, now, observer)
+      })
+    const endpoints = open('service')
+    const chain = openChain(createRpc(endpoints, now))
+    const callers = openChain(createRpc(open('callers'), now, Math.random, caller_limits))
+    const each = endpoints.map((endpoint) => openChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
       const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
@@ -123,15 +125,31 @@ export function createChains(
       const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
       // A node's health is kept until its URL changes.
       const key = JSON.stringify([known.chain_id, urls])
-      let connection = connections.get(key)
-      if (!connection) {
-        if (connections.size >= max_remembered) connections.clear()
-        connection = connect(known.chain_id, urls)
-        connections.set(key, connection)
-      }
+      const connection = connections.get(key) ?? connect(known.chain_id, urls)
+      // The last of the map is the one that was used last.
+      connections.delete(key)
+      connections.set(key, connection)
+      const [oldest] = connections.keys()
+      if (connections.size > max_connections && oldest !== undefined) connections.delete(oldest)
       return { ...connection, network: known }
     },
   }
+}
+
+/** A chain whose calls fail as RpcError or RpcUnavailable only: an answer of a form that no code expects is a fault of the node. */
+function openChain(rpc: Rpc): Chain {
+  const guarded = Object.entries(createChain(rpc)).map(([name, call]) => [
+    name,
+    async (...args: unknown[]) => {
+      try {
+        return await (call as (...args: unknown[]) => unknown)(...args)
+      } catch (error) {
+        if (error instanceof RpcError || error instanceof RpcUnavailable) throw error
+        throw new RpcUnavailable(`A node's answer is malformed (${(error as Error).name})`)
+      }
+    },
+  ])
+  return Object.fromEntries(guarded)
 }
 
 /** The same address twice is one witness. */
@@ -141,11 +159,25 @@ function distinct(urls: RpcUrl[]): RpcUrl[] {
 }
 
 /** Reports the host only, because the path and the user may be secrets. */
-function watched(endpoint: Endpoint, url: string, chain_id: number, observer: Observer): Endpoint {
+function watched(
+  endpoint: Endpoint,
+  { url, chain_id, audience }: { url: string; chain_id: number; audience: Audience },
+  now: () => number,
+  observer: Observer,
+): Endpoint {
   const { host } = new URL(url)
-  endpoint.onChange = (reason) => {
-    if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
-    else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+  // The sender's endpoint reports the node's state. A caller's calls may fail because of what they ask for.
+  if (audience === 'service') {
+    endpoint.onChange = (reason) => {
+      if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
+      else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+    }
+  }
+  let quietUntil = 0
+  endpoint.onTooLarge = (reason) => {
+    if (now() < quietUntil) return
+    quietUntil = now() + too_large_ms
+    observer.endpointAnsweredTooMuch?.({ host, chain_id, audience, reason })
   }
   return measured(endpoint, url, observer)
 }

@@ -1,12 +1,10 @@
-import { AnswerTooLarge, type Post } from './post.ts'
+import { AnswerTooLarge } from './answer-counter.ts'
+import { type Audience, isNodesFault, limitsOf, type RpcCall } from './answer-limits.ts'
+import type { Post } from './post.ts'
 import { classifyRpcError, type RpcErrorObject } from './rpc-error.ts'
 
-export interface RpcCall {
-  method: string
-  params: unknown[]
-}
-
-export type RpcAnswer = { result: unknown } | { error: RpcErrorObject }
+/** `too_large`: the answer exceeds the limits, and the size of such an answer depends on the request. */
+export type RpcAnswer = { result: unknown } | { error: RpcErrorObject } | { too_large: AnswerTooLarge }
 
 /** One node and its health. */
 export interface Endpoint {
@@ -19,6 +17,8 @@ export interface Endpoint {
   wrong_chain: bigint | undefined
   /** Called once per change of state: down with the reason, or (undefined) up again. */
   onChange?(down_reason: string | undefined): void
+  /** Called for each answer that exceeds the limits. */
+  onTooLarge?(reason: string): void
   /**
    * Sends the calls as one batch. An answer is undefined if the node omitted it. Throws when the node does not answer, does not answer
    * with JSON-RPC, or is on another chain.
@@ -29,8 +29,9 @@ export interface Endpoint {
 const timeout_ms = 5_000
 const failures_before_rest = 3
 const first_rest_ms = 1_000
-const max_rest_ms = 30_000
-const max_throttle_s = 60
+/** Callers provoke rests with their own calls, and all callers of a network share its endpoints. */
+const max_rest_ms = { service: 30_000, callers: 2_000 }
+const max_throttle_s = { service: 60, callers: 2 }
 const wrong_chain_rest_ms = 30_000
 /** A node may have refused only one batch, so batches are tried again after this time. */
 const batches_rest_ms = 60_000
@@ -46,6 +47,7 @@ export function createEndpoint(
   chain_id: number,
   now: () => number,
   scrub: (error: RpcErrorObject) => RpcErrorObject = (error) => error,
+  audience: Audience = 'service',
 ): Endpoint {
   let failures = 0
   let verified = false
@@ -70,16 +72,15 @@ export function createEndpoint(
       isDown = false
       return answers
     } catch (error) {
-      // The request was too large; the node is healthy.
-      if (error instanceof AnswerTooLarge) throw error
       verified = false
       failures += 1
       if (!(error instanceof Throttled)) endpoint.throttled = false
       if (failures >= failures_before_rest) {
-        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms)
+        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
         endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
       }
-      if (!isDown && (failures >= failures_before_rest || error instanceof WrongChain)) {
+      const isCertain = error instanceof WrongChain || error instanceof AnswerTooLarge
+      if (!isDown && (failures >= failures_before_rest || isCertain)) {
         isDown = true
         endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
       }
@@ -102,8 +103,9 @@ export function createEndpoint(
   async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
     if (calls.length > smaller.calls && now() < smaller.until) return sendInParts(calls, smaller.calls)
     if (calls.length > 1 && now() >= batchesFrom) {
-      const answer = await exchange(calls.map(encode))
+      const answer = await exchange(calls)
       if (answer === undefined) return split(calls)
+      if (answer instanceof AnswerTooLarge) return sendInParts(calls, Math.ceil(calls.length / 2))
       if (Array.isArray(answer)) {
         const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
         return calls.map((_, id) => readAnswer(byId.get(id)))
@@ -118,8 +120,11 @@ export function createEndpoint(
     }
     const answers: (RpcAnswer | undefined)[] = []
     for (const call of calls) {
-      const answer = await exchange(encode(call, 0))
-      answers.push(answer === undefined ? { error: { code: 413, message: 'Request too large' } } : readAnswer(answer))
+      const answer = await exchange([call], false)
+      if (answer instanceof AnswerTooLarge) {
+        if (isNodesFault(call)) throw answer
+        answers.push({ too_large: answer })
+      } else answers.push(answer === undefined ? { error: request_too_large } : readAnswer(answer))
     }
     return answers
   }
@@ -140,23 +145,30 @@ export function createEndpoint(
   function readAnswer(answer: unknown): RpcAnswer | undefined {
     if (typeof answer !== 'object' || answer === null) return undefined
     const { result, error } = answer as { result?: unknown; error?: unknown }
-    if (typeof error === 'object' && error !== null) return { error: scrub(error as RpcErrorObject) }
+    if (typeof error === 'object' && error !== null) return { error: scrub(readError(error)) }
     return result === undefined ? undefined : { result }
   }
 
-  /** Undefined: the request is too large for the node. */
-  async function exchange(body: unknown): Promise<unknown> {
-    const { status, retry_after_s, text } = await post(JSON.stringify(body), timeout_ms)
+  /** Undefined: the request is too large for the node. AnswerTooLarge: the answer is too large for this service. */
+  async function exchange(calls: RpcCall[], isBatch = true): Promise<unknown> {
+    const body = isBatch ? calls.map(encode) : encode(calls[0] as RpcCall, 0)
+    const response = await post(JSON.stringify(body), timeout_ms, limitsOf(calls, audience)).catch((error) => {
+      if (!(error instanceof AnswerTooLarge)) throw error
+      endpoint.onTooLarge?.(`The answer to ${calls[0]?.method} ${error.message}`)
+      return error
+    })
+    if (response instanceof AnswerTooLarge) return response
+    const { status, retry_after_s } = response
     if (status === 429) {
       endpoint.throttled = true
-      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s)
+      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s[audience])
       throw new Throttled('It answers 429')
     }
     if (status === 413) return undefined
     // Nodes send JSON-RPC errors with status 4xx and 5xx too, so the body decides.
     let answer: unknown
     try {
-      answer = JSON.parse(text)
+      answer = await response.json()
     } catch {
       throw new Error(`It responded ${status} without JSON`)
     }
@@ -168,13 +180,29 @@ export function createEndpoint(
   return endpoint
 }
 
+/** A code that is no integer is left out, and a message that is no text becomes a detail: callers get both as the contract has them. */
+function readError({ code: given, message, ...rest }: { code?: unknown; message?: unknown }): RpcErrorObject {
+  const code = typeof given === 'string' ? Number(given) : given
+  return {
+    ...rest,
+    ...(Number.isSafeInteger(code) && { code: code as number }),
+    ...(typeof message === 'string' ? { message } : { details: message }),
+  }
+}
+
 /** The node limits the rate of requests (429). */
 class Throttled extends Error {}
 
 class WrongChain extends Error {}
 
+const request_too_large: RpcErrorObject = { code: 413, message: 'Request too large' }
+
 const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
 
 /** An error that gathers several (a name with two addresses) has a code and no message. */
-const reasonOf = ({ message, code }: NodeJS.ErrnoException): string =>
-  (message || code || 'It does not answer').slice(0, max_reason_length)
+const reasonOf = (error: NodeJS.ErrnoException): string => {
+  const { message, code } = error
+  return error instanceof AnswerTooLarge
+    ? `Its answer ${message}`
+    : (message || code || 'It does not answer').slice(0, max_reason_length)
+}

@@ -15,6 +15,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
   const started = now()
   try {
     const { number } = await inTime(chain.head())
+    if (!Number.isSafeInteger(number)) throw new Error('Its newest block has no number')
     const response_ms = Math.round(Math.max(0, now() - started))
     return { weight, status: 'healthy', block_number: number, response_ms, error: null }
   } catch (error) {

@@ -1,32 +1,33 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { createAnswerCounter } from './answer-counter.ts'
+import type { AnswerLimits } from './answer-limits.ts'
+import { parseAnswer } from './answer-parser.ts'
 
 const max_sockets = 64
-/** The limit for a response. */
-const default_max_bytes = 64 * 1024 * 1024
+/** An unused connection is closed after this time. */
+const idle_ms = 30_000
 
 export interface PostAnswer {
   status: number
   retry_after_s: number | undefined
-  text: string
+  /** Rejects when the body is not JSON. */
+  json(): Promise<unknown>
 }
 
-export type Post = (body: string, timeout_ms: number) => Promise<PostAnswer>
-
-/** A node's response is larger than the limit. The message completes "The answer ...". */
-export class AnswerTooLarge extends Error {}
+export type Post = (body: string, timeout_ms: number, limits: AnswerLimits) => Promise<PostAnswer>
 
 /**
  * POSTs JSON to one URL over persistent connections. Uses node:http, because `fetch` follows redirects to unchecked addresses.
  * `lookup` decides which addresses a host name may resolve to. Throws when no complete response arrives in time, and AnswerTooLarge
- * for a response of more than `max_bytes`.
+ * as soon as a response exceeds the limits.
  */
-export function createPost(url: string, lookup: LookupFunction | undefined, max_bytes = default_max_bytes): Post {
+export function createPost(url: string, lookup: LookupFunction | undefined): Post {
   const { request, Agent } = url.startsWith('https:') ? https : http
-  const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo' })
+  const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo', timeout: idle_ms })
 
-  return (body, timeout_ms) =>
+  return (body, timeout_ms, limits) =>
     new Promise((resolve, reject) => {
       const outgoing = request(url, {
         method: 'POST',
@@ -42,11 +43,15 @@ export function createPost(url: string, lookup: LookupFunction | undefined, max_
       outgoing.once('error', fail)
       outgoing.once('response', (response) => {
         const chunks: Buffer[] = []
-        let length = 0
+        const count = createAnswerCounter(limits)
         response.on('data', (chunk: Buffer) => {
-          length += chunk.length
-          if (length > max_bytes) outgoing.destroy(new AnswerTooLarge(`is larger than ${max_bytes / 1024 / 1024} MiB`))
-          else chunks.push(chunk)
+          try {
+            count(chunk)
+            chunks.push(chunk)
+          } catch (error) {
+            chunks.length = 0
+            outgoing.destroy(error as Error)
+          }
         })
         response.once('error', fail)
         response.once('close', () => fail(new Error('The answer ended early')))
@@ -56,7 +61,7 @@ export function createPost(url: string, lookup: LookupFunction | undefined, max_
           resolve({
             status: response.statusCode ?? 0,
             retry_after_s: Number.isFinite(after) ? after : undefined,
-            text: Buffer.concat(chunks, length).toString('utf8'),
+            json: () => parseAnswer(Buffer.concat(chunks)),
           })
         })
       })

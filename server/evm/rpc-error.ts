@@ -113,12 +113,16 @@ const maxDepth = 4
 const maxStrings = 16
 const maxStringLength = 20_000
 const maxReasonLength = 500
+/** Of each string: 60 patterns are tried on it, for every answer of a batch. */
+const maxClassifiedLength = 1_000
 
 /** Classifies a node's error by its text, at any place in the error object, otherwise by its code. */
 export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
   const certain = certainCodes.get(error.code)
   if (certain) return certain
-  const text = stringsIn(error).join('\n')
+  const text = stringsIn(error)
+    .map((part) => part.slice(0, maxClassifiedLength))
+    .join('\n')
   return texts.find(([, pattern]) => pattern.test(text))?.[0] ?? likelyCodes.get(error.code) ?? 'unknown'
 }
 

@@ -1,6 +1,7 @@
+import { AnswerTooLarge } from './answer-counter.ts'
+import type { RpcCall } from './answer-limits.ts'
 import { batchSize, isSending, sizeOf } from './batch-size.ts'
-import type { Endpoint, RpcAnswer, RpcCall } from './endpoint.ts'
-import { AnswerTooLarge } from './post.ts'
+import type { Endpoint, RpcAnswer } from './endpoint.ts'
 import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
 /**
@@ -22,18 +23,23 @@ export class RpcError extends Error {
   }
 }
 
-/** No node answered. `wrong_chain`: every one of them is on another chain. */
+/**
+ * No node answered. `wrong_chain`: every one of them is on another chain. `too_large`: the answer exceeds the limits; completes
+ * "The answer ...".
+ */
 export class RpcUnavailable extends Error {
   readonly wrong_chain: bigint | undefined
+  readonly too_large: string | undefined
 
-  constructor(message: string, wrong_chain?: bigint) {
+  constructor(message: string, wrong_chain?: bigint, too_large?: string) {
     super(message)
     this.name = 'RpcUnavailable'
     this.wrong_chain = wrong_chain
+    this.too_large = too_large
   }
 }
 
-/** Calls a node of a network. Throws RpcError or RpcUnavailable, and AnswerTooLarge when answers are limited. */
+/** Calls a node of a network. Throws RpcError or RpcUnavailable. */
 export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
 
 export interface RpcOptions {
@@ -114,9 +120,8 @@ export function createRpc(
         const answers = await endpoint.ask(asked)
         for (const [index, call] of asked.entries()) take(call, answers[index], tried.size === 1)
       } catch (error) {
-        // Another node would give the same large answer.
-        if (error instanceof AnswerTooLarge) return left.forEach((call) => void end(call, { error }))
-        const message = `No node of the network answers (${(error as Error).message})`
+        const reason = error instanceof AnswerTooLarge ? `the answer ${error.message}` : (error as Error).message
+        const message = `No node of the network answers (${reason})`
         for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(endpoints)))
       }
       left = left.filter(({ isSettled }) => !isSettled)
@@ -154,11 +159,15 @@ function take(call: Waiting, answer: RpcAnswer | undefined, isFirst: boolean): v
   if (answer === undefined) return
   const error = 'error' in answer ? new RpcError(answer.error) : undefined
   if (error) error.isFirstAnswer = isFirst
-  if (error === undefined) succeed(call, answer as { result: unknown })
+  if ('too_large' in answer) refuse(call, tooLarge(answer.too_large))
+  else if (error === undefined) succeed(call, answer as { result: unknown })
   else if (isSending(call) && error.kind === 'already_known') succeed(call, { error })
   else if (isSending(call) || isNodesOwn(error)) refuse(call, error)
   else end(call, { error })
 }
+
+const tooLarge = ({ message }: AnswerTooLarge): RpcUnavailable =>
+  new RpcUnavailable(`The node's answer ${message}`, undefined, message)
 
 /** Resolves the call at once, without waiting for other nodes. */
 function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void {

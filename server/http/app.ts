@@ -5,7 +5,7 @@ import type { Caller, Handlers, OperationId } from '../operation.ts'
 import { answer, streamEvents } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
-import { checkRelayer, checkRoles } from './authorization.ts'
+import { authorize, checkRoles } from './authorization.ts'
 import { checkMediaType, max_body_bytes, readBody } from './body.ts'
 import type { Operation } from './contract.ts'
 import { failureMiddleware, toFailure } from './failure.ts'
@@ -13,7 +13,7 @@ import { jsonRpcFailure } from './json-rpc-failure.ts'
 import type { CountConnection } from './key-connections.ts'
 import { headerReader, queryReader } from './query.ts'
 import type { Quiet } from './quiet.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { bytes_each, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
 import { normalizeTarget, searchOf } from './request-target.ts'
@@ -77,6 +77,9 @@ export function createApp(dependencies: AppDependencies): Express {
   return app
 }
 
+/** A change of the configuration counts as five requests: every process reads the changed rows again. */
+const change_bytes = 4 * bytes_each
+
 /** The middleware of one operation, in the order of the checks. */
 function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
@@ -89,7 +92,8 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     const caller = context.caller as Caller
     if (operation.limited) {
       response.set(await rateLimit.take(caller))
-      rateLimit.weigh(caller, Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes))
+      const bytes = Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes)
+      rateLimit.weigh(caller, operation.configures ? bytes + change_bytes : bytes)
     }
     if (operation.guarded) countConnection(request.socket, caller)
     if (operation.guarded) checkRoles(caller, operation)
@@ -118,12 +122,16 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   const recorder = audit.of(operation)
+  const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
   return async (request, response) => {
     const context = contextOf(response)
+    // A body may be complete long after the headers.
+    const known = async () => context.caller as Caller
+    const identify = operation.mediaTypes.length > 0 ? authenticate : known
+    if (operation.guarded) context.caller = await authorize(request, operation, identify)
     const caller = context.caller as Caller
     const path = request.params as Record<string, string>
-    if (operation.guarded) checkRelayer(caller, operation, path.relayer_id)
     const { query, body } = request
     const header = readHeader(request.headers)
     if (response.headersSent) return
@@ -140,10 +148,11 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         caller,
         auditEntry,
         beginAudit(id: OperationId) {
-          const other = audit.of(operations.find((known) => known.id === id) as Operation)
+          const other = audit.of(operationOf(id))
           const entry = other.begin(context, path)
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
+        authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
         onClose: (callback: () => void) => onClose(response, callback),
         // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
@@ -154,7 +163,11 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
         return
       }
-      const mayFollow = () => isStillAllowed(request, operation, authenticate)
+      const mayFollow = () =>
+        authorize(request, operation, authenticate).then(
+          () => true,
+          () => false,
+        )
       await streamEvents(response, result as AsyncIterable<string>, mayFollow, (event) =>
         streamPace(caller, event.length),
       )
@@ -162,18 +175,6 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       recorder.end(auditEntry, toFailure(error).status)
       throw error
     }
-  }
-}
-
-/** Whether the caller still has the right to the stream: its API key may have been revoked or changed. */
-async function isStillAllowed(request: Request, operation: Operation, authenticate: Authenticate): Promise<boolean> {
-  try {
-    const caller = await authenticate(request)
-    checkRoles(caller, operation)
-    checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
-    return true
-  } catch {
-    return false
   }
 }
 

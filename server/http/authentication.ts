@@ -13,8 +13,8 @@ export type Authenticate = (request: IncomingMessage) => Promise<Caller>
 export interface AuthenticationDependencies {
   /** The administrator's key, from `API_KEY`. */
   api_key: string
-  /** All other keys. They are read again when `generation` changes. */
-  apiKeys(): Promise<ApiKeyRow[]>
+  /** Any other key. It is read again at its first use after `generation` has changed. */
+  apiKey(id: string): Promise<ApiKeyRow | undefined>
   generation(): Promise<number>
   /** Milliseconds since the epoch. */
   now(): number
@@ -26,7 +26,6 @@ export interface AuthenticationDependencies {
 /** RFC 6750 and 9110: the scheme in any case, spaces, a token. */
 const bearer = /^bearer {1,100}([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
-const nothing = { generation: Number.NEGATIVE_INFINITY, done: Promise.resolve() }
 /** A dummy hash for tokens of unknown keys, so that timing does not reveal whether a key exists. */
 const nobody = digest('')
 
@@ -39,33 +38,20 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   }
   const isAdministrator = sameAs(dependencies.api_key)
   const addressOf = addressReader(dependencies.trusted_proxies)
-  let holders = new Map<string, Holder>()
-  /** The generation that `holders` has at least. Generations only grow. */
-  let readAt = Number.NEGATIVE_INFINITY
-  /** The pending call of the store. Requests that need its generation or an older one share it. */
-  let reading = nothing
+  /** The keys that are in use, each with the generation that it has at least. Generations only grow. */
+  const holders = new Map<string, { generation: number; holder: Promise<Holder | undefined> }>()
 
-  async function read(generation: number): Promise<void> {
-    const api_keys = await dependencies.apiKeys()
-    if (generation <= readAt) return
-    holders = new Map(api_keys.map((api_key) => [api_key.id, holderOf(api_key)]))
-    readAt = generation
-  }
-
-  const find = async (id: string): Promise<Holder | undefined> => {
+  /** Requests of one key share its read. A change makes a key be read again by its own next request only. */
+  async function find(id: string): Promise<Holder | undefined> {
     const generation = await dependencies.generation()
-    if (generation > readAt) {
-      if (generation > reading.generation) {
-        const mine = { generation, done: read(generation) }
-        reading = mine
-        // After a failure, the next request reads again.
-        mine.done.catch(() => {
-          if (reading === mine) reading = nothing
-        })
-      }
-      await reading.done
-    }
-    return holders.get(id)
+    const known = holders.get(id)
+    if (known && known.generation >= generation) return known.holder
+    const entry = { generation, holder: dependencies.apiKey(id).then((api_key) => api_key && holderOf(api_key)) }
+    holders.set(id, entry)
+    // Text that is no key, and a read that failed, are not kept.
+    const forget = () => void (holders.get(id) === entry && holders.delete(id))
+    entry.holder.then((holder) => holder ?? forget(), forget)
+    return entry.holder
   }
 
   return async (request) => {

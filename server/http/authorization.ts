@@ -1,6 +1,24 @@
+import type { Request } from 'express'
 import { ApiError, notFound, relayerNotFound } from '../errors.ts'
 import type { Caller } from '../operation.ts'
+import type { Authenticate } from './authentication.ts'
 import type { Operation } from './contract.ts'
+
+/**
+ * Authenticates the request's caller now, and checks its rights to an operation on the relayer of the path. A right is checked where it
+ * is used: when the body is complete, before each member of a batch, before a key is used, and before each event of a stream. Throws
+ * ApiError (401, 403, 404).
+ */
+export async function authorize(
+  request: Request,
+  operation: Pick<Operation, 'id' | 'roles' | 'anyRole'>,
+  authenticate: Authenticate,
+): Promise<Caller> {
+  const caller = await authenticate(request)
+  checkRoles(caller, operation)
+  checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
+  return caller
+}
 
 /** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
 export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
@@ -25,7 +43,7 @@ const reasons: Record<string, string> = {
  * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so
  * that the response does not reveal it.
  */
-export function checkRelayer({ relayer_ids }: Caller, { id }: Operation, relayer_id: string | undefined): void {
+function checkRelayer({ relayer_ids }: Caller, { id }: Pick<Operation, 'id'>, relayer_id: string | undefined): void {
   if (!relayer_ids || relayer_id === undefined || relayer_ids.has(relayer_id)) return
   throw id === 'signMessage' ? notFound('Not found') : relayerNotFound(relayer_id)
 }

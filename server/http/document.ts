@@ -42,6 +42,8 @@ export interface OperationFacts {
   speaksJsonRpc: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
   limited: boolean
+  /** Whether it changes the configuration: API keys, relayers, networks, notifications, signers. */
+  configures: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]
   /** The schemas of its body, by media type. */
@@ -53,6 +55,9 @@ export interface OperationFacts {
   /** Its parameters, references resolved. */
   parameters: Parameter[]
 }
+
+/** The scopes and roles that permit changes of the configuration. */
+const configuring: ReadonlySet<string> = new Set(['manage', 'notifications', 'administer'])
 
 const methods: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']
 
@@ -68,6 +73,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     anyRole: (operation.security?.length ?? 1) > 1,
     speaksJsonRpc: operation['x-json-rpc'] === true,
     limited: '429' in operation.responses,
+    configures: method !== 'get' && rolesOf(operation).some((role) => configuring.has(role)),
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),
     bodySchemas: Object.fromEntries(
       Object.entries(operation.requestBody?.content ?? {}).map(([mediaType, { schema }]) => [mediaType, schema]),

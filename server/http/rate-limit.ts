@@ -23,7 +23,7 @@ export interface Limit {
 
 const max_callers = 10_000
 /** The size of requests and responses together that counts as one request. */
-const bytes_each = 64 * 1024
+export const bytes_each = 64 * 1024
 /** The longest time that a caller waits because of large requests and responses in the past. */
 const max_debt_ms = 60_000
 /** Above the count of all bodies and responses that one process holds at once (shares.ts). */

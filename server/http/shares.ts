@@ -24,20 +24,26 @@ export interface ShareLimits {
 
 const retry_after_s = 1
 
-/** A key that may manage API keys is not limited to a share: it could revoke all other keys anyway. */
+/**
+ * Divides the resource among the keys that ask. A key may hold at most `each`, and never more than it leaves free: the more keys hold a
+ * part, the smaller it is (a half of the rest for the next key), so that some keys together cannot take everything. A key that holds
+ * more than that when others come gets nothing until it has released some.
+ *
+ * A key that may manage API keys is not limited to a share: it could revoke all other keys anyway.
+ */
 export function createShares({ name, limit, each }: ShareLimits): Shares {
   const heldBy = new Map<string, number>()
   let heldByAll = 0
 
   return {
     hold({ id, roles }, amount) {
-      const most = roles.has('administer') ? limit : each
+      const isLimited = !roles.has('administer')
       let own = 0
 
       const held: Held = {
         add(amount) {
           const before = heldBy.get(id) ?? 0
-          if (before + amount > most && most < limit) {
+          if (isLimited && before + amount > each) {
             throw refusal(
               'rate_limited',
               'Too Many Requests',
@@ -51,6 +57,14 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
               'Service Unavailable',
               name,
               `the service holds at most ${limit} at once for all callers; try again later`,
+            )
+          }
+          if (isLimited && before + amount > limit - heldByAll) {
+            throw refusal(
+              'rate_limited',
+              'Too Many Requests',
+              name,
+              'other API keys hold so much that this one may hold no more; try again when its other requests end',
             )
           }
           own += amount

@@ -16,7 +16,7 @@ export interface Context extends Call {
   /** The order of the request's transactions. */
   inOrder: InOrder
   /**
-   * Checks the caller's scope for an operation, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
+   * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
    */
   as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
 }

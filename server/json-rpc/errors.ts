@@ -69,6 +69,7 @@ const byApiCode: Partial<Record<ErrorCode, number>> = {
   unprocessable: codes.invalid_params,
   execution_reverted: codes.reverted,
   policy_violation: codes.refused,
+  unauthorized: codes.unauthorized,
   forbidden: codes.unauthorized,
   relayer_paused: codes.unauthorized,
   rate_limited: codes.limit_exceeded,
@@ -97,19 +98,21 @@ function textOf({ code, message, details }: ApiError): string {
 export const inTheirNames = (fault: string): string =>
   fault.replaceAll(/\/(\w[\w/]*)/g, (_, path: string) => namePath(path.split('/')))
 
-const namePath = (path: string[]): string => path.map((name) => names[name] ?? name).join('.')
+const namePath = (path: string[]): string => path.map((name) => names.get(name) ?? name).join('.')
 
 /** The member names of JSON-RPC for those of the contract. */
-const names: Record<string, string> = {
-  gas_limit: 'gas',
-  gas_price: 'gasPrice',
-  max_fee_per_gas: 'maxFeePerGas',
-  max_priority_fee_per_gas: 'maxPriorityFeePerGas',
-  access_list: 'accessList',
-  storage_keys: 'storageKeys',
-  unsigned_transaction: 'the transaction',
-  body: 'the call',
-}
+const names = new Map(
+  Object.entries({
+    gas_limit: 'gas',
+    gas_price: 'gasPrice',
+    max_fee_per_gas: 'maxFeePerGas',
+    max_priority_fee_per_gas: 'maxPriorityFeePerGas',
+    access_list: 'accessList',
+    storage_keys: 'storageKeys',
+    unsigned_transaction: 'the transaction',
+    body: 'the call',
+  }),
+)
 
 function sentence({ path, message }: Detail): string {
   const name = /^\/(?:body|headers)(?:\/(.+))?$/.exec(path)

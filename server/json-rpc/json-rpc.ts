@@ -1,6 +1,6 @@
 import { ApiError, relayerNotFound, statusOf } from '../errors.ts'
 import { inOrder } from '../in-order.ts'
-import type { Caller, Handlers, OperationId } from '../operation.ts'
+import type { Caller, Handlers } from '../operation.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
@@ -22,8 +22,6 @@ export interface JsonRpcDependencies
   operations: SigningDependencies['operations'] & ReadingDependencies['operations']
   findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
   faultOf(schema: Schema, body: unknown): string | undefined
-  /** Throws ApiError (403) when the caller's key lacks the scope of the operation. */
-  authorize(caller: Caller, operation: OperationId): void
   /** Counts more calls against the caller's rate limit. Throws ApiError (429, 400). */
   countCalls(caller: Caller, count: number): Promise<void>
   /** The bytes of a revert in a node's error; null: it reverts without bytes; undefined: the error is no revert. */
@@ -40,7 +38,7 @@ const calls_at_once = 8
 
 /** The JSON-RPC endpoint of a relayer: a table of methods, each of which is an operation of the contract or a call of a node. */
 export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc'> {
-  const { authorize, revertIn, unexpected } = dependencies
+  const { revertIn, unexpected } = dependencies
   const reading = { ...dependencies, inTurn: createTurns() }
   const askNode = createAskNode(reading)
   const repeats = createRepeats(dependencies.elapsed)
@@ -83,7 +81,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   const asOperation =
     (request: Request): Context['as'] =>
     async (operation, status, work) => {
-      authorize(request.caller, operation)
+      await request.authorize(operation)
       const { auditEntry, end } = request.beginAudit(operation)
       try {
         const result = await work(auditEntry)

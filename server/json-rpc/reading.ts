@@ -25,8 +25,8 @@ export type AskNode = (context: Context, method: string, params: unknown[]) => P
 
 export function createAskNode({ operations, revertIn, inTurn }: ReadingDependencies): AskNode {
   return (context, method, params) =>
-    context.as('callRpc', 200, (auditEntry) =>
-      inTurn(context.request.caller.id, async () => {
+    inTurn(context.request.caller.id, () =>
+      context.as('callRpc', 200, async (auditEntry) => {
         const body = { jsonrpc: '2.0', method: method as ReadMethod, params } as const
         const { data } = await operations.callRpc({ ...partsOf(context), auditEntry, body })
         if (data.error) throw asNodes(data.error)

@@ -69,6 +69,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   header: undefined as never,
   caller: request.caller,
   beginAudit: request.beginAudit,
+  authorize: request.authorize,
   onClose: request.onClose,
   hasLeft: request.hasLeft,
 })

@@ -41,6 +41,7 @@ interface Job {
   digest: Uint8Array
   preimage(): Uint8Array
   signal: AbortSignal | undefined
+  check: (() => Promise<unknown>) | undefined
   due: number
   /** Of the first call. */
   began: number
@@ -119,6 +120,7 @@ export function createRemoteSigner(
     if (job.attempts === 0) job.began = began
     job.attempts += 1
     try {
+      await job.check?.()
       const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) =>
         key.sign(job.digest, signal, job.preimage),
       )
@@ -193,7 +195,7 @@ export function createRemoteSigner(
     get at_once() {
       return Math.max(2, Math.floor(allowed))
     },
-    sign: (digest, preimage, signal) =>
+    sign: (digest, preimage, signal, check) =>
       new Promise<RawSignature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
@@ -203,7 +205,7 @@ export function createRemoteSigner(
         report.waits?.(1)
         last_number += 1
         waiting.push({
-          ...{ number: last_number, digest, preimage, signal, due: now + deadline_ms, began: now, attempts: 0 },
+          ...{ number: last_number, digest, preimage, signal, check, due: now + deadline_ms, began: now, attempts: 0 },
           resolve(signature) {
             report.waits?.(-1)
             resolve(signature)

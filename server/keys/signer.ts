@@ -18,7 +18,13 @@ export interface Signer {
   /**
    * `digest`: 32 bytes. A local key is deterministic (RFC 6979); a key service may give another signature each time. Rejects with
    * KeyServiceUnavailable when the key service does not sign. `preimage`: the bytes that have this keccak-256, for a key service that
-   * hashes. `signal`: a request that still waits is dropped when it aborts.
+   * hashes. `signal`: a request that still waits is dropped when it aborts. `check`: called directly before each call of a key service,
+   * because a request may wait for its turn; when it rejects, so does the signature.
    */
-  sign(digest: Uint8Array, preimage: () => Uint8Array, signal?: AbortSignal): RawSignature | Promise<RawSignature>
+  sign(
+    digest: Uint8Array,
+    preimage: () => Uint8Array,
+    signal?: AbortSignal,
+    check?: () => Promise<unknown>,
+  ): RawSignature | Promise<RawSignature>
 }

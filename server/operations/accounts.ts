@@ -62,9 +62,10 @@ export function accounts(dependencies: AccountDependencies): Accounts {
     try {
       return await question
     } catch (error) {
-      if (isUnreachable(error) || rpcErrorOf(error)) throw unavailable((error as Error).message)
       const reason = tooLarge(error)
-      throw reason === undefined ? error : badGateway(`The node's answer ${reason}; ${ask_less}`)
+      if (reason !== undefined) throw badGateway(`The node's answer ${reason}; ${ask_less}`)
+      if (isUnreachable(error) || rpcErrorOf(error)) throw unavailable((error as Error).message)
+      throw error
     }
   }
 

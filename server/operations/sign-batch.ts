@@ -2,21 +2,31 @@ import type { SignatureResult } from '../../generated/openapi.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { Caller, Handlers, OperationRequest } from '../operation.ts'
 import { list } from '../operation.ts'
-import type { PendingAuditEntry } from '../store/rows.ts'
+import type { Rights, Signable } from './key-use.ts'
 import { ofMember } from './members.ts'
+import { type Signature, signatureResult } from './signing-values.ts'
 
-type Item = OperationRequest<'signBatch'>['body']['items'][number]
+type Request = OperationRequest<'signBatch'>
+type Item = Request['body']['items'][number]
 
-/** A signature that the policies allow, to be made later. */
-export interface ReadyToSign {
+/** The signature of an item, to be made later. */
+export interface ReadyToSign extends Signable {
   digest: string
   operation: 'signMessage' | 'signTypedData'
-  sign(auditEntry: PendingAuditEntry): Promise<SignatureResult>
 }
 
 export interface SignBatchDependencies {
-  /** Checks an item and prepares its signature. Throws ApiError (400, 403, 404). */
-  prepare(relayer_id: string, item: Item, caller: Caller): Promise<ReadyToSign>
+  /** Throws ApiError (401, 403, 404). */
+  rightsTo(request: Request, operation: 'signBatch'): Promise<Rights>
+  /** Prepares the signature of an item. Throws ApiError (400). */
+  prepare(item: Item): ReadyToSign
+  /** Checks the policies and signs. Throws ApiError (403). */
+  sign(
+    request: Pick<Request, 'path' | 'authorize' | 'auditEntry'>,
+    operation: 'signBatch',
+    rights: Rights,
+    item: Signable,
+  ): Signature | Promise<Signature>
   /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
 }
@@ -24,25 +34,43 @@ export interface SignBatchDependencies {
 /** The longest time that a batch blocks the event loop. */
 const turn_ms = 10
 
-/** Signs many items in their order. Every item is checked before the first is signed, and each has its own audit entry. */
-export function signBatch({ prepare, countCalls }: SignBatchDependencies): Pick<Handlers, 'signBatch'> {
+/**
+ * Signs many items in their order. Every item is checked before the first is signed, and each has its own audit entry. Rights, pause
+ * and policies are checked again for each item: an item that is refused meanwhile ends the batch.
+ */
+export function signBatch({ rightsTo, prepare, sign, countCalls }: SignBatchDependencies): Pick<Handlers, 'signBatch'> {
   return {
-    async signBatch({ path, body, caller, beginAudit }) {
-      const { items } = body
-      await countCalls(caller, items.length - 1)
+    async signBatch(request) {
+      const { items } = request.body
+      await countCalls(request.caller, items.length - 1)
       const rest = pauses()
       const ready: ReadyToSign[] = []
+      let rights: Rights | undefined
       for (const [index, item] of items.entries()) {
-        ready.push(await ofMember('items', index, () => prepare(path.relayer_id, item, caller)))
-        await rest()
+        rights ??= await ofMember('items', index, () => rightsTo(request, 'signBatch'))
+        const valid = rights
+        await ofMember('items', index, () => {
+          const prepared = prepare(item)
+          prepared.check(valid)
+          ready.push(prepared)
+        })
+        if (await rest()) rights = undefined
       }
       const signatures: SignatureResult[] = []
-      for (const { digest, operation, sign } of ready) {
-        const { auditEntry, end } = beginAudit(operation)
+      rights = undefined
+      for (const [index, item] of ready.entries()) {
+        const { digest, operation, ...signable } = item
+        rights ??= await ofMember('items', index, () => rightsTo(request, 'signBatch'))
+        const valid = rights
+        const { auditEntry, end } = request.beginAudit(operation)
         auditEntry.subject = digest
-        signatures.push(await sign(auditEntry))
+        const { path, authorize } = request
+        const made = await ofMember('items', index, () =>
+          sign({ path, authorize, auditEntry }, 'signBatch', valid, signable),
+        )
+        signatures.push(signatureResult(made))
         end(200)
-        await rest()
+        if (await rest()) rights = undefined
       }
       const count = signatures.length
       return list(signatures, { current_page: 1, per_page: count, total_items: count })
@@ -50,12 +78,13 @@ export function signBatch({ prepare, countCalls }: SignBatchDependencies): Pick<
   }
 }
 
-/** Yields to other requests after a time limit. */
-function pauses(): () => Promise<void> {
+/** Yields to other requests after a time limit. Resolves to whether it did. */
+function pauses(): () => Promise<boolean> {
   let began = performance.now()
   return async () => {
-    if (performance.now() - began < turn_ms) return
+    if (performance.now() - began < turn_ms) return false
     await nextTurn()
     began = performance.now()
+    return true
   }
 }

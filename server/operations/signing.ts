@@ -1,5 +1,5 @@
 import type { SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
-import { type ApiError, badRequest, notFound, relayerNotFound, relayerPaused } from '../errors.ts'
+import { type ApiError, badRequest, notFound } from '../errors.ts'
 import type { UnsignedTransaction } from '../evm/unsigned-transaction.ts'
 import { toHex } from '../hex.ts'
 import { type Caller, type Handlers, single } from '../operation.ts'
@@ -9,26 +9,15 @@ import {
   checkSignTransaction,
   isAllowedDomain,
   messageFault,
-  type OnAddress,
   typedDataFault,
 } from '../policies/signing-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { OverLimit, Spend } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
-import type { Observer, SignatureKind } from '../telemetry/observer.ts'
+import { type Content, createKeyUse, type KeyUseDependencies, type Rights, type Signable } from './key-use.ts'
 import { type ReadyToSign, signBatch } from './sign-batch.ts'
-import { hash, messageOf, type Signature, signatureResult } from './signing-values.ts'
+import { hash, messageOf, signatureResult } from './signing-values.ts'
 import { readAddress } from './values.ts'
-
-/** A digest, and the bytes that have it. */
-interface Content {
-  digest: Uint8Array
-  preimage(): Uint8Array
-}
-
-interface Held extends OnAddress {
-  signer: { sign(digest: Uint8Array, preimage: () => Uint8Array): Signature | Promise<Signature> }
-}
 
 /** The members of a transaction that policies check. */
 interface Judged {
@@ -43,10 +32,8 @@ const place = '/body/unsigned_transaction'
 
 type BatchItem = SignMessageRequest | SignTypedDataRequest
 
-export interface SigningDependencies {
+export interface SigningDependencies extends KeyUseDependencies {
   store: Pick<Store, 'spend' | 'withAudit'>
-  observer: Observer
-  findSigner(relayer_id: string): Promise<Held | undefined>
   messageDigest(message: string | Uint8Array): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
   /** The bytes that have these digests, for key services that hash. */
@@ -79,43 +66,33 @@ type Signing = Pick<
 >
 
 export function signing(dependencies: SigningDependencies): Signing {
-  const { store, observer, findSigner, messageDigest, typedDataDigest, parseUnsigned } = dependencies
-
-  const find = async (relayer_id: string, missing = relayerNotFound): Promise<Held> => {
-    const held = await findSigner(relayer_id)
-    if (!held) throw missing(relayer_id)
-    if (held.relayer.paused) throw relayerPaused()
-    return held
-  }
+  const { rightsTo, sign } = createKeyUse(dependencies)
+  const { store, messageDigest, typedDataDigest, parseUnsigned } = dependencies
 
   return {
-    ...signBatch({ countCalls: dependencies.countCalls, prepare }),
+    ...signBatch({ countCalls: dependencies.countCalls, rightsTo, prepare, sign }),
 
-    async signMessage({ path, body, caller, auditEntry }) {
-      const content = messageContent(body)
-      const held = await find(path.relayer_id, () => notFound('Not found'))
-      auditEntry.subject = toHex(content.digest)
-      checkAddress(held, caller, messageFault)
-      return single(signatureResult(await sign(held.signer, content, 'message', auditEntry)))
+    async signMessage(request) {
+      const content = messageContent(request.body)
+      const rights = await rightsTo(request, 'signMessage', () => notFound('Not found'))
+      return single(signatureResult(await sign(request, 'signMessage', rights, message(content))))
     },
 
-    async signTypedData({ path, body, caller, auditEntry }) {
-      const held = await find(path.relayer_id)
-      const separator = hash('domain_separator', body)
-      const content = typedDataContent(separator, hash('hash_struct_message', body))
-      auditEntry.subject = toHex(content.digest)
-      checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-      return single(signatureResult(await sign(held.signer, content, 'typed_data', auditEntry)))
+    async signTypedData(request) {
+      const rights = await rightsTo(request, 'signTypedData')
+      const separator = hash('domain_separator', request.body)
+      const content = typedDataContent(separator, hash('hash_struct_message', request.body))
+      return single(signatureResult(await sign(request, 'signTypedData', rights, typedData(content, separator, true))))
     },
 
-    async signTypedDataFull({ path, body, caller, auditEntry }) {
-      const held = await find(path.relayer_id)
-      const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(body)
-      const content = typedDataContent(domain_separator, struct_hash)
-      auditEntry.subject = toHex(content.digest)
-      checkAddress(held, caller, (policies) => typedDataFault(policies, domain_separator, false))
-      const { relayer, signer } = held
-      if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id)) {
+    async signTypedDataFull(request) {
+      const rights = await rightsTo(request, 'signTypedDataFull')
+      const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(request.body)
+      const blank = typedData(typedDataContent(domain_separator, struct_hash), domain_separator, false)
+      const check = (rights: Rights) => {
+        blank.check(rights)
+        const { relayer } = rights.held
+        if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
         // A policy that allows exactly this domain takes precedence over its chain id.
         if (!isAllowedDomain(relayer.policies, domain_separator)) {
           throw badRequest(
@@ -124,50 +101,69 @@ export function signing(dependencies: SigningDependencies): Signing {
           )
         }
       }
-      return single(signatureResult(await sign(signer, content, 'typed_data', auditEntry)))
+      return single(signatureResult(await sign(request, 'signTypedDataFull', rights, { ...blank, check })))
     },
 
-    async signAuthorization({ path, body, auditEntry }) {
-      const { relayer, signer } = await find(path.relayer_id)
+    async signAuthorization(request) {
+      const { body } = request
+      const rights = await rightsTo(request, 'signAuthorization')
       const address = readAddress(body.address, '/body/address')
-      checkAuthorization(relayer.policies, address)
-      const authorization = { chain_id: relayer.chain_id, address, nonce: body.nonce }
+      const authorization = { chain_id: rights.held.relayer.chain_id, address, nonce: body.nonce }
       const digest = dependencies.authorizationDigest(authorization)
-      const preimage = () => dependencies.authorizationPreimage(authorization)
-      auditEntry.subject = toHex(digest)
-      const { r, s, v } = signatureResult(await sign(signer, { digest, preimage }, 'authorization', auditEntry))
+      const signature = await sign(request, 'signAuthorization', rights, {
+        kind: 'authorization',
+        content: { digest, preimage: () => dependencies.authorizationPreimage(authorization) },
+        check: ({ held }) => checkAuthorization(held.relayer.policies, address),
+      })
+      const { r, s, v } = signatureResult(signature)
       return single({ ...authorization, r, s, y_parity: v - 27 })
     },
 
-    async signTransaction({ path, body, auditEntry }) {
-      const { relayer, signer } = await find(path.relayer_id)
-      checkSignTransaction(relayer.policies)
+    async signTransaction(request) {
+      const { body, auditEntry } = request
+      const { held } = await rightsTo(request, 'signTransaction')
+      checkSignTransaction(held.relayer.policies)
       const transaction = parse(body.unsigned_transaction)
-      if (transaction.chain_id !== BigInt(relayer.chain_id)) {
+      if (transaction.chain_id !== BigInt(held.relayer.chain_id)) {
         throw badRequest(
           place,
-          `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
+          `chain id must be ${held.relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
         )
       }
       auditEntry.subject = toHex(transaction.digest)
-      await judge(relayer, transaction, auditEntry)
-      const { raw, hash, signature } = transaction.finish(await sign(signer, transaction, 'transaction', auditEntry))
-      return single({ signed_transaction: toHex(raw), hash, signature })
+      await spend(held.relayer, transaction, auditEntry)
+      const signature = await sign(request, 'signTransaction', await rightsTo(request, 'signTransaction'), {
+        kind: 'transaction',
+        content: transaction,
+        check: ({ held }) => {
+          checkSignTransaction(held.relayer.policies)
+          judge(held.relayer, transaction)
+        },
+      })
+      const { raw, hash, signature: told } = transaction.finish(signature)
+      return single({ signed_transaction: toHex(raw), hash, signature: told })
     },
   }
 
-  /** The checks of "Sign a message" and "Sign hashed typed data", without the signature. */
-  async function prepare(relayer_id: string, item: BatchItem, caller: Caller): Promise<ReadyToSign> {
-    const held = await find(relayer_id)
+  /** Prepares the signature of an item of a batch, which is checked as "Sign a message" or "Sign hashed typed data" is. */
+  function prepare(item: BatchItem): ReadyToSign {
     if (!('domain_separator' in item)) {
       const content = messageContent(item)
-      checkAddress(held, caller, messageFault)
-      return readyToSign(held, content, 'message')
+      return { digest: toHex(content.digest), operation: 'signMessage', ...message(content) }
     }
     const separator = hash('domain_separator', item)
     const content = typedDataContent(separator, hash('hash_struct_message', item))
-    checkAddress(held, caller, (policies) => typedDataFault(policies, separator, true))
-    return readyToSign(held, content, 'typed_data')
+    return { digest: toHex(content.digest), operation: 'signTypedData', ...typedData(content, separator, true) }
+  }
+
+  function message(content: Content): Signable {
+    return { kind: 'message', content, check: ({ held, caller }) => checkAddress(held, caller, messageFault) }
+  }
+
+  function typedData(content: Content, separator: Uint8Array, isBlind: boolean): Signable {
+    const check = ({ held, caller }: Rights) =>
+      checkAddress(held, caller, (policies) => typedDataFault(policies, separator, isBlind))
+    return { kind: 'typed_data', content, check }
   }
 
   function messageContent(request: SignMessageRequest): Content {
@@ -182,38 +178,27 @@ export function signing(dependencies: SigningDependencies): Signing {
     }
   }
 
-  function readyToSign({ signer }: Held, content: Content, kind: 'message' | 'typed_data'): ReadyToSign {
-    return {
-      digest: toHex(content.digest),
-      operation: kind === 'message' ? 'signMessage' : 'signTypedData',
-      sign: async (auditEntry) => signatureResult(await sign(signer, content, kind, auditEntry)),
-    }
-  }
-
-  async function sign(
-    signer: Held['signer'],
-    { digest, preimage }: Content,
-    kind: SignatureKind,
-    auditEntry: PendingAuditEntry,
-  ): Promise<Signature> {
-    const signature = await signer.sign(digest, preimage)
-    if (signature.request_id !== undefined) auditEntry.key_request_id = signature.request_id
-    observer.signed?.(kind)
-    return signature
-  }
-
-  /** Checks the policies, and stores the amounts that count against daily limits before the transaction is signed. */
-  async function judge(
+  /** The amounts and the highest possible fee of a transaction that the policies permit. Throws ApiError (403). */
+  function judge(
     relayer: RelayerRow,
     { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
-    auditEntry: PendingAuditEntry,
-  ) {
-    const { chain_id, address } = relayer
+  ): { judged: Judged; fee: bigint } {
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
     const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
     dependencies.checkPolicies(relayer, judged)
     const fee = gas_limit * gas_price
     dependencies.checkFee(relayer, fee)
+    return { judged, fee }
+  }
+
+  /** Stores the amounts that count against daily limits before the transaction is signed. */
+  async function spend(
+    relayer: RelayerRow,
+    transaction: ReturnType<typeof parseUnsigned>,
+    auditEntry: PendingAuditEntry,
+  ): Promise<void> {
+    const { chain_id, address } = relayer
+    const { judged, fee } = judge(relayer, transaction)
     const spending = dependencies.spendingOf(relayer, judged, fee)
     if (spending.length === 0) return
     const over = await store.withAudit(auditEntry, () => store.spend({ chain_id, address }, spending))

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../evm/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../evm/envelope.ts'
-import { AnswerTooLarge } from '../evm/post.ts'
 import { RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { hashTypedData } from '../evm/typed-data.ts'
@@ -9,9 +8,7 @@ import { parseUnsigned } from '../evm/unsigned-transaction.ts'
 import { createApiKeyUses } from '../http/api-key-uses.ts'
 import { createApp } from '../http/app.ts'
 import { createAuthentication } from '../http/authentication.ts'
-import { checkRoles } from '../http/authorization.ts'
 import { readConsole } from '../http/console.ts'
-import type { Operation } from '../http/contract.ts'
 import { parseJson } from '../http/json.ts'
 import { createKeyConnections } from '../http/key-connections.ts'
 import { createQuiet } from '../http/quiet.ts'
@@ -81,7 +78,7 @@ export async function serveHttp(
     handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
     authenticate: createAuthentication({
       api_key: secrets.api_key,
-      apiKeys: store.apiKeys,
+      apiKey: store.apiKey,
       generation: store.generation,
       now,
       noteUse: apiKeyUses.note,
@@ -173,7 +170,7 @@ function createHandlers(parts: Parts): Handlers {
     heal,
     rpcErrorOf: (error) => (error instanceof RpcError ? error.error : undefined),
     isUnreachable: (error) => error instanceof RpcUnavailable,
-    tooLarge: (error) => (error instanceof AnswerTooLarge ? error.message : undefined),
+    tooLarge: (error) => (error instanceof RpcUnavailable ? error.too_large : undefined),
     holdRpcCall: (caller) => rpcCalls.hold(caller, 1),
     holdPage: (caller, bytes) => pages.hold(caller, bytes),
     holdStream: (caller) => streams.hold(caller, 1),
@@ -201,7 +198,6 @@ function createJsonRpc({ storage, sending, rateLimit }: Parts, operations: Omit<
     underpriced,
     waitUntil,
     hurry,
-    authorize: (caller, id) => checkRoles(caller, contract.operations.find((known) => known.id === id) as Operation),
     countCalls: counting(rateLimit),
     readable: readableMethods(contract.document),
     revertIn,

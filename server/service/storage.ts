@@ -36,7 +36,7 @@ export interface World {
   /** Resolves host names; the default follows ALLOW_PRIVATE_TARGETS. */
   lookup?: LookupFunction
   /** Sends a JSON-RPC body to a node; the default is HTTP. */
-  openPost?: (url: string, max_bytes?: number) => Post
+  openPost?: (url: string) => Post
   /** A contract that is already compiled, for tests that start many services. */
   contract?: Contract
   /** Replaces some of the default HTTP timeouts. */

@@ -51,6 +51,8 @@ export interface ConfigurationStore {
   deleteApiKey(id: string): Promise<boolean>
   /** All of them, for the authentication of requests; there are at most 1,000. */
   apiKeys(): Promise<ApiKeyRow[]>
+  /** One of them; undefined when there is none, or another program changed it. */
+  apiKey(id: string): Promise<ApiKeyRow | undefined>
   /** Stores the time of the last use, by id. */
   noteApiKeyUses(uses: ReadonlyMap<string, string>): Promise<void>
 

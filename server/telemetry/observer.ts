@@ -35,6 +35,8 @@ export interface Observer {
   endpointDown?(endpoint: { host: string; chain_id: number; reason: string }): void
   /** An endpoint that was down answers again. */
   endpointUp?(endpoint: { host: string; chain_id: number; reason: string }): void
+  /** An RPC endpoint gave an answer above the limits of its method. Reported at most once a minute per endpoint. */
+  endpointAnsweredTooMuch?(endpoint: { host: string; chain_id: number; audience: string; reason: string }): void
   /** A call for a signature by a key service ended. */
   keyServiceCalled?(call: { type: string; outcome: string; duration_ms: number }): void
   /** More signatures wait for key services of the type, or fewer. */

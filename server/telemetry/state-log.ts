@@ -12,6 +12,7 @@ export function createStateLog(
   | 'endpointDown'
   | 'foreignTransaction'
   | 'endpointUp'
+  | 'endpointAnsweredTooMuch'
   | 'keyServiceDown'
   | 'keyServiceUp'
   | 'nonceNoticed'
@@ -20,6 +21,7 @@ export function createStateLog(
 > {
   return {
     endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
+    endpointAnsweredTooMuch: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer too large'),
     endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
     keyServiceDown: (key) => logger.warn(key, 'key service down'),
     keyServiceUp: (key) => logger.info(key, 'key service up'),

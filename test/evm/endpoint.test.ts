@@ -10,7 +10,7 @@ test('ends the backoff of an endpoint as soon as it answers', async () => {
   const post = async (body: string): Promise<PostAnswer> => {
     if (isDown) throw new Error('No answer in time')
     const calls = JSON.parse(body) as unknown[]
-    return { status: 200, retry_after_s: undefined, text: JSON.stringify(calls.map((_, id) => ({ ...chainId, id }))) }
+    return { status: 200, retry_after_s: undefined, json: async () => calls.map((_, id) => ({ ...chainId, id })) }
   }
   const endpoint = createEndpoint(post, 100, 1, () => 1_000)
   for (let failure = 0; failure < 3; failure += 1) await expect(endpoint.ask([call])).rejects.toThrow('No answer')
@@ -29,10 +29,23 @@ test('waits for the Retry-After of an endpoint, whatever the response to an earl
     () => 1_000,
   )
   const [earlier, later] = [endpoint.ask([call]), endpoint.ask([call])]
-  answers[1]?.({ status: 429, retry_after_s: 30, text: '' })
+  answers[1]?.({ status: 429, retry_after_s: 30, json: async () => '' })
   await expect(later).rejects.toThrow('429')
-  const text = JSON.stringify([0, 1].map((id) => ({ ...chainId, id })))
-  answers[0]?.({ status: 200, retry_after_s: undefined, text })
+  const json = async () => [0, 1].map((id) => ({ ...chainId, id }))
+  answers[0]?.({ status: 200, retry_after_s: undefined, json })
   await earlier
   expect(endpoint.rest_until).toBe(31_000)
 })
+
+test.each([
+  ['service', 30],
+  ['callers', 2],
+] as const)(
+  'rests after a 429 to a call of %s at most %i of the 30 s that the node asks for',
+  async (audience, rest_s) => {
+    const post = async () => ({ status: 429, retry_after_s: 30, json: async () => '' })
+    const endpoint = createEndpoint(post, 100, 1, () => 0, undefined, audience)
+    await expect(endpoint.ask([call])).rejects.toThrow('429')
+    expect(endpoint.rest_until).toBe(rest_s * 1_000)
+  },
+)

@@ -146,3 +146,49 @@ test('limits the share of one key, leaves the rest to all, and reuses released s
   expect(code(() => shares.hold(administrator, 6))).toBe('held')
   expect(code(() => shares.hold(administrator, 1))).toBe('unavailable')
 })
+
+/** The parts of keys that each take all they get, one key after another. */
+const taken = (limit: number, each: number, keys: number) => {
+  const shares = createShares({ name: 'things', limit, each })
+  return Array.from({ length: keys }, (_, index) => {
+    const held = shares.hold({ id: `${index}`, roles: new Set<string>() }, 0)
+    for (let own = 0; ; own += 1) {
+      try {
+        held.add(1)
+      } catch {
+        return own
+      }
+    }
+  })
+}
+
+test('leaves a part for the next key, however many keys take all they get', () => {
+  expect(taken(1_000, 250, 6)).toEqual([250, 250, 250, 125, 63, 31])
+  expect(taken(32, 8, 6)).toEqual([8, 8, 8, 4, 2, 1])
+})
+
+test('gives the released shares of the largest holder to keys that hold less', () => {
+  const shares = createShares({ name: 'things', limit: 32, each: 8 })
+  const key = (id: string) => ({ id, roles: new Set<string>() })
+  const slow = ['a', 'b', 'c', 'd'].map((id) => ({ id, calls: [] as { release(): void }[] }))
+  const ask = (one: (typeof slow)[number]) => {
+    try {
+      one.calls.push(shares.hold(key(one.id), 1))
+    } catch {
+      // It asks again later.
+    }
+  }
+  for (let round = 0; round < 8; round += 1) slow.forEach(ask)
+  // Each slow call is followed by another one at once. Meanwhile a fifth key asks.
+  const fifth = { id: 'e', calls: [] as { release(): void }[] }
+  for (let round = 0; round < 20; round += 1) {
+    for (const one of slow) {
+      one.calls.shift()?.release()
+      ask(fifth)
+      ask(one)
+    }
+  }
+  const counts = [...slow, fifth].map(({ calls }) => calls.length)
+  expect(Math.min(...counts)).toBeGreaterThanOrEqual(4)
+  expect(Math.max(...counts)).toBeLessThanOrEqual(8)
+})

@@ -161,7 +161,12 @@ describe('the API', () => {
   const sign = '/api/v1/relayers/demo/sign'
   const post = (body: string) => ({ method: 'POST', body })
   const limited = operations.filter(({ statuses }) => statuses.includes(429))
-  const burst = limited.length
+  const changing = new Set(['manage', 'notifications', 'administer'])
+  const configuring = limited.filter(
+    ({ method, roles }) => method !== 'GET' && roles.some((role) => changing.has(role)),
+  )
+  /** A change of the configuration counts as five. */
+  const burst = limited.length + 4 * configuring.length
   const slow = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: `${burst}` }
   const others = operations.filter((operation) => operation.guarded && !limited.includes(operation))
   /** A request to a resource that does not exist, without required members, so that it has no effect. */
@@ -170,35 +175,8 @@ describe('the API', () => {
     Object.keys(bodies).length > 0 ? { method, body: '{"none":0}' } : { method },
   ]
 
-  test('limits operations that sign, send, list transactions or call a node, and returns Retry-After with 429', async () => {
-    expect(limited.map(({ id }) => id).sort()).toEqual([
-      'callJsonRpc',
-      'callRpc',
-      'cancelPendingTransactions',
-      'cancelTransaction',
-      'dryRunTransaction',
-      'explainTransaction',
-      'getActivity',
-      'getNonce',
-      'getRelayerBalance',
-      'getRelayerStatus',
-      'healNonce',
-      'listAllTransactions',
-      'listNodes',
-      'listQueues',
-      'listTransactions',
-      'replaceTransaction',
-      'sendTransaction',
-      'sendTransactionBatch',
-      'signAuthorization',
-      'signBatch',
-      'signMessage',
-      'signTransaction',
-      'signTypedData',
-      'signTypedDataFull',
-      'streamEvents',
-      'testNotification',
-    ])
+  test('limits every operation that needs a token, counts changes as five, and returns Retry-After with 429', async () => {
+    expect(others).toEqual([])
     const clock = { now_ms: 5_000 }
     const { raw } = await startTestService(slow, { elapsed: () => clock.now_ms })
     const first = await raw(sign, post('{"message":""}'))
@@ -208,16 +186,7 @@ describe('the API', () => {
     // Requests that fail count as well: only then is guessing limited.
     for (const operation of limited.slice(1)) {
       const { status } = await raw(...failing(operation))
-      expect({ id: operation.id, status }).toEqual({
-        id: operation.id,
-        // JSON-RPC takes any object for a call, and finds no relayer.
-        status:
-          Object.keys(operation.bodies).length > 0 && operation.id !== 'callJsonRpc'
-            ? 400
-            : operation.path.includes('{')
-              ? 404
-              : 200,
-      })
+      expect({ id: operation.id, limited: status === 429 }).toEqual({ id: operation.id, limited: false })
     }
 
     for (const operation of limited) {
@@ -236,16 +205,11 @@ describe('the API', () => {
     expect((await raw(sign, post('{"message":""}'))).status).toBe(429)
   })
 
-  test('limits no other operation, and does not count a request without a token', async () => {
+  test('does not count a request without a token', async () => {
     const { raw } = await startTestService({ ...slow, RATE_LIMIT_BURST: '1' }, { elapsed: () => 0 })
     for (let again = 0; again < 3; again += 1) {
       expect((await raw(sign, { ...post('{"message":""}'), headers: {} })).status).toBe(401)
       expect((await raw('/api/v1/health')).status).toBe(200)
-      for (const operation of others) {
-        const answer = await raw(...failing(operation))
-        expect({ id: operation.id, limited: answer.status === 429 }).toEqual({ id: operation.id, limited: false })
-        expect(answer.headers.get('RateLimit')).toBe(null)
-      }
     }
     expect((await raw(sign, post('{"message":""}'))).status).toBe(200)
     expect((await raw(sign, post('no JSON'))).status).toBe(429)

@@ -39,18 +39,18 @@ describe('a request id', () => {
   })
 
   test('is in every response and in its log line', async () => {
-    const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '1' }, { elapsed: () => 0 })
+    const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '3' }, { elapsed: () => 0 })
     const bearer = `Authorization: Bearer ${service.api_key}`
     const cases: [string, number, Buffer | string][] = [
       ['health', 200, rawRequest('GET /api/v1/health', ['X-Request-Id: health'])],
       ['page', 200, rawRequest('GET /docs', ['X-Request-Id: page'])],
       ['sign', 200, rawRequest(sign, ['X-Request-Id: sign', bearer, ...json(body)], body)],
-      ['limited', 429, rawRequest(sign, ['X-Request-Id: limited', bearer, ...json(body)], body)],
       ['token', 401, rawRequest(sign, ['X-Request-Id: token', ...json(body)], body)],
       ['nowhere', 404, rawRequest('GET /nowhere', ['X-Request-Id: nowhere', bearer])],
       ['method', 405, rawRequest('DELETE /api/v1/relayers', ['X-Request-Id: method', bearer])],
       ['unknown', 404, rawRequest('GET /api/v1/relayers/x', ['X-Request-Id: unknown', bearer])],
       ['query', 400, rawRequest('GET /api/v1/relayers?x=1', ['X-Request-Id: query', bearer])],
+      ['limited', 429, rawRequest(sign, ['X-Request-Id: limited', bearer, ...json(body)], body)],
       ['hash', 400, rawRequest('GET /api/v1/relayers#x', ['X-Request-Id: hash', bearer])],
       ['expect', 417, rawRequest('GET /api/v1/health', ['X-Request-Id: expect', 'Expect: nothing'])],
     ]

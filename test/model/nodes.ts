@@ -75,7 +75,7 @@ export function createNodes(count: number, { chain, address, active, sending }: 
       const answered = await exchange(urls.indexOf(url), body, timeout_ms)
       active()
       refuseIfCut()
-      return answered
+      return { ...answered, json: async () => JSON.parse(answered.text) }
     },
   }
 }

@@ -59,8 +59,7 @@ export async function startTestService(
   const service = await startService(config, {
     // External host names do not resolve, so that tests call no external host.
     lookup: noLookup,
-    openPost: (url, max_bytes) =>
-      url === development_node ? refuse : createPost(url, world.lookup ?? noLookup, max_bytes),
+    openPost: (url) => (url === development_node ? refuse : createPost(url, world.lookup ?? noLookup)),
     contract: await compiledContract(),
     ...world,
     logger,

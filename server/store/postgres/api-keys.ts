@@ -3,6 +3,7 @@ import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, sql } from './connection.ts'
 import { lister } from './lists.ts'
+import { readTogether } from './read-together.ts'
 import { type StoredSeal, sealedColumns } from './rights-tables.ts'
 import type { Session, Transaction } from './session.ts'
 
@@ -22,11 +23,15 @@ type ApiKeys = Pick<
   | 'rotateApiKey'
   | 'deleteApiKey'
   | 'apiKeys'
+  | 'apiKey'
   | 'noteApiKeyUses'
 >
 
 const select = sql<Row>(`SELECT ${columns} FROM api_keys WHERE id = $id`)
 const selectAll = sql<Row & StoredSeal>(`SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys ORDER BY row_id`)
+const selectSome = sql<Row & StoredSeal>(
+  `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys WHERE id = ANY ($ids)`,
+)
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
 const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
 const insert = sql<{ row_id: number }>(`
@@ -66,6 +71,14 @@ export function apiKeys({ read, snapshot, write, writeCached, rights }: Connecti
     const unknown_relayer = ids.findIndex((id) => !row_ids.has(id))
     return unknown_relayer >= 0 ? { unknown_relayer } : ids.map((id) => row_ids.get(id) as number)
   }
+
+  const trusted = readTogether(
+    (id: string) => id,
+    async (ids) => {
+      const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
+      return new Map(rows.map((row) => [row.id, readRow(row)]))
+    },
+  )
 
   async function limitTo(transaction: Transaction, row_id: number, relayers: number[]): Promise<void> {
     await transaction.run(forget, { row_id })
@@ -116,6 +129,7 @@ export function apiKeys({ read, snapshot, write, writeCached, rights }: Connecti
       }),
     // API keys that another program changed grant no rights, and do not affect the others.
     apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),
+    apiKey: trusted,
     noteApiKeyUses: async (uses) =>
       void (await write((transaction) => transaction.run(use, { ids: [...uses.keys()], times: [...uses.values()] }))),
   }

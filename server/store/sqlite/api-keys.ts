@@ -23,6 +23,7 @@ type ApiKeys = Pick<
   | 'rotateApiKey'
   | 'deleteApiKey'
   | 'apiKeys'
+  | 'apiKey'
   | 'noteApiKeyUses'
 >
 
@@ -30,6 +31,9 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
   const select = db.prepare<[string], Row>(`SELECT ${columns} FROM api_keys WHERE id = ?`)
   const selectAll = db.prepare<[], Row & SealedRow>(
     `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys ORDER BY row_id`,
+  )
+  const selectSealed = db.prepare<[string], Row & SealedRow>(
+    `SELECT ${columns}, ${sealedColumns('api_keys')} FROM api_keys WHERE id = ?`,
   )
   const count = db.prepare<[], number>('SELECT COUNT(*) FROM api_keys').pluck()
   const insert = db.prepare<[object]>(`
@@ -103,6 +107,10 @@ export function apiKeys({ db, write, writeCached, rights }: Connection): ApiKeys
         .all()
         .filter((row) => rights.isTrusted('api_keys', row))
         .map(read),
+    async apiKey(id) {
+      const row = selectSealed.get(id)
+      return row && rights.isTrusted('api_keys', row) ? read(row) : undefined
+    },
     noteApiKeyUses: async (uses) => void write(() => uses.forEach((at, id) => void use.run(at, id))),
   }
 }

@@ -63,7 +63,7 @@ const app = createApp({
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authenticate: createAuthentication({
     api_key,
-    apiKeys: async () => [],
+    apiKey: async () => undefined,
     generation: async () => 1,
     now: Date.now,
     noteUse() {},

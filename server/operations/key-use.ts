@@ -1,0 +1,87 @@
+import { type ApiError, relayerNotFound, relayerPaused } from '../errors.ts'
+import { toHex } from '../hex.ts'
+import type { Caller, OperationId, OperationRequest } from '../operation.ts'
+import type { OnAddress } from '../policies/signing-policies.ts'
+import type { Observer, SignatureKind } from '../telemetry/observer.ts'
+import type { Signature } from './signing-values.ts'
+
+/** A digest, and the bytes that have it. */
+export interface Content {
+  digest: Uint8Array
+  preimage(): Uint8Array
+}
+
+interface Held extends OnAddress {
+  signer: {
+    sign(
+      digest: Uint8Array,
+      preimage: () => Uint8Array,
+      signal: undefined,
+      check: () => Promise<unknown>,
+    ): Signature | Promise<Signature>
+  }
+}
+
+/** The rights of a caller to a key, as they are now. Valid until the process does other work. */
+export interface Rights {
+  caller: Caller
+  held: Held
+}
+
+type SignRequest = Pick<OperationRequest<'signMessage'>, 'path' | 'authorize'>
+
+/** What is signed. `check`: the policies; throws ApiError (403). */
+export interface Signable {
+  kind: SignatureKind
+  content: Content
+  check(rights: Rights): void
+}
+
+export interface KeyUseDependencies {
+  observer: Observer
+  findSigner(relayer_id: string): Promise<Held | undefined>
+}
+
+/** The way of every signature that a caller asks for to its key. */
+export function createKeyUse({ observer, findSigner }: KeyUseDependencies) {
+  /**
+   * Checks the caller, the relayer and its pause now. Every signature takes these rights, and no other work may run between this check
+   * and the use of the key. Throws ApiError.
+   */
+  async function rightsTo(
+    request: SignRequest,
+    operation: OperationId,
+    missing: (relayer_id: string) => ApiError = relayerNotFound,
+  ): Promise<Rights> {
+    const { relayer_id } = request.path
+    const [caller, held] = await Promise.all([request.authorize(operation), findSigner(relayer_id)])
+    if (!held) throw missing(relayer_id)
+    if (held.relayer.paused) throw relayerPaused()
+    return { caller, held }
+  }
+
+  return { rightsTo, sign }
+
+  /**
+   * The only use of a key for a caller: the policies are checked here, by the rights of this moment. A key service may let the request
+   * wait, so everything is checked again before each call of it.
+   */
+  function sign(
+    request: SignRequest & Pick<OperationRequest<'signMessage'>, 'auditEntry'>,
+    operation: OperationId,
+    rights: Rights,
+    { kind, content, check }: Signable,
+  ): Signature | Promise<Signature> {
+    const { auditEntry } = request
+    auditEntry.subject = toHex(content.digest)
+    check(rights)
+    const again = async () => check(await rightsTo(request, operation))
+    const signed = (signature: Signature) => {
+      if (signature.request_id !== undefined) auditEntry.key_request_id = signature.request_id
+      observer.signed?.(kind)
+      return signature
+    }
+    const signature = rights.held.signer.sign(content.digest, content.preimage, undefined, again)
+    return signature instanceof Promise ? signature.then(signed) : signed(signature)
+  }
+}
