@@ -86,8 +86,14 @@ export function createChain(rpc: Rpc): Chain {
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
     async pooledHash(address, nonce) {
-      const pool = (await rpc('txpool_contentFrom', [address]).catch(() => null)) as PoolOfAccount | null
-      const hash = pool?.pending?.[nonce]?.hash ?? pool?.queued?.[nonce]?.hash
+      // Neither method is standard: a node that has the first one seldom has the second.
+      const shown = (await rpc('eth_getTransactionBySenderAndNonce', [address, hex(nonce)]).catch(() => null)) as {
+        hash?: unknown
+      } | null
+      const pool = shown
+        ? null
+        : ((await rpc('txpool_contentFrom', [address]).catch(() => null)) as PoolOfAccount | null)
+      const hash = shown?.hash ?? pool?.pending?.[nonce]?.hash ?? pool?.queued?.[nonce]?.hash
       return typeof hash === 'string' && /^0x[0-9a-f]{64}$/i.test(hash) ? hash.toLowerCase() : undefined
     },
     async hasCode(address) {

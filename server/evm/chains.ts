@@ -1,13 +1,14 @@
 import type { LookupFunction } from 'node:net'
 import type { Network, RpcUrl } from '../../generated/openapi.ts'
 import type { Market } from '../core/prices.ts'
+import type { TargetCheck } from '../outbound/address-guard.ts'
 import type { RelayerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
-import { createEndpoint, type Endpoint } from './endpoint.ts'
+import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
 import { medianMarket } from './market.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
@@ -59,7 +60,8 @@ const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, ma
 
 /**
  * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
- * node's URL; a test passes a node of its own.
+ * node's URL; a test passes a node of its own. `checkTarget`: why a URL may not be called. It is asked at each call, because a stored URL
+ * may be older than the setting.
  */
 export function createChains(
   store: Store,
@@ -67,6 +69,7 @@ export function createChains(
   now: () => number,
   observer: Observer,
   openPost: (url: string) => Post = (url) => createPost(url, lookup),
+  checkTarget: TargetCheck = () => undefined,
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Omit<NetworkClient, 'network'>>()
@@ -76,7 +79,14 @@ export function createChains(
     const urls = distinct(given)
     const open = (audience: Audience) =>
       urls.map(({ url, weight }) => {
-        const endpoint = createEndpoint(openPost(url), weight, chain_id, now, urlScrubber(url), audience)
+        const endpoint = createEndpoint(
+          permitted(openPost(url), url, checkTarget),
+          weight,
+          chain_id,
+          now,
+          urlScrubber(url),
+          audience,
+        )
         return watched(endpoint, { url, chain_id, audience }, now, observer)
       })
     const endpoints = open('service')
@@ -150,6 +160,15 @@ function openChain(rpc: Rpc): Chain {
     },
   ])
   return Object.fromEntries(guarded)
+}
+
+/** Calls nothing while the URL may not be called. */
+function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
+  return async (...request) => {
+    const reason = checkTarget(new URL(url))
+    if (reason !== undefined) throw new TargetRefused(`Its URL ${reason}`)
+    return post(...request)
+  }
 }
 
 /** The same address twice is one witness. */

@@ -79,7 +79,7 @@ export function createEndpoint(
         const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
         endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
       }
-      const isCertain = error instanceof WrongChain || error instanceof AnswerTooLarge
+      const isCertain = [WrongChain, AnswerTooLarge, TargetRefused].some((kind) => error instanceof kind)
       if (!isDown && (failures >= failures_before_rest || isCertain)) {
         isDown = true
         endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
@@ -194,6 +194,9 @@ function readError({ code: given, message, ...rest }: { code?: unknown; message?
 class Throttled extends Error {}
 
 class WrongChain extends Error {}
+
+/** The settings forbid calls of the URL. */
+export class TargetRefused extends Error {}
 
 const request_too_large: RpcErrorObject = { code: 413, message: 'Request too large' }
 

@@ -3,6 +3,7 @@ import { readTransactionRequest } from '../operations/transaction-request.ts'
 import { createSender } from '../sending/lane/sender.ts'
 import { createChainRestart } from '../sending/nonces/chain-restart.ts'
 import { createNonces } from '../sending/nonces/nonces.ts'
+import { checkAtStart } from '../sending/nonces/start-check.ts'
 import { createDryRun } from '../sending/request/dry-run.ts'
 import { createExplain } from '../sending/request/explain-transaction.ts'
 import { createPreparation } from '../sending/request/preparation.ts'
@@ -80,6 +81,12 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     }
   })
 
+  let isStopping = false
+  // In the background: a node that does not answer delays no start.
+  const checking = checkAtStart(dependencies, nonces, () => isStopping).catch((error) =>
+    storage.logger.error({ err: error }, 'check of nonces at the start failed'),
+  )
+
   return {
     changed: dependencies.changed,
     hurry,
@@ -115,6 +122,10 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     },
     /** Ends requests that wait for a status. */
     stopWaiting: waiting.stop,
-    stop: worker.stop,
+    async stop() {
+      isStopping = true
+      await worker.stop()
+      await checking
+    },
   }
 }

@@ -107,10 +107,10 @@ export async function openStorage(config: Config, dependencies: World): Promise<
   }
   const store = await orConfigError(() => openStore(config, storeWorld, logger))
   const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
-  const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost)
+  const checkTarget = createTargetCheck(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost, checkTarget)
   try {
     const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
-    const checkTarget = createTargetCheck(config.allow_private_targets)
     const keyServices = createKeyServices({ lookup, checkTarget }, config, elapsed, observer)
     const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))

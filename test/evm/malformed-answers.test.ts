@@ -88,10 +88,17 @@ test('answers a malformed answer of a node with 503 or as it is, and never with 
 
 test('names no property of JavaScript’s own objects in an error', async () => {
   const { client } = await startTestService()
-  const { id } = await createRelayer(client)
+  const { id, address } = await createRelayer(client)
+  const document = (name: string) => ({
+    types: { [name]: [{ name: 'a', type: 'none' }] },
+    primaryType: name,
+    domain: {},
+    message: {},
+  })
   for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf']) {
     const calls = [
       { method: name, params: [] },
+      { method: 'eth_signTypedData_v4', params: [address, document(name)] },
       { method: 'eth_sendTransaction', params: [{ [name]: 1 }] },
       { method: 'eth_sendTransaction', params: [{ accessList: [{ [name]: [] }] }] },
       {

@@ -12,7 +12,7 @@ test('loses and doubles nothing under each kind of fault of a node', async () =>
 })
 
 test.each(['connection_reset', 'http_429', 'http_500', 'internal_error'] as const)(
-  'uses the second node while the first one fails (%s), and callers receive no error',
+  'uses the second node while the first one fails (%s), and confirms when both answer',
   async (kind) => {
     const { chain, proxy, client, addAccount } = await testRig({ chain: { blockTime_s: 0.25 } })
     const sound = await testFaultProxy(chain)
@@ -25,12 +25,17 @@ test.each(['connection_reset', 'http_429', 'http_500', 'internal_error'] as cons
         body: { to: account.address, value: `${value}` },
       })
     }
-    await account.finished()
-    expect((await account.score()).unfinished).toBe(0)
-    expect(await account.latest()).toBe(10)
+    await until('all are in blocks', async () => (await account.latest()) === 10)
+    const unproven = async () =>
+      (await account.transactions()).filter((row) => row.status_reason?.includes('more than half of all')).length
+    await until('all wait for the other node', async () => (await unproven()) === 10)
+    expect(new Set((await account.transactions()).map(({ status }) => status))).not.toContain('confirmed')
     // The one that fails was tried, and then left alone for longer and longer.
     expect(proxy.counts()[kind]).toBeGreaterThan(0)
     expect(proxy.counts().requests).toBeLessThan(Number(sound.counts().requests))
+    await proxy.setFault(undefined)
+    await account.finished()
+    expect((await account.score()).unfinished).toBe(0)
   },
 )
 

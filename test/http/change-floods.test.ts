@@ -70,3 +70,26 @@ test('reads the row of a key only for its own next request, not the rows of all 
   generation += 1
   await expect(ask(first.token)).rejects.toThrow('Unauthorized')
 })
+
+test('counts a large response once more for each 64 KiB, whichever operation gives it', async () => {
+  const { client, url } = await startTestService({}, { elapsed: () => 5_000 })
+  const receivers = Array.from({ length: 1_000 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
+  const functions = receivers.slice(0, 100).map((receiver) => ({
+    receiver,
+    selectors: Array.from({ length: 50 }, (_, index) => `0x${(index + 1).toString(16).padStart(8, '0')}`),
+  }))
+  const policies = { whitelist_receivers: receivers, allowed_functions: functions }
+  const { id } = await createRelayer(client, { policies })
+  const { data } = await client.post('/api/v1/api-keys', {
+    body: { name: 'reader', scopes: ['read'], relayer_ids: [id], rate_limit: { per_second: 1, burst: 10 } },
+  })
+  const headers = { Authorization: `Bearer ${data.token}` }
+  const sizes: number[] = []
+  for (;;) {
+    const answer = await fetch(`${url}/api/v1/relayers/${id}`, { headers })
+    if (answer.status === 429) break
+    sizes.push((await answer.text()).length)
+  }
+  expect(sizes[0]).toBeGreaterThan(64 * 1024)
+  expect(sizes.length).toBeLessThanOrEqual(5)
+})

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createEndpoint, type RpcCall } from '../../server/evm/endpoint.ts'
+import type { RpcCall } from '../../server/evm/answer-limits.ts'
+import { createEndpoint } from '../../server/evm/endpoint.ts'
 import { createPost } from '../../server/evm/post.ts'
 import { createRpc, RpcUnavailable } from '../../server/evm/rpc.ts'
 import { listen } from '../support/listen.ts'

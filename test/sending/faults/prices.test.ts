@@ -1,0 +1,152 @@
+import { parseTransaction } from 'viem'
+import { expect, test } from 'vitest'
+import { RelayerError, type SendTransactionRequest } from '../../../client/index.ts'
+import { jsonRpcOf } from '../../support/json-rpc.ts'
+import { type Lie, testLiar } from '../../support/liar.ts'
+import type { Account, Rig } from '../../support/rig.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+const gwei = 10n ** 9n
+const receiver = `0x${'5c'.repeat(20)}`
+const delegate = `0x${'de'.repeat(20)}`
+const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+
+const attemptsOf = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
+  (await client().get(`${transaction}/attempts`, { path: { relayer_id, transaction_id } })).data
+const explain = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
+  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id } })).data
+const replace = async (
+  { client }: Rig,
+  { relayer_id }: Account,
+  transaction_id: string,
+  body: SendTransactionRequest,
+) => (await client().put(transaction, { path: { relayer_id, transaction_id }, body })).data
+const firstOf = async (account: Account) => (await account.transactions())[0]
+const priced = (gas_price: bigint) => ({ gas_price: gas_price.toString(), gas_limit: 21_000 })
+
+/** A chain with blocks on request, behind a node whose answers the test replaces. It records the signed bytes that it gets. */
+async function start(policies = {}) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const node = await testLiar(rig.chain)
+  const account = await rig.addAccount({ policies, rpc_urls: [node.url] })
+  const signed: ReturnType<typeof parseTransaction>[] = []
+  const watch: Lie = (method, [raw]) => {
+    if (method === 'eth_sendRawTransaction') signed.push(parseTransaction(raw as `0x${string}`))
+    return undefined
+  }
+  node.lie = watch
+  return { rig, node, account, signed, watch }
+}
+
+test('J3: signs nothing above the price that the caller gave, and says what the chain requires', async () => {
+  const { rig, account, signed } = await start()
+  await rig.chain.setBaseFee(100n * gwei)
+  await rig.chain.mine()
+  const [{ id = '' } = {}] = await account.send(1, priced(20n * gwei))
+  await until('it waits for its price', async () => (await explain(rig, account, id)).waiting_for === 'fee_too_low')
+  const explained = await explain(rig, account, id)
+  expect(explained.summary).toContain(`${20n * gwei}`)
+  expect(explained.figures).toMatchObject({ price: `${20n * gwei}`, price_ceiling: `${20n * gwei}` })
+  for (let block = 0; block < 8; block += 1) {
+    rig.clock.passed_ms += 60_000
+    await rig.chain.mine()
+    await until('it was looked at', async () => (await firstOf(account))?.status !== 'mined')
+  }
+  expect(signed.every(({ gasPrice = 0n }) => gasPrice <= 20n * gwei)).toBe(true)
+  // A replacement without a price leaves it to the service.
+  await replace(rig, account, id, { to: receiver, value: '1', gas_limit: 21_000 })
+  await account.finished(rig.chain.mine)
+  expect(await firstOf(account)).toMatchObject({ status: 'confirmed', error: null })
+})
+
+test.each([
+  { policies: { gas_price_cap: `${30n * gwei}` }, body: { speed: 'fastest' as const } },
+  { policies: { gas_price_cap: `${30n * gwei}` }, body: {} },
+])(
+  'J2: refuses a replacement that the policies leave no room for, with the figures: %o',
+  async ({ policies, body }) => {
+    const { rig, account } = await start(policies)
+    await rig.chain.setBaseFee(100n * gwei)
+    await rig.chain.mine()
+    const [sent] = await account.send(1, { gas_limit: 21_000 })
+    const { id = '', value = '1', to = null } = sent ?? {}
+    await until('it waits', async () => (await explain(rig, account, id)).waiting_for === 'price_cap')
+    const before = await attemptsOf(rig, account, id)
+    const refused = await replace(rig, account, id, { to, value, gas_limit: 21_000, ...body }).catch((error) => error)
+    expect(refused).toBeInstanceOf(RelayerError)
+    expect(refused).toMatchObject({ status: 409, code: 'conflict' })
+    expect(refused.details[0].message).toContain(`at most ${30n * gwei}`)
+    expect(await attemptsOf(rig, account, id)).toEqual(before)
+    expect((await explain(rig, account, id)).waiting_for).toBe('price_cap')
+  },
+)
+
+test('C2: sends a transaction of type 4 as nothing else', async () => {
+  const { rig, node, account, signed, watch } = await start({ allow_authorizations: true })
+  const authority = await rig.addAccount({ policies: { allow_authorizations: true } })
+  const { data: authorization } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign-authorization', {
+    path: { relayer_id: authority.relayer_id },
+    body: { address: delegate, nonce: 0 },
+  })
+  const body = { to: receiver, gas_limit: 100_000, authorization_list: [authorization] }
+  const [sent] = await account.send(1, {
+    ...body,
+    ...{ max_fee_per_gas: `${2n * gwei}`, max_priority_fee_per_gas: `${gwei}` },
+  })
+  const { id = '', value = '1' } = sent ?? {}
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  // The policy is turned off, and the node shows no base fee any more.
+  await rig.client().patch('/api/v1/relayers/{relayer_id}', {
+    path: { relayer_id: account.relayer_id },
+    body: { policies: { eip1559_pricing: false } },
+  })
+  node.lie = async (method, params, truth) => {
+    watch(method, params, truth)
+    if (method !== 'eth_feeHistory') return undefined
+    const history = (await truth()) as { baseFeePerGas: string[] }
+    return { ...history, baseFeePerGas: history.baseFeePerGas.map(() => '0x0') }
+  }
+  for (let minute = 0; minute < 6; minute += 1) {
+    rig.clock.passed_ms += 60_000
+    await rig.chain.rpc('anvil_dropAllTransactions')
+    await rig.chain.mine()
+    await until('it was looked at', async () => (await firstOf(account))?.id === id)
+  }
+  await replace(rig, account, id, { ...body, value }).catch((error) => expect([400, 409]).toContain(error.status))
+  expect(signed.map(({ type }) => type)).toEqual(signed.map(() => 'eip7702'))
+})
+
+test('C2: keeps the authorizations of a transaction that replaces one at a gas price', async () => {
+  const { rig, account, signed } = await start({ allow_authorizations: true })
+  const authority = await rig.addAccount({ policies: { allow_authorizations: true } })
+  const { data: authorization } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign-authorization', {
+    path: { relayer_id: authority.relayer_id },
+    body: { address: delegate, nonce: 0 },
+  })
+  const [{ id = '' } = {}] = await account.send(1, priced(3n * gwei))
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await replace(rig, account, id, { to: receiver, value: '7', gas_limit: 100_000, authorization_list: [authorization] })
+  await until('it is signed', async () => (await attemptsOf(rig, account, id)).length === 2)
+  expect(signed.at(-1)).toMatchObject({ type: 'eip7702', value: 7n, authorizationList: [{ chainId: 31_337 }] })
+  await account.finished(rig.chain.mine)
+  expect(await firstOf(account)).toMatchObject({ status: 'confirmed', authorization_list: [{ address: delegate }] })
+})
+
+test('signs type 0x1 as type 1, and takes a repetition without a gas price for the same request', async () => {
+  const { rig, account, signed } = await start()
+  const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
+  const one = { from: account.address, to: receiver, value: '0x1', gas: '0x7530' }
+  for (const type of ['0x0', '0x1']) {
+    const header = { 'Idempotency-Key': `order-${type}` }
+    const send = () => rpc.result('eth_sendTransaction', [{ ...one, type }], header)
+    const hash = await send()
+    // The node's gas price has changed meanwhile.
+    await rig.chain.setBaseFee(3n * gwei)
+    await rig.chain.mine()
+    expect(await send()).toEqual(hash)
+  }
+  const types = new Set(signed.map(({ type, nonce }) => `${nonce} ${type}`))
+  expect(types).toEqual(new Set(['0 legacy', '1 eip2930']))
+  expect(await account.transactions()).toHaveLength(2)
+})

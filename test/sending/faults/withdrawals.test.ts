@@ -1,0 +1,109 @@
+import { parseTransaction } from 'viem'
+import { expect, test } from 'vitest'
+import { testLiar } from '../../support/liar.ts'
+import type { Account, Rig } from '../../support/rig.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+const gwei = 10n ** 9n
+const hex = (number: number | bigint) => `0x${number.toString(16)}`
+const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const explain = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
+  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id } })).data
+const firstOf = async (account: Account) => (await account.transactions())[0]
+
+/** A rollup: a transfer to the account itself takes `required` gas, and a node refuses less. */
+async function rollup(policies = {}) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const node = await testLiar(rig.chain)
+  const account = await rig.addAccount({ policies, rpc_urls: [node.url] })
+  const state = { required: 50_000, fails: false, signed: [] as ReturnType<typeof parseTransaction>[] }
+  node.lie = (method, [param]) => {
+    const { from, to } = (param ?? {}) as { from?: string; to?: string }
+    if (method === 'eth_estimateGas' && from === to) {
+      return state.fails ? new Error('Service unavailable') : hex(state.required)
+    }
+    if (method !== 'eth_sendRawTransaction') return undefined
+    const signed = parseTransaction(param as `0x${string}`)
+    state.signed.push(signed)
+    const isOwn = signed.to?.toLowerCase() === account.address
+    return isOwn && Number(signed.gas) < state.required ? new Error('intrinsic gas too low') : undefined
+  }
+  return { rig, node, account, state }
+}
+
+test('H2: estimates the gas of a cancellation again, with a margin, when the requirement has risen', async () => {
+  const { rig, account, state } = await rollup()
+  const [{ id = '' } = {}] = await account.send(1, { gas_limit: 100_000 })
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await account.cancel(id)
+  await until('the cancellation is signed', () => state.signed.length > 1)
+  expect(state.signed.at(-1)?.gas).toBe(55_000n)
+  // Before a node has it, more is required.
+  state.required = 56_000
+  await rig.chain.dropAll()
+  const isEnough = () => Number(state.signed.at(-1)?.gas) >= 56_000
+  await until('it is signed with enough gas', isEnough, async () => {
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+  })
+  await account.finished(rig.chain.mine)
+  expect(await firstOf(account)).toMatchObject({ status: 'canceled' })
+})
+
+test('H2: signs no cancellation by a failed estimate where the chain does not fix the gas', async () => {
+  const { rig, account, state } = await rollup()
+  const { data: network } = await rig.client().post('/api/v1/networks', {
+    body: { name: 'rollup', network_type: 'evm', chain_id: 31_338, rpc_urls: ['http://127.0.0.1:1'] },
+  })
+  expect(network.chain_id, 'a chain whose rules are not known').toBe(31_338)
+  // On a development chain the rules fix it.
+  state.fails = true
+  const [{ id = '' } = {}] = await account.send(1, { gas_limit: 100_000 })
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  state.required = 21_000
+  await account.cancel(id)
+  await account.finished(rig.chain.mine)
+  expect(state.signed.at(-1)?.gas).toBe(21_000n)
+})
+
+test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas limit that is signed', async () => {
+  const limit = 30_000n * 3n * gwei
+  const { rig, account, state } = await rollup({ max_fee_per_transaction: limit.toString() })
+  state.required = 200_000
+  const [{ id = '' } = {}] = await account.send(1, { gas_limit: 30_000, speed: 'fast' })
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await account.cancel(id)
+  await until('it says why it waits', async () => (await explain(rig, account, id)).waiting_for === 'fee_budget')
+  for (const { gas = 0n, maxFeePerGas = 0n } of state.signed) expect(gas * maxFeePerGas).toBeLessThanOrEqual(limit)
+  // The suggestion is accepted as it stands, and helps.
+  const [advice] = (await explain(rig, account, id)).suggestions
+  expect(advice).toMatchObject({ operation: 'updateRelayer' })
+  await rig.client().patch('/api/v1/relayers/{relayer_id}', {
+    path: { relayer_id: account.relayer_id },
+    body: advice?.body as never,
+  })
+  const signed = state.signed.length
+  await until(
+    'the cancellation is signed',
+    () => state.signed.length > signed,
+    async () => {
+      rig.clock.passed_ms += 5_000
+    },
+  )
+  await account.finished(async () => {
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+  })
+  expect(await firstOf(account)).toMatchObject({ status: 'canceled' })
+})
+
+test('warns of a relayer whose account has code', async () => {
+  const { rig, account } = await rollup()
+  await rig.chain.rpc('anvil_setCode', [account.address, '0x00'])
+  const { data } = await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', {
+    path: { relayer_id: account.relayer_id },
+    body: { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 },
+  })
+  expect(data.warnings.map(({ code }) => code)).toContain('account_has_code')
+})
