@@ -37,7 +37,7 @@ export const seededFaults = {
   },
   /** A node has the signed bytes before the database does. */
   'broadcast-before-commit': {
-    file: 'server/sending/hand-over.ts',
+    file: 'server/sending/lane/hand-over.ts',
     text: `const rows = await commit(signed.map(({ move }) => move))`,
     instead: `await lane.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
     const rows = await commit(signed.map(({ move }) => move))`,

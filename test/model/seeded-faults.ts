@@ -9,14 +9,14 @@ export interface ModelFault extends Seed {
 export const modelFaults: Record<string, ModelFault> = {
   /** A cancellation pays the receiver after all. */
   'cancel-pays': {
-    file: 'server/sending/signing.ts',
-    text: ': { to: row.from, value: 0n, data: null,',
-    instead: ': { to: row.to, value: BigInt(row.value), data: null,',
+    file: 'server/sending/lane/sign.ts',
+    text: 'const transfer = { to: from, value: 0n, data: null }',
+    instead: 'const transfer = { to: `0x${"5a".repeat(20)}`, value: 1n, data: null }',
     caught_by: ['canceled', 'expired', 'failed', 'paid 2 times', 'signed twice'],
   },
   /** A transaction that is signed again gets another nonce. */
   'bump-takes-nonce': {
-    file: 'server/sending/signing.ts',
+    file: 'server/sending/lane/sign.ts',
     text: 'nonce: row.nonce as number, ...content',
     instead: 'nonce: (row.nonce as number) + (slow ? 1 : 0), ...content',
     caught_by: ['signed twice', 'paid 2 times'],
@@ -31,28 +31,28 @@ export const modelFaults: Record<string, ModelFault> = {
   },
   /** A price is raised whatever the market asks. */
   'multiple-forgotten': {
-    file: 'server/sending/signing.ts',
-    text: 'if (slow && fees.isAbove(',
-    instead: 'if (false && fees.isAbove(',
+    file: 'server/sending/lane/sign.ts',
+    text: 'if (slow && isAbove(',
+    instead: 'if (false && isAbove(',
     caught_by: ['too expensive'],
   },
   /** The counter follows the first false count. */
   'count-believed': {
-    file: 'server/sending/nonce-evidence.ts',
-    text: 'if (head - doubt.from_block < doubt_blocks) return undefined',
-    instead: "return raise(counted, 'a count', false)",
+    file: 'server/core/nonce-verdict.ts',
+    text: "if (head - from_block < doubt_blocks) return { do: 'wait' }",
+    instead: "if (head > 0) return { do: 'raise', to: counted, evidence: 'a count', proof }",
     caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },
   /** Confirmed transactions are not checked again. */
   'confirmed-forgotten': {
-    file: 'server/sending/reorganized.ts',
+    file: 'server/sending/lane/reorganized.ts',
     text: 'if (!newest || newest.number < from) return false',
     instead: 'if (from < 1e9) return false',
     caught_by: ['confirmed', 'canceled', 'failed', 'expired', 'paid 2 times'],
   },
   /** A transaction that has lost its block is never sent again. */
   'mined-forgotten': {
-    file: 'server/sending/state.ts',
+    file: 'server/core/decide.ts',
     text: "replaced ? { do: 'return' } : { do: 'rest' }",
     instead: "replaced && false ? { do: 'return' } : { do: 'rest' }",
     caught_by: ['unfinished'],

@@ -98,8 +98,9 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const path = { relayer_id: account.relayer_id, transaction_id: second.id }
   const { data: explained } = await rig.client().get(`${transaction}/explanation`, { path })
   const [advice] = explained.suggestions.filter(({ operation }) => operation === 'replaceTransaction')
-  const prices = { max_fee_per_gas: `${60n * 10n ** 9n}`, max_priority_fee_per_gas: `${20n * 10n ** 9n}` }
+  const prices = { max_fee_per_gas: `${12n * 10n ** 9n}`, max_priority_fee_per_gas: `${6n * 10n ** 9n}` }
   await rig.client().put(transaction, { path, body: { ...advice?.body, ...prices } })
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
   await account.finished(rig.chain.mine)
   expect(await firstOf(account)).toMatchObject({ status: 'confirmed', nonce: 2 })
   expect(await received(rig, other)).toBe(0n)

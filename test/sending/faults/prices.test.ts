@@ -89,13 +89,15 @@ test('C2: sends a transaction of type 4 as nothing else', async () => {
     path: { relayer_id: authority.relayer_id },
     body: { address: delegate, nonce: 0 },
   })
+  let isDown = true
+  node.lie = (method, params, truth) => {
+    watch(method, params, truth)
+    return isDown && method === 'eth_sendRawTransaction' ? new Error('internal error') : undefined
+  }
   const body = { to: receiver, gas_limit: 100_000, authorization_list: [authorization] }
-  const [sent] = await account.send(1, {
-    ...body,
-    ...{ max_fee_per_gas: `${2n * gwei}`, max_priority_fee_per_gas: `${gwei}` },
-  })
+  const [sent] = await account.send(1, { ...body, speed: 'fastest' })
   const { id = '', value = '1' } = sent ?? {}
-  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await until('it is signed, and no node has it', async () => (await firstOf(account))?.status === 'sent')
   // The policy is turned off, and the node shows no base fee any more.
   await rig.client().patch('/api/v1/relayers/{relayer_id}', {
     path: { relayer_id: account.relayer_id },
@@ -103,16 +105,19 @@ test('C2: sends a transaction of type 4 as nothing else', async () => {
   })
   node.lie = async (method, params, truth) => {
     watch(method, params, truth)
+    if (isDown && method === 'eth_sendRawTransaction') return new Error('internal error')
     if (method !== 'eth_feeHistory') return undefined
     const history = (await truth()) as { baseFeePerGas: string[] }
     return { ...history, baseFeePerGas: history.baseFeePerGas.map(() => '0x0') }
   }
-  for (let minute = 0; minute < 6; minute += 1) {
-    rig.clock.passed_ms += 60_000
-    await rig.chain.rpc('anvil_dropAllTransactions')
+  await rig.chain.setBaseFee(9n * gwei)
+  const isSignedAgain = async () => (await attemptsOf(rig, account, id)).length > 1
+  await until('it is signed again', isSignedAgain, async () => {
+    rig.clock.passed_ms += 16_000
     await rig.chain.mine()
-    await until('it was looked at', async () => (await firstOf(account))?.id === id)
-  }
+  })
+  isDown = false
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
   await replace(rig, account, id, { ...body, value }).catch((error) => expect([400, 409]).toContain(error.status))
   expect(signed.map(({ type }) => type)).toEqual(signed.map(() => 'eip7702'))
 })
