@@ -85,7 +85,7 @@ test('counts a large response once more for each 64 KiB, whichever operation giv
   })
   const headers = { Authorization: `Bearer ${data.token}` }
   const sizes: number[] = []
-  for (;;) {
+  while (sizes.length < 10) {
     const answer = await fetch(`${url}/api/v1/relayers/${id}`, { headers })
     if (answer.status === 429) break
     sizes.push((await answer.text()).length)
