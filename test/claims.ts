@@ -85,6 +85,14 @@ export const securityClaims: Claims = {
   'A revocation applies from the next request on, in every process': [
     'operations/api-keys.test: applies a revocation by another process on the same store at once',
   ],
+  'the caller is authenticated again when the body of its request is complete': [
+    'http/revoked-rights.test: authenticates the caller again when the body is complete, whichever operation it is for',
+  ],
+  'before each member of a JSON-RPC batch and of `sign/batch`, and before each use of a key': [
+    'http/revoked-rights.test: sign/batch uses the key no more after %s',
+    'http/revoked-rights.test: a JSON-RPC batch uses the key no more after %s',
+    'http/revoked-rights.test: a signature that waits for its turn at the key service is not made after %s',
+  ],
   '`X-Forwarded-For` is trusted only from `TRUSTED_PROXIES`': [
     'operations/api-keys.test: uses the address of the connection, whatever a header says',
     'operations/api-keys.test: uses the address that a trusted proxy reports, and no earlier one',
@@ -105,7 +113,10 @@ export const securityClaims: Claims = {
     'outbound/webhook-targets.test: delivers to no hostile URL that leads to this machine',
     'outbound/targets.test: rejects hostile URLs',
   ],
-  'A name is resolved once, checked, and called at the checked address. Redirects are not followed': [
+  'Literal and stored addresses are checked at each call too, and the log gives the reason of a refusal': [
+    'outbound/stored-addresses.test: calls no private RPC address that was stored before the setting forbade it',
+  ],
+  'A name is resolved once, checked, and called at the checked address': [
     'outbound/webhook-targets.test: looks up a name once per delivery, and never calls this machine in 1,000 tries',
     'webhooks/webhook-attempts.test: treats a redirect as a failure, and does not follow it',
   ],
@@ -131,9 +142,38 @@ export const securityClaims: Claims = {
     'http/caller-shares.test: does not delay the sender by slow RPC calls of a read key',
     'http/large-pages.test: charges unread pages to the share of their API key only',
   ],
-  'rate limit counts large bodies and responses once for each 64 KiB, and its event streams share one read rate': [
+  'some keys together leave a part for the next one': [
+    'http/caller-shares.test: leaves a part for the next key, however many keys take all they get',
+    'http/caller-shares.test: gives the released shares of the largest holder to keys that hold less',
+  ],
+  'Every operation that needs a token counts against the rate limit': [
+    'http/rate-limit.test: limits every operation that needs a token, counts changes as five',
+  ],
+  'a change of the configuration as five requests, and large bodies and responses once for each 64 KiB': [
+    'http/change-floods.test: refuses the changes of a key above its rate, each counted as five requests',
+    'http/change-floods.test: counts a large response once more for each 64 KiB, whichever operation gives it',
     'http/rate-limit.test: counts a large request or response once for each 64 KiB',
+  ],
+  'Event streams of one key share one read rate': [
     'http/large-pages.test: limits the pace of all streams of an API key together',
+  ],
+  'Each response of a node is limited by its method': [
+    'evm/answer-limits.test: limits a batch to the sum of its calls, and at most to one large answer',
+    'http/caller-shares.test: refuses a node’s answer that is too large with 502',
+  ],
+  'It is counted while it arrives and ended at the limit, and the log names the endpoint': [
+    'evm/answer-limits.test: ends a node’s answer at the limit of its method, reports the node, and asks the next one',
+    'evm/answer-limits.test: asks another node for a receipt that is too large',
+  ],
+  'A response above 1 MiB is parsed in a thread of its own': [
+    'evm/answer-limits.test: parses an answer above 1 MiB in a thread of its own, without loss',
+  ],
+  'A malformed response is a fault of the endpoint': [
+    'evm/malformed-answers.test: answers a malformed answer of a node with 503 or as it is, and never with 500',
+  ],
+  'show no eight characters of its URL': ['evm/url-secrets.test: redacts the key in a node’s URL %s'],
+  'A rest that callers': [
+    'evm/endpoint.test: rests after a 429 to a call of %s at most %i of the 30 s that the node asks for',
   ],
   'Every request is validated against the contract': [
     'http/generated-requests.test',

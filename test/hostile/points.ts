@@ -87,6 +87,42 @@ export const attacks: Record<Point, Attack> = {
     wanted: 'each that can be tried is tried; the rest is said plainly',
     tests: ['security-claims', 'claims'],
   },
+  12: {
+    what: 'a node answers 60 MB, or 20 million values, to the sender',
+    before: 'stalls of 32 s, memory 132 MB to 1.67 GB',
+    wanted: 'ended at the limit of the method; the next node; parsed apart above 1 MiB',
+    tests: ['evm/answer-limits'],
+  },
+  13: {
+    what: 'rights after their end: late bodies, batches, waiting signatures',
+    before: '200 of 200 signed; a batch for 39 s; 18 of 20 after a pause',
+    wanted: 'no use of a key after the answer to the change',
+    tests: ['http/revoked-rights'],
+  },
+  14: {
+    what: 'a 429 with Retry-After: 60; four keys with all calls or streams',
+    before: 'unreadable for all for 60 s; 1,000 of 1,000 streams',
+    wanted: 'at most 2 s, for callers only; a part is left for the next key',
+    tests: ['evm/endpoint', 'http/caller-shares'],
+  },
+  15: {
+    what: 'changes without limit, beside 900 keys and 2,957 changed URLs',
+    before: '600/s, p50 of others 2 to 141 ms; 135 to 774 MB',
+    wanted: '429, five requests each; one key read; 300 sets of connections',
+    tests: ['http/change-floods', 'http/rate-limit', 'evm/connections'],
+  },
+  16: {
+    what: 'malformed answers of nodes, and echoes of the key in their URL',
+    before: '478 of 14,000 were 500; shown in other case, cut, in base64',
+    wanted: '503; redacted',
+    tests: ['evm/malformed-answers', 'evm/url-secrets'],
+  },
+  17: {
+    what: 'a private RPC address that was stored before production',
+    before: 'called',
+    wanted: 'not called, and the log says why',
+    tests: ['outbound/stored-addresses'],
+  },
 }
 
 /** One line for each kind of attack. */
