@@ -92,6 +92,7 @@ export const securityClaims: Claims = {
     'http/revoked-rights.test: sign/batch uses the key no more after %s',
     'http/revoked-rights.test: a JSON-RPC batch uses the key no more after %s',
     'http/revoked-rights.test: a signature that waits for its turn at the key service is not made after %s',
+    'http/revoked-rights.test: accepts no transaction (%s) of a key that was revoked while the chain was asked',
   ],
   '`X-Forwarded-For` is trusted only from `TRUSTED_PROXIES`': [
     'operations/api-keys.test: uses the address of the connection, whatever a header says',

@@ -17,6 +17,7 @@ export interface SendingDependencies {
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
+      authorize: () => Promise<unknown>,
       nonce?: number,
     ): Promise<{ transaction: { id: string }; row_id: number }>
     replace(
@@ -24,6 +25,7 @@ export interface SendingDependencies {
       transaction_id: string,
       body: SendTransactionRequest,
       auditEntry: PendingAuditEntry,
+      authorize: () => Promise<unknown>,
     ): Promise<WholeTransactionRow>
   }
   /** The fault of a body by the contract's schema; undefined when it is valid. */
@@ -84,7 +86,14 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       const fault = dependencies.faultOf('SendTransactionRequest', body)
       if (fault !== undefined) throw invalidParams(inTheirNames(fault))
       return await context.as('sendTransaction', 201, async (auditEntry) => {
-        const { transaction } = await submit.send(relayer.id, body, idempotency, auditEntry, nonce)
+        const { transaction } = await submit.send(
+          relayer.id,
+          body,
+          idempotency,
+          auditEntry,
+          () => context.request.authorize('sendTransaction'),
+          nonce,
+        )
         auditEntry.subject = transaction.id
         return { id: transaction.id, isReplacement: false }
       })
@@ -121,7 +130,9 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
     }
     return context.as('replaceTransaction', 200, async (auditEntry) => {
       auditEntry.subject = row.id
-      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry)
+      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, () =>
+        context.request.authorize('replaceTransaction'),
+      )
       dependencies.hurry(replaced.relayer_row_id)
       return { id: row.id, isReplacement: true }
     })

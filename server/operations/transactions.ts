@@ -27,12 +27,14 @@ export interface TransactionDependencies {
       body: SendTransactionRequest,
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
+      authorize: () => Promise<unknown>,
     ): Promise<{ transaction: AcceptedTransaction; row_id: number }>
     sendBatch(
       relayer_id: string,
       bodies: SendTransactionRequest[],
       idempotency: { caller: string; key: string } | undefined,
       auditEntry: PendingAuditEntry,
+      authorize: () => Promise<unknown>,
       ofMember: <T>(index: number, work: () => T | Promise<T>) => Promise<T>,
     ): Promise<AcceptedTransaction[]>
     replace(
@@ -40,6 +42,7 @@ export interface TransactionDependencies {
       transaction_id: string,
       body: SendTransactionRequest,
       auditEntry: PendingAuditEntry,
+      authorize: () => Promise<unknown>,
     ): Promise<WholeTransactionRow>
   }
   /** Counts this many additional requests of the caller. Throws ApiError (429). */
@@ -110,16 +113,18 @@ export function transactions(dependencies: TransactionDependencies): Transaction
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller, auditEntry }) {
+    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry)
+      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, () =>
+        authorize('sendTransaction'),
+      )
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
       return single(await afterCommit(path.relayer_id, accepted.transaction, query))
     },
 
-    async sendTransactionBatch({ path, header, body, caller, auditEntry }) {
+    async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       await dependencies.countCalls(caller, body.transactions.length - 1)
@@ -128,6 +133,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         body.transactions,
         idempotency,
         auditEntry,
+        () => authorize('sendTransactionBatch'),
         (index, work) => ofMember('transactions', index, work),
       )
       return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
@@ -158,8 +164,10 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       return single(await dependencies.explain(relayer, await get(relayer.row_id, path.transaction_id)))
     },
 
-    async replaceTransaction({ path, body, auditEntry }) {
-      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry)
+    async replaceTransaction({ path, body, auditEntry, authorize }) {
+      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, () =>
+        authorize('replaceTransaction'),
+      )
       hurry(row.relayer_row_id)
       return single(show(row))
     },

@@ -3,8 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, RelayerError } from '../../client/index.ts'
 import type { UpdateRelayerRequest } from '../../generated/openapi.ts'
+import { testChain } from '../support/chain.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
+import { testLiar } from '../support/liar.ts'
 import { json, rawRequest } from '../support/raw-http.ts'
+import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -133,3 +136,29 @@ test('authenticates the caller again when the body is complete, whichever operat
   await until('all are answered', () => slow.every(({ answer }) => answer !== ''))
   expect(slow.map(({ answer }) => answer.slice(0, 12))).toEqual(bodies.map(() => 'HTTP/1.1 401'))
 })
+
+test.each(['transactions', 'transactions/batch'])(
+  'accepts no transaction (%s) of a key that was revoked while the chain was asked',
+  async (path) => {
+    const chain = await testChain()
+    const node = await testLiar(chain)
+    const { client, url } = await startTestService()
+    const { id, address } = await createRelayer(client, { custom_rpc_urls: [node.url] })
+    await chain.setBalance(address, 10n ** 20n)
+    const { data: key } = await client.post('/api/v1/api-keys', { body: { name: 'sender', scopes: ['send'] } })
+    const estimate = Promise.withResolvers<undefined>()
+    node.lie = (method) => (method === 'eth_estimateGas' ? estimate.promise : undefined)
+    const transaction = { to: `0x${'5a'.repeat(20)}`, value: '1' }
+    const sent = fetch(`${url}/api/v1/relayers/${id}/${path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(path === 'transactions' ? transaction : { transactions: [transaction, transaction] }),
+    })
+    await until('the gas is estimated', () => (node.counts.eth_estimateGas ?? 0) > 0)
+    await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: key.api_key.id } })
+    estimate.resolve(undefined)
+    expect((await sent).status).toBe(401)
+    const { pagination } = await client.get(`${base}/transactions/`, { path: { relayer_id: id } })
+    expect(pagination.total_items).toBe(0)
+  },
+)

@@ -16,13 +16,22 @@ export interface SubmitParts {
   store: SendingDependencies['store']
   findRelayer(relayer_id: string): Promise<RelayerRow>
   readTransactionRequest(body: SendTransactionRequest): TransactionRequest
-  prepare(relayer: RelayerRow, request: TransactionRequest): Promise<{ relayer: RelayerRow; quote: Quote }>
+  prepare(
+    relayer: RelayerRow,
+    request: TransactionRequest,
+    authorize: Authorize,
+  ): Promise<{ relayer: RelayerRow; quote: Quote }>
+  /** The checks of the relayer's present state. Throws ApiError. */
+  check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
   newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
   /** Throws ApiError for a creation that was refused. */
   failed(creation: Creation, relayer_id: string): never
   hashOf(body: SendTransactionRequest): string
   accepted(relayer_row_id: number): void
 }
+
+/** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
+export type Authorize = () => Promise<unknown>
 
 /** Runs the work for a member; a failure names the member. */
 export type OfMember = <T>(index: number, work: () => T | Promise<T>) => Promise<T>
@@ -32,6 +41,7 @@ export type SendBatch = (
   bodies: SendTransactionRequest[],
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
+  authorize: Authorize,
   ofMember: OfMember,
 ) => Promise<AcceptedTransaction[]>
 
@@ -42,18 +52,29 @@ const quoted_at_once = 10
 export function createSubmitBatch(parts: SubmitParts): SendBatch {
   const { store, findRelayer, prepare } = parts
 
-  async function prepareAll(found: RelayerRow, requests: TransactionRequest[], ofMember: OfMember) {
+  async function prepareAll(
+    found: RelayerRow,
+    requests: TransactionRequest[],
+    authorize: Authorize,
+    ofMember: OfMember,
+  ) {
     const prepared: { relayer: RelayerRow; quote: Quote }[] = []
     while (prepared.length < requests.length) {
       const from = prepared.length
       const some = requests.slice(from, from + quoted_at_once)
-      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request)))
+      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request, authorize)))
       prepared.push(...(await Promise.all(quoted)))
+    }
+    // The last member may have been prepared long after the first.
+    await authorize()
+    const relayer = await findRelayer(found.id)
+    for (const [index, request] of requests.entries()) {
+      await ofMember(index, () => parts.check(relayer, request, (prepared[index] as (typeof prepared)[number]).quote))
     }
     return prepared
   }
 
-  return async (relayer_id, bodies, idempotency, auditEntry, ofMember) => {
+  return async (relayer_id, bodies, idempotency, auditEntry, authorize, ofMember) => {
     const found = await findRelayer(relayer_id)
     const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
     if (once) {
@@ -66,7 +87,7 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
     for (const [index, body] of bodies.entries()) {
       requests.push(await ofMember(index, () => parts.readTransactionRequest(body)))
     }
-    const prepared = await prepareAll(found, requests, ofMember)
+    const prepared = await prepareAll(found, requests, authorize, ofMember)
     const transactions = prepared.map(({ relayer, quote }, index) =>
       parts.newTransaction(relayer, requests[index] as TransactionRequest, quote),
     )

@@ -13,7 +13,7 @@ import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { atLeast, checkDifference } from './replacement.ts'
-import { createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
+import { type Authorize, createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'makeId' | 'now'> {
@@ -32,6 +32,7 @@ export interface Submit {
     body: SendTransactionRequest,
     idempotency: Idempotency | undefined,
     auditEntry: PendingAuditEntry,
+    authorize: Authorize,
     /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
     nonce?: number,
   ): Promise<Accepted>
@@ -41,6 +42,7 @@ export interface Submit {
     transaction_id: string,
     body: SendTransactionRequest,
     auditEntry: PendingAuditEntry,
+    authorize: Authorize,
   ): Promise<WholeTransactionRow>
 }
 
@@ -53,20 +55,29 @@ export interface Accepted {
 export function createSubmit(dependencies: SubmitDependencies): Submit {
   const { store, findRelayer, preparation, readTransactionRequest, wake, makeId, now } = dependencies
 
-  /** Runs the checks before the commit. The relayer may change while the chain answers, so its last state is checked. */
+  /**
+   * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
+   * is checked.
+   */
   async function prepare(
     before: RelayerRow,
     request: TransactionRequest,
+    authorize: Authorize,
     replaced?: TransactionRow,
   ): Promise<{ relayer: RelayerRow; quote: Quote }> {
     const isNew = replaced === undefined
     admit(before, request, now(), isNew)
     const quote = await preparation.quote(before, request, replaced)
+    await authorize()
     const relayer = await findRelayer(before.id)
+    check(relayer, request, quote, isNew)
+    return { relayer, quote }
+  }
+
+  function check(relayer: RelayerRow, request: TransactionRequest, quote: Quote, isNew = true): void {
     admit(relayer, request, now(), isNew)
     checkFees(relayer, quote)
     checkFunds(relayer, quote)
-    return { relayer, quote }
   }
 
   function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
@@ -111,6 +122,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     findRelayer,
     readTransactionRequest,
     prepare,
+    check,
     newTransaction,
     failed(creation, relayer_id) {
       if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
@@ -125,7 +137,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   return {
     sendBatch,
-    async send(relayer_id, body, idempotency, auditEntry, nonce) {
+    async send(relayer_id, body, idempotency, auditEntry, authorize, nonce) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
@@ -143,7 +155,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       // An early check, before the chain is asked. The commit checks again.
       const crowded = await store.crowding(found.row_id, dataBytes(request), capacityOf(found))
       if (crowded) throw tooMany(crowded)
-      const { relayer, quote } = await prepare(found, request)
+      const { relayer, quote } = await prepare(found, request, authorize)
 
       const transaction = newTransaction(relayer, request, quote)
       auditEntry.subject = transaction.id
@@ -160,12 +172,12 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       return accepted(creation, relayer.id)
     },
 
-    async replace(relayer_id, transaction_id, body, auditEntry) {
+    async replace(relayer_id, transaction_id, body, auditEntry, authorize) {
       const found = await findRelayer(relayer_id)
       checkPause(found)
       const replaced = await findOpen(found, transaction_id)
       const request = readTransactionRequest(body)
-      const { relayer, quote } = await prepare(found, request, replaced)
+      const { relayer, quote } = await prepare(found, request, authorize, replaced)
       const { prices, market, gas_limit } = quote
 
       // The sender may change the row meanwhile; then it is read again.
