@@ -18,6 +18,8 @@ export const onSqliteOnly: Record<string, string> = {
   'test/commands/wrong-folder.test.ts': 'the folder of a file; test/commands/postgres.test.ts for PostgreSQL',
   'test/crash.test.ts': 'reads the file of the killed process',
   'test/http/audit.test.ts': 'changes the trail in the file; test/store/audit-chains.test.ts for PostgreSQL',
+  'test/http/change-floods.test.ts':
+    'sets the clock of the rate limit; test/http/shared-rate-limit.test.ts for that of PostgreSQL',
   'test/http/rate-limit.test.ts':
     'sets the clock of the rate limit; test/http/shared-rate-limit.test.ts for that of PostgreSQL',
   'test/model.test.ts': 'the processes of the model share a file',

@@ -78,6 +78,7 @@ onEveryStore((opened) => {
       { id: a, relayer_ids: [stays.id], last_used_at: '2026-03-01T00:00:00.000Z' },
       { id: b, relayer_ids: null, last_used_at: null },
     ])
+    expect(await Promise.all([a, b, 'none'].map((id) => store.apiKey(id)))).toEqual([...keys, undefined])
     const { items, total_items } = await store.listApiKeys({ offset: 0, limit: 1_000 })
     expect([items.at(-1)?.id, items.length]).toEqual([b, total_items])
   })

@@ -65,6 +65,10 @@ onEveryStore((opened) => {
     await rows(`INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
       SELECT api_keys.row_id, relayers.row_id FROM api_keys, relayers WHERE api_keys.id = '${widened}' AND relayers.id = '${relayer}'`)
     const known = (await store.apiKeys()).map(({ id }) => id)
+    const single = await Promise.all(
+      (await store.listApiKeys({ offset: 0, limit: 1_000 })).items.map(({ id }) => store.apiKey(id)),
+    )
+    expect(single.flatMap((api_key) => api_key?.id ?? [])).toEqual(known)
     expect([changed, widened, fine].map((id) => known.includes(id))).toEqual([false, false, true])
     expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
   })
