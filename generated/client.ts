@@ -197,11 +197,21 @@ export interface paths {
          *     (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions
          *     that may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them. Prices in the request are the first prices. When a
-         *     node has the transaction and it is not mined in time, the service signs it again with the same nonce and prices
-         *     at least 10 % higher, as time and blocks pass, up to the policies `gas_price_cap` and `max_fee_multiple`. When
-         *     no node has accepted it, the service signs it again at the market price, which may be lower. While a transaction
-         *     waits, `status_reason` gives the reason.
+         *     If the request names no prices, the `speed` tier sets them. When a node has the transaction and it is not mined
+         *     in time, the service signs it again with the same nonce and prices at least 10 % higher, as time and blocks
+         *     pass, up to the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. When no node has
+         *     accepted it, the service signs it again at the market price, which may be lower. Prices in the request are
+         *     ceilings: the transaction is signed at them and never above, and waits for `fee_too_low` while the chain
+         *     requires more. "Replace a transaction" sets new ones, or none. While a transaction waits, `status_reason` gives
+         *     the reason.
+         *
+         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required
+         *     confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the
+         *     first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it
+         *     waits for `contested_nonce`, and nothing is replaced unless you replace your transaction with prices.
+         *
+         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a
+         *     delegated account. The warning `account_has_code` says so.
          *
          *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The
          *     same key and body return the first response again; the same key with another body returns 422. A key is valid

@@ -232,7 +232,8 @@ export const securityClaims: Claims = {
     'sending/lying-nodes.test: follows two nodes that agree on a small step for three blocks',
     'sending/lying-nodes.test: does not believe one node about an imported key’s history that no node shows, and accepts the operator’s count',
   ],
-  'With two or more nodes, a final state requires that most answering nodes': [
+  'A final state requires that more than half of all configured nodes have the same receipt': [
+    'sending/faults/nonces.test: H4: confirms nothing while two of three endpoints are silent and the third lies',
     'sending/lying-nodes.test: does not believe one node of three that shows a receipt of a transaction in no block',
     'sending/lying-nodes.test: confirms nothing early when one node of three shows a block far ahead',
   ],
@@ -244,7 +245,15 @@ export const securityClaims: Claims = {
     'evm/market.test',
     'policies/fee-limits.test: does not pay the balance to the proposer after a mistake in a price, with only max_value and a whitelist',
   ],
-  'never outbid': ['sending/waiting-reasons.test', 'chaos/run'],
+  'never outbid': [
+    'sending/waiting-reasons.test',
+    'sending/faults/nonces.test: H1: does not replace another sender’s transaction at the next nonce, until the caller asks for it',
+    'chaos/run',
+  ],
+  'Two services with one key may sign the very same bytes': [
+    'sending/faults/nonces.test: C3: does not take an equal transaction of another sender for its own',
+    'sending/faults/nonces.test: M1: after an older copy of the database is started, no pending payment of the newer one is replaced',
+  ],
   "`valid_until` and the 24 hours of daily limits follow the system's clock": [
     'background/clock.test: cancels a submitted transaction on the chain at valid_until, and then expires it',
     'policies/policy-limits.test: counts the last 24 hours: spending leaves the sum one by one, and a clock that goes back frees nothing',

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Anvil } from '../support/anvil.ts'
 import { testChain } from '../support/chain.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+import { testRig } from '../support/test-rig.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const sending = '/api/v1/relayers/demo/transactions'
@@ -173,3 +174,26 @@ const postLines = ({ url, api_key }: TestService, keys: string[]) =>
     outgoing.on('error', reject)
     outgoing.end(JSON.stringify({ to, value: '1' }))
   })
+
+test('returns the first response after the relayer was deleted and made again with its id', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const { data: relayer } = await rig.client().get('/api/v1/relayers/{relayer_id}', {
+    path: { relayer_id: account.relayer_id },
+  })
+  const send = () =>
+    rig.client().post('/api/v1/relayers/{relayer_id}/transactions', {
+      path: { relayer_id: relayer.id },
+      header: { 'Idempotency-Key': 'order-1' },
+      body: { to: `0x${'5a'.repeat(20)}`, value: '1' },
+    })
+  const { data: first } = await send()
+  await account.finished(rig.chain.mine)
+  await rig.client().delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayer.id } })
+  const { id, name, network, network_type, signer_id } = relayer
+  await rig.client().post('/api/v1/relayers', {
+    body: { id, name, network, network_type, signer_id, paused: false, policies: {} },
+  })
+  expect((await send()).data).toEqual(first)
+  expect(await account.latest()).toBe(1)
+})

@@ -17,3 +17,11 @@ ALTER TABLE attempts ADD COLUMN refusal_kind TEXT;
 ALTER TABLE accounts ADD COLUMN foreign_nonce INTEGER;
 ALTER TABLE accounts ADD COLUMN foreign_hash TEXT;
 ALTER TABLE accounts ADD COLUMN foreign_at TEXT;
+
+-- The internal numbers of deleted relayers, by id: a relayer that is made again with the id takes over the Idempotency-Keys, so that a
+-- repeated request stays the same request.
+CREATE TABLE former_relayers (
+  row_id     INTEGER PRIMARY KEY,
+  relayer_id TEXT NOT NULL
+) STRICT;
+CREATE INDEX former_relayers_by_id ON former_relayers (relayer_id);

@@ -61,6 +61,11 @@ const setLowBalance = sql(
   'UPDATE relayers SET low_balance = $low_balance WHERE row_id = $row_id AND low_balance <> $low_balance',
 )
 const remove = sql('DELETE FROM relayers WHERE row_id = $row_id')
+const remember = sql('INSERT INTO former_relayers (row_id, relayer_id) VALUES ($row_id, $id)')
+const takeOverKeys = sql(`
+  UPDATE idempotency SET relayer_row_id = $row_id
+  WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
+const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 
 export function relayers(connection: Connection, dependencies: StoreDependencies): Relayers {
   const { read, snapshot, write, writeCached, rights } = connection
@@ -96,6 +101,8 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
         if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
         const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
         rights.inserted(transaction, 'relayers', row.row_id)
+        await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
+        await transaction.run(forget, { id: row.id })
         return readRow(row)
       }),
     getRelayer: (id) => byId(read, id),
@@ -150,6 +157,7 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
           await rights.updated(transaction, 'api_keys', key.row_id)
         await rights.deleted(transaction, 'relayers', row.row_id)
         await transaction.run(remove, row)
+        await transaction.run(remember, { row_id: row.row_id, id })
         return 'deleted'
       }),
   }

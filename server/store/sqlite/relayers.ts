@@ -59,6 +59,11 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
   const lowBalance = db.prepare<[number], 0 | 1>('SELECT low_balance FROM relayers WHERE row_id = ?').pluck()
   const setLowBalance = db.prepare<[0 | 1, number]>('UPDATE relayers SET low_balance = ? WHERE row_id = ?')
   const remove = db.prepare('DELETE FROM relayers WHERE row_id = ?')
+  const remember = db.prepare<[number, string]>('INSERT INTO former_relayers (row_id, relayer_id) VALUES (?, ?)')
+  const takeOverKeys = db.prepare<[{ row_id: number; id: string }]>(`
+    UPDATE idempotency SET relayer_row_id = $row_id
+    WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
+  const forget = db.prepare<[string]>('DELETE FROM former_relayers WHERE relayer_id = ?')
 
   /** Throws ApiError (503) for a row that another program has changed. */
   const trusted = (row: Sealed, id?: string) => read(rights.require('relayers', row, id))
@@ -80,7 +85,10 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
         const { address } = rights.require('signers', signer, relayer.signer_id)
         if (unknownNotification(relayer.notification_id)) return 'unknown_notification'
         if (sameAddress.get(chain_id, address)) return 'address_taken'
-        return read(insert.get({ ...relayer, ...encode(relayer), address, chain_id }) as Row)
+        const row = read(insert.get({ ...relayer, ...encode(relayer), address, chain_id }) as Row)
+        takeOverKeys.run({ row_id: row.row_id, id: row.id })
+        forget.run(row.id)
+        return row
       }),
     async getRelayer(id) {
       const row = select.get(id)
@@ -131,6 +139,7 @@ export function relayers(connection: Connection, dependencies: StoreDependencies
         if (!row) return 'missing'
         if (unfinished.get({ row_id: row.row_id })) return 'in_use'
         remove.run(row.row_id)
+        remember.run(row.row_id, id)
         return 'deleted'
       }),
   }
