@@ -66,13 +66,13 @@ describe('JSON-RPC 2.0', () => {
   })
 
   test('accepts at most 1,000 calls in a batch, and counts each of them against the rate limit', async () => {
-    const { rpc } = await start({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '20' }, {}, { elapsed: () => 0 })
+    const { rpc } = await start({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '40' }, {}, { elapsed: () => 0 })
     const batch = (size: number) => Array.from({ length: size }, (_, id) => call('eth_chainId', [], id))
     expect((await rpc.post(batch(1_001))).answer).toMatchObject({ id: null, error: { code: -32_600 } })
     expect((await rpc.post(batch(10))).answer).toHaveLength(10)
-    expect(await rpc.post(batch(15))).toMatchObject({ status: 429, answer: { code: 'rate_limited' } })
+    expect(await rpc.post(batch(30))).toMatchObject({ status: 429, answer: { code: 'rate_limited' } })
     // More than the burst is never admitted, and says so.
-    expect(await rpc.post(batch(30))).toMatchObject({ status: 400, answer: { code: 'invalid_request' } })
+    expect(await rpc.post(batch(50))).toMatchObject({ status: 400, answer: { code: 'invalid_request' } })
   })
 
   test('answers failures of the whole request by HTTP status', async () => {
