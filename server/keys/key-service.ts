@@ -40,11 +40,19 @@ export type FaultKind = 'throttled' | 'unavailable' | 'refused' | 'wrong' | 'mis
 export class KeyServiceFault extends Error {
   readonly kind: FaultKind
   readonly detail: string
+  /** Whether a signature may exist. */
+  readonly may_be_signed: boolean
 
-  constructor(kind: FaultKind, message: string, detail = '') {
+  constructor(
+    kind: FaultKind,
+    message: string,
+    detail = '',
+    may_be_signed = kind === 'unavailable' || kind === 'wrong',
+  ) {
     super(message)
     this.name = 'KeyServiceFault'
     this.kind = kind
+    this.may_be_signed = may_be_signed
     this.detail = detail.slice(0, max_detail_length)
   }
 }
@@ -52,11 +60,13 @@ export class KeyServiceFault extends Error {
 /** 503: the key service does not sign now. */
 export class KeyServiceUnavailable extends ApiError {
   readonly reason: string
+  readonly may_be_signed: boolean
 
-  constructor(reason: string, retry_after_ms: number) {
+  constructor(reason: string, retry_after_ms: number, may_be_signed = false) {
     const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
     super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
     this.reason = reason
+    this.may_be_signed = may_be_signed
   }
 }
 
@@ -69,5 +79,9 @@ export class CannotSign extends ApiError {
     this.reason = reason
   }
 }
+
+/** Whether it is certain that no signature exists after this error of a signature: a check refused it, or no call was sent. */
+export const isUnsigned = (error: unknown): boolean =>
+  error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.may_be_signed)
 
 const max_detail_length = 500

@@ -46,6 +46,8 @@ interface Job {
   /** Of the first call. */
   began: number
   attempts: number
+  /** Whether one of its calls may have been signed without an answer. */
+  may_be_signed: boolean
   resolve(signature: RawSignature): void
   reject(error: unknown): void
 }
@@ -108,10 +110,11 @@ export function createRemoteSigner(
     }, ms).unref()
   }
 
-  const give = ({ reject }: Job) =>
-    reject(
-      new KeyServiceUnavailable(rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000),
-    )
+  const give = (job: Job) =>
+    refuse(job, rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
+
+  const refuse = (job: Job, reason: string, retry_after_ms: number) =>
+    job.reject(new KeyServiceUnavailable(reason, retry_after_ms, job.may_be_signed))
 
   async function attempt(job: Job): Promise<void> {
     const left_ms = job.due - elapsed()
@@ -134,6 +137,7 @@ export function createRemoteSigner(
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
+      job.may_be_signed ||= error.may_be_signed
       if (error.kind === 'unavailable' && elapsed() >= job.due - timer_ms) late(job, error)
       else failed(job, error)
     }
@@ -161,7 +165,7 @@ export function createRemoteSigner(
     else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
     else begin(fault, now)
     if (isRepeated && job.due > starts_at) waitAgain(job)
-    else job.reject(new KeyServiceUnavailable(fault.message, Math.max(starts_at, rest?.until ?? 0) - now))
+    else refuse(job, fault.message, Math.max(starts_at, rest?.until ?? 0) - now)
   }
 
   /** Before later requests: the sender needs signatures in the order of its requests. */
@@ -186,7 +190,7 @@ export function createRemoteSigner(
     if (!rest) report.changed?.(fault)
     const ms = rest ? Math.min(rest.ms * 2, max_rest_ms) : first_rest_ms
     rest = { until: now + ms, ms, reason: message }
-    for (const job of waiting.splice(0)) job.reject(new KeyServiceUnavailable(message, ms))
+    for (const job of waiting.splice(0)) refuse(job, message, ms)
   }
 
   return {
@@ -205,7 +209,17 @@ export function createRemoteSigner(
         report.waits?.(1)
         last_number += 1
         waiting.push({
-          ...{ number: last_number, digest, preimage, signal, check, due: now + deadline_ms, began: now, attempts: 0 },
+          ...{
+            number: last_number,
+            digest,
+            preimage,
+            signal,
+            check,
+            due: now + deadline_ms,
+            began: now,
+            attempts: 0,
+            may_be_signed: false,
+          },
           resolve(signature) {
             report.waits?.(-1)
             resolve(signature)
