@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { ApiError } from '../errors.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
+import { printable } from '../printable.ts'
 
 /** The guard of addresses for calls to key services whose address a caller chose. */
 export interface Outbound {
@@ -49,11 +50,11 @@ export class KeyServiceFault extends Error {
     detail = '',
     may_be_signed = kind === 'unavailable' || kind === 'wrong',
   ) {
-    super(message)
+    super(printable(message))
     this.name = 'KeyServiceFault'
     this.kind = kind
     this.may_be_signed = may_be_signed
-    this.detail = detail.slice(0, max_detail_length)
+    this.detail = printable(detail.slice(0, max_detail_length))
   }
 }
 

@@ -1,3 +1,4 @@
+import { printable } from '../printable.ts'
 import { addressOf, curve } from './curve.ts'
 import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
 import { lowered } from './signature-form.ts'
@@ -129,7 +130,7 @@ export function createRemoteSigner(
       )
       const signature = {
         ...checked(rs, job.digest, address),
-        ...(request_id !== undefined && { request_id: request_id.slice(0, 80) }),
+        ...(request_id !== undefined && { request_id: printable(request_id.slice(0, 80)) }),
       }
       report.called?.('signed', elapsed() - began)
       answered()
