@@ -49,3 +49,18 @@ test('uses a module that cannot lock in one thread', async () => {
     Array.from({ length: callers * rounds + 1 }, () => 'sign in the main thread'),
   )
 })
+
+test('gives a module no secret of the service, and only the variables that the operator names', async () => {
+  const { module, calls } = compileWatchedModule(folder, { locks: true })
+  Object.assign(process.env, { AWS_SECRET_ACCESS_KEY: 'secret-of-aws', PGPASSWORD: 'secret-of-pg', VENDOR_CONF: '/a' })
+  const service = await startTestService({
+    PKCS11_MODULES: module,
+    PKCS11_PIN: pin,
+    PKCS11_ENVIRONMENT: 'VENDOR_CONF',
+  })
+  const config = { token_label, key_label: 'mainnet' }
+  await service.client.post('/api/v1/signers', { body: { type: 'pkcs11', config } })
+  const own = calls().filter((call) => call.startsWith('own '))
+  expect(own).toContain('own VENDOR_CONF=/a')
+  expect(own.join('\n')).not.toContain('secret-of-')
+})

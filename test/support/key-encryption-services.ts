@@ -71,7 +71,7 @@ export function encryptionServices() {
       permit: () => google.denied.clear(),
       words: {
         denied: /Google Cloud KMS answered 403 PERMISSION_DENIED/,
-        away: /no answer from Google Cloud KMS/,
+        away: /Google Cloud KMS refuses connections/,
         damaged: /400 INVALID_ARGUMENT: Decryption failed: the ciphertext is invalid/,
         other_key: /400 INVALID_ARGUMENT: Decryption failed: the ciphertext is invalid/,
       },
