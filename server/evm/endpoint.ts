@@ -1,4 +1,4 @@
-import { printable, printableTexts } from '../printable.ts'
+import { printable, printableTexts } from '../core/printable.ts'
 import { AnswerTooLarge } from './answer-counter.ts'
 import { type Audience, isNodesFault, limitsOf, type RpcCall } from './answer-limits.ts'
 import type { Post } from './post.ts'

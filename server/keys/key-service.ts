@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
+import { printable } from '../core/printable.ts'
 import { ApiError } from '../errors.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
-import { printable } from '../printable.ts'
 
 /** The guard of addresses for calls to key services whose address a caller chose. */
 export interface Outbound {

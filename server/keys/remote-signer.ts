@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts'
+import { printable } from '../core/printable.ts'
 import { addressOf, curve } from './curve.ts'
 import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
 import { lowered } from './signature-form.ts'

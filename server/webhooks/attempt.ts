@@ -1,8 +1,8 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { printable } from '../core/printable.ts'
 import { isPrivateAddress, type TargetCheck } from '../outbound/address-guard.ts'
-import { printable } from '../printable.ts'
 
 const connect_ms = 5_000
 const usual_attempt_ms = 15_000
