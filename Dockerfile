@@ -1,5 +1,8 @@
 # docker build -t evm-relayer-service .
-# docker run -p 8080:8080 -v relayer-data:/data -e API_KEY=... -e MASTER_KEY=... evm-relayer-service
+# docker run -p 8080:8080 -v relayer-data:/data -v ./secrets:/run/secrets:ro -e API_KEY_FILE=/run/secrets/api-key \
+#   -e MASTER_KEY_FILE=/run/secrets/master-key --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
+#   --memory 1g evm-relayer-service
+# The files must be readable by the image's user, 1000. In production, write the digests of the images below (node:26@sha256:...).
 
 FROM node:26 AS reference
 WORKDIR /service

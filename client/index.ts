@@ -121,6 +121,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
     (method: Method) =>
     async (path: string, input: AnyInput = {}) => {
       const { path: inPath, query, header, body, signal } = input
+      checkPath(path, inPath)
       const answer = await client.request(
         method,
         path as never,
@@ -152,6 +153,19 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
       }
     },
   } as RelayerClient
+}
+
+/**
+ * A value that would make a path of another operation: `..` leads to the resource above, and DELETE of the transaction `pending` is the
+ * operation that cancels all of them.
+ */
+function checkPath(path: string, values: Record<string, string> = {}): void {
+  for (const [name, value] of Object.entries(values)) {
+    const isOther = name === 'transaction_id' && value === 'pending' && path.endsWith('/{transaction_id}')
+    if (isOther || ['', '.', '..'].includes(String(value))) {
+      throw new RangeError(`${name} must be an id; it is ${JSON.stringify(value)}`)
+    }
+  }
 }
 
 interface AnyInput {

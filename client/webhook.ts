@@ -29,7 +29,7 @@ const max_signatures = 20
 /**
  * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any
  * parsing.
- * `signingKey`: the text of `signing_key`. Throws WebhookError. An event can arrive more than once: deduplicate by `id`, and use
+ * `signingKey`: the text of `signing_key`, not empty. Throws WebhookError, and RangeError for a wrong key or option of the caller. An event can arrive more than once: deduplicate by `id`, and use
  * `sequence` to order events and to detect gaps.
  */
 export async function verifyWebhook(
@@ -38,7 +38,12 @@ export async function verifyWebhook(
   body: string | Uint8Array,
   { tolerance_s = default_tolerance_s, now = Date.now() }: VerifyOptions = {},
 ): Promise<Event> {
+  if (!Number.isFinite(tolerance_s) || tolerance_s < 0 || !Number.isFinite(now))
+    throw new RangeError('tolerance_s and now must be numbers, and tolerance_s not negative')
+  if (signingKey === '' || signingKey === prefix) throw new RangeError('the signing key must not be empty')
   const id = headerOf(headers, 'webhook-id')
+  // The signed text joins id, time and body by dots, so an id with a dot could move a part of it.
+  if (id.includes('.')) throw new WebhookError('webhook-id must not contain a dot')
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, max_signatures)
   if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp must be a Unix time in seconds')
@@ -118,5 +123,11 @@ function concat(a: Bytes, b: Bytes): Bytes {
 }
 
 function parse(bytes: Bytes): Event {
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Event
+  try {
+    const event: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Event
+  } catch {
+    // Neither UTF-8 nor JSON.
+  }
+  throw new WebhookError('the body must be the JSON object of an event')
 }

@@ -2466,7 +2466,10 @@ export interface components {
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
-            /** @description The HTTP status of the response. */
+            /**
+             * @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its
+             *     signature. The entry with the result of the signature follows, under the same `request_id`.
+             */
             result: number;
             request_id: string | null;
             /**

@@ -1,9 +1,17 @@
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
-import { type DatabaseSetting, isPostgresUrl, postgresUrlFault, sqliteFile, weakSettings } from './database-setting.ts'
+import {
+  type DatabaseSetting,
+  isPlaintext,
+  isPostgresUrl,
+  postgresUrlFault,
+  sqliteFile,
+  weakSettings,
+} from './database-setting.ts'
 import type { KeyEncryptionKey } from './keys/key-encryption-key.ts'
 import { master_key_forms, masterKeyOf, readMasterKeySetting } from './keys/master-key-setting.ts'
+import { readHeadersByUrl } from './keys/remote-signer-headers.ts'
 import { readVaultAccess, type VaultAccess, vaultSettings } from './keys/vault-access.ts'
 import { readSecretFiles } from './secrets/secret-files.ts'
 import { headers, tracesUrl } from './telemetry/otlp-settings.ts'
@@ -14,6 +22,8 @@ export interface Config {
   port: number
   production: boolean
   data_dir: string
+  /** The files that settings NAME_FILE name. */
+  secret_files: string[]
   database: DatabaseSetting
   /** Absent: generated on the first start, outside production only. */
   api_key: string | undefined
@@ -42,8 +52,8 @@ export interface Config {
   /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For header is trusted. */
   trusted_proxies: string[]
   /** PKCS #11 modules that may be loaded, and the PIN of signers without one. */
-  pkcs11: { modules: string[]; pin: string | undefined }
-  /** Headers for remote signers, by origin. */
+  pkcs11: { modules: string[]; pin: string | undefined; environment: string[] }
+  /** Headers for remote signers, by the URL of the signer. */
   remote_signer_headers: Record<string, Record<string, string>>
   /** The number of processes that serve one store. */
   processes: number
@@ -71,10 +81,6 @@ const boolean = z.enum(['true', 'false'], 'must be true or false').transform((va
 
 const database_forms = 'must be a file path, sqlite: followed by a file path, or a postgres:// URL'
 
-const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
-
-const headersByOrigin = z.record(z.string().refine(isOrigin), z.record(z.string(), z.string()))
-
 const settings = z.object({
   HOST: text(255).default('127.0.0.1'),
   PORT: integer(0, 65_535, 8080),
@@ -93,6 +99,7 @@ const settings = z.object({
     .transform((list) => list.split(',').map((one) => one.trim()))
     .pipe(z.array(z.enum(weakSettings, `must be a comma-separated list of ${weakSettings.join(', ')}`)))
     .default([]),
+  DATABASE_ALLOW_PLAINTEXT: boolean.default(false),
   API_KEY: z
     .string()
     .regex(/^(?=.{32,512}$)[A-Za-z0-9\-._~+/]+=*$/, 'must be 32 to 512 letters, digits or -._~+/')
@@ -127,14 +134,21 @@ const settings = z.object({
     .refine((list) => list.every((file) => isAbsolute(file)), 'must be a list of absolute paths, separated by commas')
     .default([]),
   PKCS11_PIN: z.string().optional(),
+  PKCS11_ENVIRONMENT: text(4_096)
+    .transform((list) => list.split(',').map((name) => name.trim()))
+    .refine(
+      (list) => list.every((name) => /^\w+$/.test(name)),
+      'must be a list of names of variables, separated by commas',
+    )
+    .default([]),
   REMOTE_SIGNER_HEADERS: z
     .string()
-    .transform((text, context) => {
-      const read = headersByOrigin.safeParse(parsed(text))
-      if (read.success) return read.data
-      context.addIssue('must be JSON: {"https://signer.example.com": {"Authorization": "Bearer ..."}}')
-      return z.NEVER
-    })
+    .transform(readHeadersByUrl)
+    .refine(
+      (read) => read !== undefined,
+      'must be JSON: {"https://signer.example.com": {"Authorization": "Bearer ..."}}',
+    )
+    .transform((read) => read ?? {})
     .default({}),
   RELAYER_PROCESSES: integer(1, 64, 1),
   // The index of this process. The primary process sets it for each process that it starts.
@@ -151,32 +165,12 @@ const settings = z.object({
     .default(1),
 })
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 type Environment = Record<string, string | undefined>
-
-/** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
-const secretSettings = [
-  'API_KEY',
-  'MASTER_KEY',
-  ...['VAULT_TOKEN', 'VAULT_ROLE_ID', 'VAULT_SECRET_ID'],
-  'DATABASE_URL',
-  'PKCS11_PIN',
-  'REMOTE_SIGNER_HEADERS',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
-]
 
 /** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
 export function readConfig(environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const { values: fromFiles, faults } = readSecretFiles(given, secretSettings)
+  const { values: fromFiles, faults, files: secret_files } = readSecretFiles(given)
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const read = settings.safeParse({ ...given, ...fromFiles })
   if (!read.success) {
@@ -199,6 +193,7 @@ export function readConfig(environment: Environment): Config {
     port: values.PORT,
     production,
     data_dir,
+    secret_files,
     database: databaseOf(values, data_dir, production),
     api_key: values.API_KEY,
     ...masterKeyOf(values.MASTER_KEY),
@@ -220,7 +215,11 @@ export function readConfig(environment: Environment): Config {
     },
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
     trusted_proxies: values.TRUSTED_PROXIES,
-    pkcs11: { modules: values.PKCS11_MODULES, pin: values.PKCS11_PIN },
+    pkcs11: {
+      modules: values.PKCS11_MODULES,
+      pin: values.PKCS11_PIN,
+      environment: values.PKCS11_ENVIRONMENT,
+    },
     remote_signer_headers: values.REMOTE_SIGNER_HEADERS,
     processes: values.RELAYER_PROCESSES,
   }
@@ -235,6 +234,12 @@ function isNetwork(text: string): boolean {
 function databaseOf(values: z.infer<typeof settings>, data_dir: string, production: boolean): DatabaseSetting {
   const url = values.DATABASE_URL ?? resolve(data_dir, 'relayer.sqlite')
   if (!isPostgresUrl(url)) return { type: 'sqlite', file: sqliteFile(url) as string }
+  if (production && !values.DATABASE_ALLOW_PLAINTEXT && isPlaintext(url)) {
+    throw new ConfigError(
+      'DATABASE_URL must have sslmode=verify-full, verify-ca or require when NODE_ENV is production and the host is another ' +
+        'machine; DATABASE_ALLOW_PLAINTEXT=true allows a connection without TLS',
+    )
+  }
   return {
     type: 'postgres',
     url,

@@ -53,6 +53,14 @@ export function postgresUrlFault(url: string): string | undefined {
     : undefined
 }
 
+/** Whether the password and all rows cross a network without TLS: not to a socket, and not to this machine. */
+export function isPlaintext(url: string): boolean {
+  const { hostname, searchParams } = new URL(url.replace(/@\//, '@localhost/'))
+  const host = searchParams.get('host') ?? hostname
+  const isLocal = host.startsWith('/') || /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host)
+  return !isLocal && (searchParams.get('sslmode') ?? 'disable') === 'disable'
+}
+
 function isReadable(file: string): boolean {
   try {
     accessSync(file, constants.R_OK)

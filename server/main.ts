@@ -4,6 +4,7 @@ import { relative } from 'node:path'
 import { collectBufferGarbage } from './background/buffer-garbage.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, readConfig } from './config.ts'
+import { takeSecrets } from './secrets/secret-files.ts'
 import { explain } from './start-failure.ts'
 
 // Files that this process creates (database, log, keys) are readable by its own user only.
@@ -17,7 +18,7 @@ if (process.env.npm_lifecycle_event === 'start' && cluster.isPrimary) stopWithPa
 
 try {
   const config = readConfig(process.env)
-  const started = await start(config)
+  const started = await start(config, takeSecrets(process.env))
   service = started
   if (stopping) {
     await service.close()
@@ -31,9 +32,10 @@ try {
   process.exit(1)
 }
 
-async function start(config: Config): Promise<Processes> {
+/** `secrets`: for the processes of a cluster, which read them like this one. */
+async function start(config: Config, secrets: Record<string, string>): Promise<Processes> {
   if (config.processes > 1 && cluster.isPrimary) {
-    return startProcesses(config.processes, (line) => process.stderr.write(line))
+    return startProcesses(config.processes, secrets, (line) => process.stderr.write(line))
   }
   // The primary process of a cluster serves nothing and must not load the service.
   const { startService } = await import('./service.ts')

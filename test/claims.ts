@@ -30,6 +30,37 @@ export const securityClaims: Claims = {
     'secrets/master-key.test: creates files that only the user can read at the first start, even with a lax umask',
     'secrets/master-key.test: does not use a draft or a link that somebody else made as the key file',
   ],
+  'every folder up to the root and every symbolic link is checked': [
+    'secrets/master-key.test: refuses in production what others can replace on the way to a file, through symbolic links, and key files',
+  ],
+  'Its environment has an allow list of variables': [
+    'key-services/pkcs11-threads.keys: gives a module no secret of the service, and only the variables that the operator names',
+  ],
+  'go to signers with exactly the configured URL': [
+    'keys/remote.test: sends the headers of the setting to the configured URL only, and to no other path of its host',
+  ],
+  'released when it was certainly not signed': [
+    'keys/unsigned-limits.test: counts a transaction against a daily limit only if it may have been signed',
+  ],
+  'records the reservation (result 102) and the result of the signature apart': [
+    'keys/unsigned-limits.test: records the reservation and the result of a signature apart, with the id of the key service',
+  ],
+  'answers of webhooks are replaced where they enter': [
+    'printable.test: shows no control or format character of a node, a key service or a receiver in answers, logs and the terminal',
+  ],
+  'The log escapes them, also C1': [
+    'printable.test: replaces control and format characters in texts, and escapes them',
+  ],
+  'The command line prints all text through one writer': [
+    'printable.test: prints no control character of a service, as text or as JSON',
+  ],
+  'The service removes secrets from its environment after reading': [
+    'config.test: removes the secrets that it has read from the environment',
+  ],
+  'Each process tries a wrong PIN once': [
+    'key-services/pkcs11.keys: rejects a wrong module, token, key, curve or PIN with the reason, and tries a wrong PIN once',
+  ],
+  'is in sessionStorage until its tab is closed': [],
   'In production, startup fails when another user can read or write these files': [
     'secrets/master-key.test: refuses folders that others can write to and files that others can read in production',
   ],

@@ -98,3 +98,18 @@ test('balances one port over both servers, which trust only the address of the b
   expect(content.match(/(?<!\$)\$(?!\$)\w+/g)).toBeNull()
   for (const [name, { healthcheck }] of Object.entries(services)) expect(healthcheck?.test[0], name).toBe('CMD')
 })
+
+test('runs every container without privileges, on a read-only file system and with a limit of memory', () => {
+  for (const [name, its] of Object.entries(services)) {
+    expect(its, name).toMatchObject({
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      read_only: true,
+      mem_limit: expect.any(String),
+    })
+  }
+  // No command that README.md, the Dockerfile or docs/ show has a key as an argument.
+  for (const file of ['README.md', 'Dockerfile', 'docs/keys.md']) {
+    expect(text(file), file).not.toMatch(/(?:-e|--env)[ =](?:API_KEY|MASTER_KEY)=|\bkv put [^\n]*key=(?!-)/)
+  }
+})

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../server/config.ts'
 import { keyBytes } from '../server/keys/master-key-setting.ts'
+import { takeSecrets } from '../server/secrets/secret-files.ts'
 import { production } from './support/resources.ts'
 import { temporaryFolder } from './support/service.ts'
 
@@ -40,7 +41,8 @@ const defaults = {
   otel_service_name: 'evm-relayer-service',
   log_level: 'info',
   allow_private_targets: true,
-  pkcs11: { modules: [], pin: undefined },
+  secret_files: [],
+  pkcs11: { modules: [], pin: undefined, environment: [] },
   remote_signer_headers: {},
   retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
   webhook_time_scale: 1,
@@ -219,11 +221,34 @@ test.each(secretValues)(
   'reads %s from the file that %s_FILE names, without its last newline',
   (name, value, config) => {
     for (const end of ['', '\n', '\r\n']) {
-      expect.soft(readConfig({ [`${name}_FILE`]: fileWith(`${value}${end}`) })).toEqual({ ...defaults, ...config })
+      const file = fileWith(`${value}${end}`)
+      const read = readConfig({ [`${name}_FILE`]: file })
+      expect.soft(read).toEqual({ ...defaults, ...config, secret_files: [file] })
     }
     expect(readConfig({ [`${name}_FILE`]: '', [name]: value })).toEqual({ ...defaults, ...config })
   },
 )
+
+test('refuses PostgreSQL on another machine without TLS in production, unless a setting allows it', () => {
+  const at = (host: string, more = '') => ({
+    ...production,
+    DATABASE_URL: `postgres://me:hunter2@${host}/relayer${more}`,
+  })
+  for (const host of ['db.example.com', '10.0.0.1', '[2001:db8::1]'])
+    for (const more of ['', '?sslmode=disable']) {
+      expect(() => readConfig(at(host, more))).toThrow(/^DATABASE_URL must have sslmode=verify-full(?!.*hunter2)/)
+      readConfig({ ...at(host, more), DATABASE_ALLOW_PLAINTEXT: 'true' })
+      readConfig({ ...at(host, more), NODE_ENV: '' })
+    }
+  for (const host of ['localhost', '127.0.0.1', '[::1]']) readConfig(at(host))
+  for (const mode of ['require', 'verify-full']) readConfig(at('db.example.com', `?sslmode=${mode}`))
+})
+
+test('removes the secrets that it has read from the environment', () => {
+  const environment: Record<string, string | undefined> = { API_KEY: 'a'.repeat(32), PORT: '1', PKCS11_PIN: '1234' }
+  expect(takeSecrets(environment)).toEqual({ API_KEY: 'a'.repeat(32), PKCS11_PIN: '1234' })
+  expect(environment).toEqual({ PORT: '1' })
+})
 
 test.each(secretValues)('rejects %s together with %s_FILE, and an unsuitable file', (name, value) => {
   const file = `${name}_FILE`

@@ -10,6 +10,7 @@ import { addPolicies } from './policies.ts'
 import { addResources } from './resources.ts'
 import { addSend } from './send.ts'
 import { addSign } from './sign.ts'
+import { inLine, write, writeJson } from './terminal.ts'
 import { addTransactions } from './transactions.ts'
 import { addWhy } from './why.ts'
 
@@ -51,14 +52,24 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = exitCodeOf(error)
-  if (!(error instanceof CommanderError)) process.stderr.write(`${explain(error)}\n`)
+  if (!(error instanceof CommanderError)) tell(error)
 }
 
 /** Global options may stand anywhere, and a wrong usage throws. */
 function prepare(command: Command): void {
   command.exitOverride()
+  command.configureOutput({
+    writeOut: (text) => write(process.stdout, text),
+    writeErr: (text) => write(process.stderr, text),
+  })
   command.configureHelp({ showGlobalOptions: true })
   for (const inner of command.commands) prepare(inner)
+}
+
+function tell(error: unknown): void {
+  const text = explain(error)
+  if (program.opts<GlobalOptions>().json) writeJson(process.stderr, text)
+  else write(process.stderr, `${text}\n`)
 }
 
 /** In JSON with --json. */
@@ -74,7 +85,7 @@ function explain(error: unknown): string {
 }
 
 function withDetails({ status, code, message, details, request_id }: RelayerError): string {
-  const more = details.slice(1).map((detail) => `  ${detail.path}: ${detail.message}`)
+  const more = details.slice(1).map((detail) => `  ${detail.path}: ${inLine(detail.message)}`)
   const request = request_id === undefined ? [] : [`  request ${request_id}`]
-  return [`${status} ${code ?? ''}: ${message}`, ...more, ...request].join('\n')
+  return [`${status} ${code ?? ''}: ${inLine(message)}`, ...more, ...request].join('\n')
 }

@@ -1,17 +1,19 @@
+import { inLine, write, writeJson } from './terminal.ts'
+
 type Item = Record<string, unknown>
 
 /** Writes results to standard output: JSON, or text for people. Notes go to standard error. */
 export function printer(isJson: boolean) {
-  const write = (text: string) => void process.stdout.write(`${text}\n`)
+  const out = (text: string) => (isJson ? writeJson(process.stdout, text) : write(process.stdout, `${text}\n`))
   return {
     isJson,
     /** One result. `brief`: its text; default: all members. */
-    one: (item: unknown, brief?: string) => write(isJson ? json(item) : (brief ?? members(item as Item))),
+    one: (item: unknown, brief?: string) => out(isJson ? json(item) : (brief ?? members(item as Item))),
     /** A list, as a table of these members. */
-    list: (items: Item[], columns: string[]) => write(isJson ? json(items) : table(items, columns)),
+    list: (items: Item[], columns: string[]) => out(isJson ? json(items) : table(items, columns)),
     /** One of many results that arrive over time: a line each. */
-    line: (item: unknown, brief: string) => write(isJson ? JSON.stringify(item) : brief),
-    note: (text: string) => void process.stderr.write(`${text}\n`),
+    line: (item: unknown, brief: string) => out(isJson ? JSON.stringify(item) : brief),
+    note: (text: string) => write(process.stderr, `${text}\n`),
   }
 }
 
@@ -19,7 +21,7 @@ const json = (value: unknown) => JSON.stringify(value, null, 2)
 
 const shown = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return inLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
 /** `policies.max_value` is a member of a member. */

@@ -18,9 +18,13 @@ const restart_ms = 1_000
 /**
  * Runs the service in several processes at one address and on one store, and replaces a process that ends. The others start after
  * the first one is ready, because it creates the secrets and the database. Throws ProcessEnded when a process ends during startup;
- * that process has printed the reason.
+ * that process has printed the reason. `secrets`: settings that this process has removed from its own environment.
  */
-export async function startProcesses(count: number, write: (line: string) => void): Promise<Processes> {
+export async function startProcesses(
+  count: number,
+  secrets: Record<string, string>,
+  write: (line: string) => void,
+): Promise<Processes> {
   // Each process accepts connections itself. If the primary process handed them over, one client that opens thousands of them would delay
   // the connections of all others by a second.
   cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -28,7 +32,7 @@ export async function startProcesses(count: number, write: (line: string) => voi
   let settled = false
   const places = new Map<number, number>()
   const fork = (place: number) => {
-    const worker = cluster.fork({ RELAYER_PROCESS: String(place) })
+    const worker = cluster.fork({ ...secrets, RELAYER_PROCESS: String(place) })
     places.set(worker.id, place)
     return worker
   }

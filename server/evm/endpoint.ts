@@ -1,3 +1,4 @@
+import { printable, printableTexts } from '../core/printable.ts'
 import { AnswerTooLarge } from './answer-counter.ts'
 import { type Audience, isNodesFault, limitsOf, type RpcCall } from './answer-limits.ts'
 import type { Post } from './post.ts'
@@ -145,7 +146,7 @@ export function createEndpoint(
   function readAnswer(answer: unknown): RpcAnswer | undefined {
     if (typeof answer !== 'object' || answer === null) return undefined
     const { result, error } = answer as { result?: unknown; error?: unknown }
-    if (typeof error === 'object' && error !== null) return { error: scrub(readError(error)) }
+    if (typeof error === 'object' && error !== null) return { error: printableTexts(scrub(readError(error))) }
     return result === undefined ? undefined : { result }
   }
 
@@ -207,5 +208,5 @@ const reasonOf = (error: NodeJS.ErrnoException): string => {
   const { message, code } = error
   return error instanceof AnswerTooLarge
     ? `Its answer ${message}`
-    : (message || code || 'It does not answer').slice(0, max_reason_length)
+    : printable((message || code || 'It does not answer').slice(0, max_reason_length))
 }

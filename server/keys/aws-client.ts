@@ -4,6 +4,7 @@ import type { KMSClient } from '@aws-sdk/client-kms'
 import { type FaultKind, KeyServiceFault, type Outbound } from './key-service.ts'
 import { loadPackage } from './load-package.ts'
 import { max_in_flight } from './remote-signer.ts'
+import { unanswered } from './unanswered.ts'
 
 const connect_ms = 2_000
 const max_clients = 100
@@ -56,21 +57,35 @@ const throttles = new Set([
 ])
 /** Errors after which, by AWS's reference, the request may be repeated. */
 const failures = new Set(['KeyUnavailableException', 'DependencyTimeoutException', 'KMSInternalException'])
-/** Raised before anything is sent: the SDK finds no credentials or no region. */
-const local = /^CredentialsProviderError$|^TokenProviderError$|Region is missing/
+/** Raised before anything is sent. */
+const no_credentials = /^(?:CredentialsProviderError|TokenProviderError)$/
+const no_region = /Region is missing/
 
 /** Throws KeyServiceFault for an error of the SDK. */
 export function throwFault(error: SdkError): never {
   const { httpStatusCode, requestId } = error.$metadata ?? {}
   const name = /^[A-Za-z]{1,80}$/.test(error.name) ? error.name : 'an error'
-  const told = httpStatusCode === undefined ? `no answer from AWS KMS (${name})` : `AWS KMS answered ${name}`
+  if (httpStatusCode === undefined) throw withoutAnswer(error)
   const request = requestId ? `, request ${requestId.slice(0, 80)}` : ''
-  throw new KeyServiceFault(kindOf(error, httpStatusCode), `${told}${request}`, error.message)
+  throw new KeyServiceFault(kindOf(error, httpStatusCode), `AWS KMS answered ${name}${request}`, error.message)
 }
 
-function kindOf({ name, message }: SdkError, status: number | undefined): FaultKind {
+function withoutAnswer(error: SdkError): KeyServiceFault {
+  const { name, message } = error
+  if (no_credentials.test(name)) {
+    return new KeyServiceFault(
+      'refused',
+      'the AWS SDK finds no credentials: set AWS_ACCESS_KEY_ID, or use a role',
+      message,
+    )
+  }
+  if (no_region.test(message)) {
+    return new KeyServiceFault('refused', 'the AWS SDK finds no region: give `region`, or set AWS_REGION', message)
+  }
+  return unanswered('AWS KMS', error)
+}
+
+function kindOf({ name }: SdkError, status: number): FaultKind {
   if (throttles.has(name) || status === 429) return 'throttled'
-  if (failures.has(name) || (status !== undefined && status >= 500)) return 'unavailable'
-  if (local.test(name) || local.test(message)) return 'refused'
-  return status === undefined ? 'unavailable' : 'refused'
+  return failures.has(name) || status >= 500 ? 'unavailable' : 'refused'
 }

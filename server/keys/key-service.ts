@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net'
+import { printable } from '../core/printable.ts'
 import { ApiError } from '../errors.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
 
@@ -40,23 +41,33 @@ export type FaultKind = 'throttled' | 'unavailable' | 'refused' | 'wrong' | 'mis
 export class KeyServiceFault extends Error {
   readonly kind: FaultKind
   readonly detail: string
+  /** Whether a signature may exist. */
+  readonly may_be_signed: boolean
 
-  constructor(kind: FaultKind, message: string, detail = '') {
-    super(message)
+  constructor(
+    kind: FaultKind,
+    message: string,
+    detail = '',
+    may_be_signed = kind === 'unavailable' || kind === 'wrong',
+  ) {
+    super(printable(message))
     this.name = 'KeyServiceFault'
     this.kind = kind
-    this.detail = detail.slice(0, max_detail_length)
+    this.may_be_signed = may_be_signed
+    this.detail = printable(detail.slice(0, max_detail_length))
   }
 }
 
 /** 503: the key service does not sign now. */
 export class KeyServiceUnavailable extends ApiError {
   readonly reason: string
+  readonly may_be_signed: boolean
 
-  constructor(reason: string, retry_after_ms: number) {
+  constructor(reason: string, retry_after_ms: number, may_be_signed = false) {
     const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
     super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
     this.reason = reason
+    this.may_be_signed = may_be_signed
   }
 }
 
@@ -69,5 +80,9 @@ export class CannotSign extends ApiError {
     this.reason = reason
   }
 }
+
+/** Whether it is certain that no signature exists after this error of a signature: a check refused it, or no call was sent. */
+export const isUnsigned = (error: unknown): boolean =>
+  error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.may_be_signed)
 
 const max_detail_length = 500

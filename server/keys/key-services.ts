@@ -9,9 +9,10 @@ import { type KeyReference, urlFault } from './key-reference.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { createPkcs11, type Pkcs11Settings } from './pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
+import type { HeadersByUrl } from './remote-signer-headers.ts'
 import type { Signer } from './signer.ts'
 import { createVaultKv } from './vault-kv.ts'
-import { createWeb3signer, type HeadersByOrigin } from './web3signer.ts'
+import { createWeb3signer } from './web3signer.ts'
 
 export interface KeyServices {
   /**
@@ -30,7 +31,7 @@ const max_signers = 1_000
 
 export function createKeyServices(
   outbound: Outbound,
-  settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByOrigin },
+  settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByUrl },
   elapsed: () => number,
   observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
 ): KeyServices {

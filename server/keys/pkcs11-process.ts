@@ -34,6 +34,8 @@ interface OpenKey {
 const pkcs11js: typeof import('pkcs11js') = createRequire(import.meta.url)('pkcs11js')
 let login: TokenLogin | undefined
 let token: { module: PKCS11; slot: Handle } | undefined
+/** Whether threads of this process may use the module at the same time. */
+let isThreaded = false
 const keys = new Map<string, OpenKey>()
 const idle: Handle[] = []
 const waiting: ((session: Handle) => void)[] = []
@@ -78,7 +80,7 @@ function openToken(): { module: PKCS11; slot: Handle } {
   } catch (error) {
     throw new Refusal(`the module does not load: ${(error as Error).message}`)
   }
-  module.C_Initialize()
+  isThreaded = initialize(module)
   const slots = module
     .C_GetSlotList(true)
     .filter((slot) => module.C_GetTokenInfo(slot).label.replace(/[\s\0]+$/, '') === token_label)
@@ -91,6 +93,21 @@ function openToken(): { module: PKCS11; slot: Handle } {
   idle.push(session)
   token = { module, slot }
   return token
+}
+
+/**
+ * Signatures run in threads, so the module must lock. A module that cannot is used by this thread alone: PKCS #11 3.0, section 5.4,
+ * forbids threads without the flag. Returns whether the module locks.
+ */
+function initialize(module: PKCS11): boolean {
+  try {
+    module.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK })
+    return true
+  } catch (error) {
+    if (!['CKR_CANT_LOCK', 'CKR_ARGUMENTS_BAD'].includes((error as Error).message)) throw error
+    module.C_Initialize()
+    return false
+  }
 }
 
 function openSession(module: PKCS11, slot: Handle): Handle {
@@ -148,7 +165,8 @@ async function sign(module: PKCS11, slot: Handle, { private_key }: OpenKey, dige
   inputs.add(input)
   try {
     module.C_SignInit(session, { mechanism: pkcs11js.CKM_ECDSA }, private_key)
-    const rs = await module.C_SignAsync(session, input, Buffer.alloc(64))
+    const output = Buffer.alloc(64)
+    const rs = isThreaded ? await module.C_SignAsync(session, input, output) : module.C_Sign(session, input, output)
     signed_at = performance.now()
     return rs
   } finally {

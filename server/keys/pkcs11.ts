@@ -11,6 +11,8 @@ export interface Pkcs11Settings {
   modules: string[]
   /** The PIN of signers without one. */
   pin: string | undefined
+  /** The names of further variables of the environment that modules get. */
+  environment: string[]
 }
 
 export interface Pkcs11 {
@@ -34,9 +36,9 @@ const threads = '64'
 const ended: TokenFault = { fault: 'the process of the token ended', kind: 'unavailable', restart: true }
 const program = join(import.meta.dirname, 'pkcs11-process.ts')
 
-/** Secrets of the service, which are not for a module. Those of the vendors' own programs may be. */
-const secret_names =
-  /^(?:API_KEY|(?:NEW_)?MASTER_KEY|DATABASE_URL|PKCS11_PIN|VAULT_(?:TOKEN|ROLE_ID|SECRET_ID)|REMOTE_SIGNER_HEADERS|OTEL_\w+_HEADERS)/
+/** The only variables that a module gets, apart from those that the operator names: none of them is a secret. */
+const passed =
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|SOFTHSM2_CONF|ChrystokiConfigurationPath|YUBIHSM_PKCS11_CONF|NFAST_HOME)$/
 
 /** Keys in PKCS #11 tokens (OASIS PKCS #11 3.0: C_FindObjects, C_Sign with CKM_ECDSA). Each token has a process of its own. */
 export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
@@ -60,7 +62,9 @@ export function createPkcs11(settings: Pkcs11Settings): Pkcs11 {
     const known = processes.get(name)
     if (known) return known
     if (processes.size >= max_tokens) throw new KeyServiceFault('refused', `more than ${max_tokens} tokens are in use`)
-    const environment = Object.fromEntries(Object.entries(process.env).filter(([key]) => !secret_names.test(key)))
+    const environment = Object.fromEntries(
+      Object.entries(process.env).filter(([key]) => passed.test(key) || settings.environment.includes(key)),
+    )
     const child = fork(program, [], {
       env: { ...environment, UV_THREADPOOL_SIZE: threads },
       serialization: 'advanced',

@@ -1,3 +1,4 @@
+import { printable } from '../core/printable.ts'
 import { addressOf, curve } from './curve.ts'
 import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
 import { lowered } from './signature-form.ts'
@@ -46,6 +47,8 @@ interface Job {
   /** Of the first call. */
   began: number
   attempts: number
+  /** Whether one of its calls may have been signed without an answer. */
+  may_be_signed: boolean
   resolve(signature: RawSignature): void
   reject(error: unknown): void
 }
@@ -108,10 +111,11 @@ export function createRemoteSigner(
     }, ms).unref()
   }
 
-  const give = ({ reject }: Job) =>
-    reject(
-      new KeyServiceUnavailable(rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000),
-    )
+  const give = (job: Job) =>
+    refuse(job, rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
+
+  const refuse = (job: Job, reason: string, retry_after_ms: number) =>
+    job.reject(new KeyServiceUnavailable(reason, retry_after_ms, job.may_be_signed))
 
   async function attempt(job: Job): Promise<void> {
     const left_ms = job.due - elapsed()
@@ -126,7 +130,7 @@ export function createRemoteSigner(
       )
       const signature = {
         ...checked(rs, job.digest, address),
-        ...(request_id !== undefined && { request_id: request_id.slice(0, 80) }),
+        ...(request_id !== undefined && { request_id: printable(request_id.slice(0, 80)) }),
       }
       report.called?.('signed', elapsed() - began)
       answered()
@@ -134,6 +138,7 @@ export function createRemoteSigner(
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
+      job.may_be_signed ||= error.may_be_signed
       if (error.kind === 'unavailable' && elapsed() >= job.due - timer_ms) late(job, error)
       else failed(job, error)
     }
@@ -161,7 +166,7 @@ export function createRemoteSigner(
     else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
     else begin(fault, now)
     if (isRepeated && job.due > starts_at) waitAgain(job)
-    else job.reject(new KeyServiceUnavailable(fault.message, Math.max(starts_at, rest?.until ?? 0) - now))
+    else refuse(job, fault.message, Math.max(starts_at, rest?.until ?? 0) - now)
   }
 
   /** Before later requests: the sender needs signatures in the order of its requests. */
@@ -186,7 +191,7 @@ export function createRemoteSigner(
     if (!rest) report.changed?.(fault)
     const ms = rest ? Math.min(rest.ms * 2, max_rest_ms) : first_rest_ms
     rest = { until: now + ms, ms, reason: message }
-    for (const job of waiting.splice(0)) job.reject(new KeyServiceUnavailable(message, ms))
+    for (const job of waiting.splice(0)) refuse(job, message, ms)
   }
 
   return {
@@ -205,7 +210,17 @@ export function createRemoteSigner(
         report.waits?.(1)
         last_number += 1
         waiting.push({
-          ...{ number: last_number, digest, preimage, signal, check, due: now + deadline_ms, began: now, attempts: 0 },
+          ...{
+            number: last_number,
+            digest,
+            preimage,
+            signal,
+            check,
+            due: now + deadline_ms,
+            began: now,
+            attempts: 0,
+            may_be_signed: false,
+          },
           resolve(signature) {
             report.waits?.(-1)
             resolve(signature)

@@ -3,6 +3,7 @@ import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
 import { type JsonAnswer, type JsonRequest, requestJson, textMember } from './json-request.ts'
 import { type FaultKind, KeyServiceFault, type Outbound } from './key-service.ts'
 import { max_in_flight } from './remote-signer.ts'
+import { unanswered } from './unanswered.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
 export interface RestService {
@@ -24,7 +25,7 @@ export function createRestService(
       try {
         return await requestJson({ ...request, lookup, agent })
       } catch (error) {
-        throw new KeyServiceFault('unavailable', `no answer from ${name}`, (error as Error).message)
+        throw unanswered(name, error)
       }
     },
   }

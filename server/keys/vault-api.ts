@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { type JsonAnswer, member, requestJson } from './json-request.ts'
 import { type FaultKind, KeyServiceFault } from './key-service.ts'
+import { unanswered } from './unanswered.ts'
 import type { VaultAccess } from './vault-access.ts'
 
 /** Calls of Vault's HTTP API, which reject with KeyServiceFault. */
@@ -23,7 +24,7 @@ export function createVaultApi(access: VaultAccess, lookup: LookupFunction | und
     }
     const url = `${access.url.replace(/\/$/, '')}/v1/${path}`
     const answer = await requestJson({ url, method, headers, body, lookup, signal }).catch((error) => {
-      throw new KeyServiceFault('unavailable', 'no answer from Vault', (error as Error).message)
+      throw unanswered('Vault', error)
     })
     if (answer.status !== 200) throw faultOf(answer)
     return answer.body

@@ -17,7 +17,13 @@ export function createVaultKv({ lookup }: Outbound): (config: VaultConfig, addre
 
     const readKey = shared(async (signal) => {
       const path = config.path.split('/').map(encodeURIComponent).join('/')
-      const answer = await vault.call('GET', `${config.mount ?? 'secret'}/data/${path}`, undefined, signal)
+      const mount = config.mount ?? 'secret'
+      const answer = await vault.call('GET', `${mount}/data/${path}`, undefined, signal).catch((error) => {
+        const isFull = error instanceof KeyServiceFault && config.path.startsWith(`${mount}/data/`)
+        throw isFull
+          ? new KeyServiceFault(error.kind, `${error.message}; path must not start with ${mount}/data/`)
+          : error
+      })
       const field = config.field ?? 'key'
       const text = member(member(member(answer, 'data'), 'data'), field)
       const key = typeof text === 'string' && hexKey.test(text) ? Buffer.from(text.slice(-64), 'hex') : undefined

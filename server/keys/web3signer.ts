@@ -5,11 +5,9 @@ import type { RemoteConfig } from '../../generated/openapi.ts'
 import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { CannotSign, KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
+import { type HeadersByUrl, headersOf } from './remote-signer-headers.ts'
 import { createRestService, kindOfStatus, type RestService } from './rest-service.ts'
 import { shared } from './shared-call.ts'
-
-/** Headers by the origin of the remote signer that they are for. */
-export type HeadersByOrigin = Record<string, Record<string, string>>
 
 const name = 'the remote signer'
 const max_connections = 1_000
@@ -20,7 +18,7 @@ const limit_exceeded = -32_005
  * Keys in a remote signer, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
  * keccak-256 of the data, and its JSON-RPC interface (eth_accounts, eth_sign, eth_signTransaction).
  */
-export function createWeb3signer(outbound: Outbound, byOrigin: HeadersByOrigin): (config: RemoteConfig) => RemoteKey {
+export function createWeb3signer(outbound: Outbound, byUrl: HeadersByUrl): (config: RemoteConfig) => RemoteKey {
   const connections = new Map<string, RestService>()
 
   function connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
@@ -39,7 +37,7 @@ export function createWeb3signer(outbound: Outbound, byOrigin: HeadersByOrigin):
 
   return (config) => {
     const base = config.url.replace(/\/$/, '')
-    const headers = { ...byOrigin[new URL(base).origin], ...config.headers }
+    const headers = { ...headersOf(base, byUrl), ...config.headers }
     const address = config.address.toLowerCase()
 
     async function call(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<JsonAnswer> {

@@ -33,7 +33,7 @@ const place = '/body/unsigned_transaction'
 type BatchItem = SignMessageRequest | SignTypedDataRequest
 
 export interface SigningDependencies extends KeyUseDependencies {
-  store: Pick<Store, 'spend' | 'withAudit'>
+  store: Pick<Store, 'spend' | 'unspend' | 'withAudit'>
   messageDigest(message: string | Uint8Array): Uint8Array
   typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
   /** The bytes that have these digests, for key services that hash. */
@@ -56,6 +56,8 @@ export interface SigningDependencies extends KeyUseDependencies {
   /** The amounts that count against daily limits. */
   spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
   overLimit(over: OverLimit): ApiError
+  /** Whether it is certain that no signature exists after this error of a signer. */
+  isUnsigned(error: unknown): boolean
   /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
 }
@@ -131,17 +133,23 @@ export function signing(dependencies: SigningDependencies): Signing {
         )
       }
       auditEntry.subject = toHex(transaction.digest)
-      await spend(held.relayer, transaction, auditEntry)
-      const signature = await sign(request, 'signTransaction', await rightsTo(request, 'signTransaction'), {
-        kind: 'transaction',
-        content: transaction,
-        check: ({ held }) => {
-          checkSignTransaction(held.relayer.policies)
-          judge(held.relayer, transaction)
-        },
-      })
-      const { raw, hash, signature: told } = transaction.finish(signature)
-      return single({ signed_transaction: toHex(raw), hash, signature: told })
+      const { relayer } = held
+      const spent = await spend(relayer, transaction, auditEntry)
+      try {
+        const signature = await sign(request, 'signTransaction', await rightsTo(request, 'signTransaction'), {
+          kind: 'transaction',
+          content: transaction,
+          check: ({ held }) => {
+            checkSignTransaction(held.relayer.policies)
+            judge(held.relayer, transaction)
+          },
+        })
+        const { raw, hash, signature: told } = transaction.finish(signature)
+        return single({ signed_transaction: toHex(raw), hash, signature: told })
+      } catch (error) {
+        if (spent !== null && dependencies.isUnsigned(error)) await store.unspend(relayer, spent)
+        throw error
+      }
     },
   }
 
@@ -191,18 +199,23 @@ export function signing(dependencies: SigningDependencies): Signing {
     return { judged, fee }
   }
 
-  /** Stores the amounts that count against daily limits before the transaction is signed. */
+  /**
+   * Reserves the amounts that count against daily limits before the transaction is signed. The audit entry of the reservation has the
+   * result 102; the operation's own entry follows with the result of the signature.
+   */
   async function spend(
     relayer: RelayerRow,
     transaction: ReturnType<typeof parseUnsigned>,
     auditEntry: PendingAuditEntry,
-  ): Promise<void> {
+  ): Promise<string | null> {
     const { chain_id, address } = relayer
     const { judged, fee } = judge(relayer, transaction)
     const spending = dependencies.spendingOf(relayer, judged, fee)
-    if (spending.length === 0) return
-    const over = await store.withAudit(auditEntry, () => store.spend({ chain_id, address }, spending))
-    if (over) throw dependencies.overLimit(over)
+    if (spending.length === 0) return null
+    const intent = { ...auditEntry, result: 102 }
+    const taken = await store.withAudit(intent, () => store.spend({ chain_id, address }, spending))
+    if ('outcome' in taken) throw dependencies.overLimit(taken)
+    return taken.spent
   }
 
   function parse(hex: string) {

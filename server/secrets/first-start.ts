@@ -43,10 +43,11 @@ export function readMasterKey(config: Config): Omit<Secrets, 'api_key' | 'api_ke
   return { master_key, master_key_file: file, warnings }
 }
 
-function checkPrivacy({ data_dir, database, production }: Config): string[] {
+function checkPrivacy({ data_dir, database, production, secret_files }: Config): string[] {
   const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
-  const files = database.type === 'sqlite' ? ['', '-wal', '-shm'].map((suffix) => `${database.file}${suffix}`) : []
-  const faults = privacyFaults([...own, ...files], !production)
+  const files =
+    database.type === 'sqlite' ? ['', '-wal', '-shm', '-journal'].map((suffix) => `${database.file}${suffix}`) : []
+  const faults = privacyFaults([...own, ...files], secret_files, !production)
   if (production && faults.length > 0) throw new ConfigError(faults.join('\n'))
   return faults
 }

@@ -2,14 +2,31 @@ import { readFileSync } from 'node:fs'
 
 const max_bytes = 16_384
 
+/** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
+const secretSettings = [
+  'API_KEY',
+  'MASTER_KEY',
+  ...['VAULT_TOKEN', 'VAULT_ROLE_ID', 'VAULT_SECRET_ID'],
+  'DATABASE_URL',
+  'PKCS11_PIN',
+  'REMOTE_SIGNER_HEADERS',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+]
+
 /**
  * The values of those of the settings that are given as NAME_FILE, without the newline at the end of the file. Each fault names a
  * setting.
  */
 export function readSecretFiles(
   environment: Record<string, string | undefined>,
-  names: string[],
-): { values: Record<string, string>; faults: string[] } {
+  names: string[] = secretSettings,
+): {
+  values: Record<string, string>
+  faults: string[]
+  files: string[]
+} {
+  const files: string[] = []
   const values: Record<string, string> = {}
   const faults: string[] = []
   for (const name of names) {
@@ -21,11 +38,26 @@ export function readSecretFiles(
     }
     try {
       values[name] = readSecretFile(file)
+      files.push(file)
     } catch (error) {
       faults.push(`${name}_FILE cannot be read: ${(error as Error).message}`)
     }
   }
-  return { values, faults }
+  return { values, faults, files }
+}
+
+/**
+ * Removes the secrets that `readConfig` has read, and returns them. Other programs of this process then do not get them. The system may
+ * still show the environment that the process was started with.
+ */
+export function takeSecrets(environment: Record<string, string | undefined>): Record<string, string> {
+  const taken: Record<string, string> = {}
+  for (const name of secretSettings) {
+    const value = environment[name]
+    if (value !== undefined) taken[name] = value
+    delete environment[name]
+  }
+  return taken
 }
 
 function readSecretFile(file: string): string {

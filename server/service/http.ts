@@ -21,6 +21,7 @@ import { createShares } from '../http/shares.ts'
 import { createStreamPace } from '../http/stream-pace.ts'
 import { makeId } from '../ids.ts'
 import { jsonRpc } from '../json-rpc/json-rpc.ts'
+import { isUnsigned } from '../keys/key-service.ts'
 import { generateKey } from '../keys/keyring.ts'
 import { openKeystore } from '../keys/keystore.ts'
 import type { Caller, Handlers } from '../operation.ts'
@@ -131,6 +132,7 @@ function createHandlers(parts: Parts): Handlers {
     now,
     seal: vault.seal,
     findSigner: keyring.find,
+    isUnsigned,
     findRelayer: keyring.findRelayer,
     enclose: keyring.enclose,
     encloseReference: keyring.encloseReference,

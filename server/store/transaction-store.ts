@@ -84,8 +84,12 @@ export interface TransactionStore {
   ): Promise<TransactionRow | OverLimit | Crowded | undefined>
   /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
   crowding(relayer_row_id: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
-  /** Counts a signed transaction that is not sent against the daily limits; durable when it resolves. Undefined: within the limits. */
-  spend(account: Account, spending: Spend[]): Promise<OverLimit | undefined>
+  /**
+   * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
+   * when it was certainly not signed.
+   */
+  spend(account: Account, spending: Spend[]): Promise<{ spent: string | null } | OverLimit>
+  unspend(account: Account, spent: string): Promise<void>
   /** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
   wouldExceed(account: Account, spending: Spend[], transaction_row_id?: number): Promise<OverLimit | undefined>
   /**

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { printable } from '../core/printable.ts'
 import { isPrivateAddress, type TargetCheck } from '../outbound/address-guard.ts'
 
 const connect_ms = 5_000
@@ -87,7 +88,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
               : status >= 200 && status < 300
                 ? null
                 : `HTTP ${status}`,
-            answer: isEncoded ? null : bytes.toString('utf8').slice(0, shown_characters).toWellFormed(),
+            answer: isEncoded ? null : printable(bytes.toString('utf8').slice(0, shown_characters)),
             retry_after_s: retryAfter_s(answered['retry-after'], now()),
           }
           clearTimeout(whole)
@@ -109,7 +110,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
 
 const failure = (error: string): AttemptResult => ({
   status: null,
-  error: error.slice(0, 1_000),
+  error: printable(error.slice(0, 1_000)),
   answer: null,
   retry_after_s: undefined,
 })

@@ -72,6 +72,23 @@ test('REST: signs everything by the bytes that are hashed', async () => {
   await expect.poll(async () => (await sign(service, relayer.id)).status, { timeout: 20_000 }).toBe(200)
 }, 60_000)
 
+test('sends the headers of the setting to the configured URL only, and to no other path of its host', async () => {
+  const remote = await startWeb3signer()
+  const { url, address } = remote
+  const service = await startTestService({
+    REMOTE_SIGNER_HEADERS: JSON.stringify({ [`${url}/mine`]: { Authorization: 'Bearer of-the-setting' } }),
+  })
+  for (const place of ['', '/other', '/mine/../other', '/mine/more']) {
+    const config = { url: `${url}${place}`, address }
+    await service.raw(path, { method: 'POST', body: JSON.stringify({ type: 'remote', config }) })
+  }
+  expect(remote.requests.length).toBeGreaterThan(0)
+  expect(remote.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([])
+  const config = { url: `${url}/mine/`, address }
+  await service.raw(path, { method: 'POST', body: JSON.stringify({ type: 'remote', config }) })
+  expect(remote.requests.at(-1)?.authorization).toBe('Bearer of-the-setting')
+})
+
 test('mutual TLS: connects only with the client certificate, and trusts only the configured authority', async () => {
   const remote = await startWeb3signer({ mutual: true })
   const { url, address } = remote

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ConfigError } from '../../server/config.ts'
@@ -147,6 +147,49 @@ test('refuses folders that others can write to and files that others can read in
   expect(modeOf(database)).toBe('640')
   chmodSync(database, 0o600)
   await startTestService(settings)
+})
+
+test('refuses in production what others can replace on the way to a file, through symbolic links, and key files that they can read', async () => {
+  const root = temporaryFolder()
+  const open = join(root, 'open')
+  const data = join(open, 'data')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const link = join(root, 'link')
+  symlinkSync(data, link)
+  const close = async (settings: Record<string, string>) => (await startTestService(settings)).close()
+  await close({ ...production, DATA_DIR: link })
+  chmodSync(open, 0o777)
+  for (const DATA_DIR of [data, link]) {
+    expect(await refusal({ ...production, DATA_DIR })).toBe(
+      `The folder ${open} is writable by other users (mode 777): run chmod go-w on it`,
+    )
+  }
+  // A link in a folder that others can write to, to a safe folder.
+  const planted = join(open, 'planted')
+  const safe = join(root, 'safe')
+  mkdirSync(safe, { mode: 0o700 })
+  symlinkSync(safe, planted)
+  expect(await refusal({ ...production, DATA_DIR: planted })).toMatch(/open is writable by other users/)
+  chmodSync(open, 0o755)
+
+  const journal = join(data, 'relayer.sqlite-journal')
+  writeFileSync(journal, '', { mode: 0o600 })
+  chmodSync(journal, 0o666)
+  expect(await refusal({ ...production, DATA_DIR: data })).toMatch(
+    /sqlite-journal is readable or writable by other users/,
+  )
+  unlinkSync(journal)
+
+  const { MASTER_KEY, ...others } = production
+  const MASTER_KEY_FILE = join(root, 'key')
+  writeFileSync(MASTER_KEY_FILE, MASTER_KEY, { mode: 0o600 })
+  const settings = { ...others, MASTER_KEY_FILE, DATA_DIR: data }
+  for (const mode of [0o666, 0o644, 0o620]) {
+    chmodSync(MASTER_KEY_FILE, mode)
+    expect(await refusal(settings)).toMatch(/key is readable or writable by other users/)
+  }
+  chmodSync(MASTER_KEY_FILE, 0o600)
+  await close(settings)
 })
 
 test('logs them outside production, and corrects the mode of the user’s own files', async () => {

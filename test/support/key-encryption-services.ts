@@ -59,7 +59,7 @@ export function encryptionServices() {
       permit: () => aws.denied.clear(),
       words: {
         denied: /AWS KMS answered AccessDeniedException, request [0-9a-f-]{36}: not authorized/,
-        away: /no answer from AWS KMS/,
+        away: /AWS KMS refuses connections/,
         damaged: /AWS KMS answered InvalidCiphertextException/,
         other_key: /AWS KMS answered IncorrectKeyException/,
       },
@@ -71,7 +71,7 @@ export function encryptionServices() {
       permit: () => google.denied.clear(),
       words: {
         denied: /Google Cloud KMS answered 403 PERMISSION_DENIED/,
-        away: /no answer from Google Cloud KMS/,
+        away: /Google Cloud KMS refuses connections/,
         damaged: /400 INVALID_ARGUMENT: Decryption failed: the ciphertext is invalid/,
         other_key: /400 INVALID_ARGUMENT: Decryption failed: the ciphertext is invalid/,
       },
@@ -87,7 +87,7 @@ export function encryptionServices() {
       permit: () => vault.denied.clear(),
       words: {
         denied: /Vault answered 403: .*permission denied/,
-        away: /no answer from Vault/,
+        away: /Vault refuses connections/,
         damaged: /Vault answered 400: cipher: message authentication failed/,
         other_key: /Vault answered 400: cipher: message authentication failed/,
       },

@@ -2,7 +2,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
 
-/** sessionStorage keeps the API key until the tab is closed. */
+/**
+ * sessionStorage keeps the API key for a reload of the page, until the tab is closed. Browsers write it to their profile on the disk, to
+ * restore tabs after a crash.
+ */
 const storage_key = 'api_key'
 
 interface Session {
@@ -32,7 +35,8 @@ export interface SignInState {
   token: string | undefined
   /** Why the page asks for a key again. */
   reason: string | undefined
-  signIn(token: string, caller: Caller): void
+  /** `isRemembered`: the key is kept for a reload of the page; otherwise in memory only. */
+  signIn(token: string, caller: Caller, isRemembered: boolean): void
 }
 
 /** Keeps the API key and its rights. If the service refuses the key, `signIn` is shown, and the pages keep their input. */
@@ -83,10 +87,11 @@ export function SessionProvider({
   const state: SignInState = {
     token,
     reason,
-    signIn(newToken, newCaller) {
+    signIn(newToken, newCaller, isRemembered) {
       // Requests with the previous key would be refused.
       void queries.cancelQueries()
-      sessionStorage.setItem(storage_key, newToken)
+      if (isRemembered) sessionStorage.setItem(storage_key, newToken)
+      else sessionStorage.removeItem(storage_key)
       setToken(newToken)
       setCaller(newCaller)
       setReason(undefined)

@@ -6,6 +6,7 @@ import { Problem } from '../parts/feedback.tsx'
 export function SignIn({ token, reason, signIn }: SignInState) {
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<string>()
+  const [isRemembered, setRemembered] = useState(true)
   const [isBusy, setBusy] = useState(false)
   const resumes = token !== undefined && reason === undefined
   const key = typed.trim() || token
@@ -14,7 +15,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
     setBusy(true)
     setError(undefined)
     try {
-      signIn(given, (await connect(given).get('/api/v1/caller')).data)
+      signIn(given, (await connect(given).get('/api/v1/caller')).data, isRemembered)
     } catch (failure) {
       setError(signInProblem(failure))
     } finally {
@@ -42,8 +43,13 @@ export function SignIn({ token, reason, signIn }: SignInState) {
           />
         </label>
         <p className="hint">
-          On its first start, the service writes a key to <code>data/api-key</code>. The key is kept in this tab only.
+          On its first start, the service writes a key to <code>data/api-key</code>. The key is kept until this tab is
+          closed. The browser may write it to its profile on the disk.
         </p>
+        <label className="check">
+          <input type="checkbox" checked={!isRemembered} onChange={(event) => setRemembered(!event.target.checked)} />
+          Do not remember: keep the key in memory only, until the page is reloaded
+        </label>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
         <button type="submit" className="primary" disabled={isBusy || resumes || key === undefined}>
           {isBusy || resumes ? 'Signing in…' : 'Sign in'}

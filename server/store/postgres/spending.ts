@@ -90,8 +90,16 @@ export function createSpending(now: () => number) {
     return { spent: writeSpent([...counted, ...taken]) }
   }
 
+  async function unspend(session: Session, account: Account, spent: string): Promise<void> {
+    for (const { asset, amount, bucket } of readSpent(spent)) {
+      // Amounts older than the window no longer count.
+      if (bucket >= oldestBucket(thisBucket())) await add(session, account, asset, bucket, -BigInt(amount))
+    }
+  }
+
   return {
     take,
+    unspend,
     /** See `takeGapFills` of the store. */
     async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
       const { chain_id, address } = account
@@ -137,11 +145,7 @@ export function createSpending(now: () => number) {
     async giveBack(session: Session, { row_id, chain_id, from }: Spender): Promise<void> {
       const spent = await spentOf(session, row_id)
       if (spent == null) return
-      for (const { asset, amount, bucket } of readSpent(spent)) {
-        // Amounts older than the window no longer count.
-        if (bucket < oldestBucket(thisBucket())) continue
-        await add(session, { chain_id, address: from }, asset, bucket, -BigInt(amount))
-      }
+      await unspend(session, { chain_id, address: from }, spent)
       await session.run(setSpent, { row_id, spent: null })
     },
   }
@@ -153,15 +157,12 @@ export type Spending = ReturnType<typeof createSpending>
 export function spendings(
   connection: Connection,
   { now }: Pick<StoreDependencies, 'now'>,
-): Pick<Store, 'spend' | 'wouldExceed' | 'takeGapFills'> {
-  const { take, takeGapFills, wouldExceed, spentOf } = createSpending(now)
+): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, unspend, takeGapFills, wouldExceed, spentOf } = createSpending(now)
   const spend = groupCommit(
     connection,
     ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
-    async (transaction, { account, spending }) => {
-      const taken = await take(transaction, account, spending)
-      return 'outcome' in taken ? taken : undefined
-    },
+    (transaction, { account, spending }) => take(transaction, account, spending),
   )
   return {
     takeGapFills: (account, wanted, limit) =>
@@ -170,6 +171,11 @@ export function spendings(
         return takeGapFills(transaction, account, wanted, limit)
       }),
     spend: (account, spending) => spend({ account, spending }),
+    unspend: (account, spent) =>
+      connection.write(async (transaction) => {
+        await lockRelayers(transaction, [{ accounts: [account] }])
+        await unspend(transaction, account, spent)
+      }),
     async wouldExceed(account, spending, transaction_row_id) {
       const { read } = connection
       const spent = transaction_row_id === undefined ? null : await spentOf(read, transaction_row_id)

@@ -98,18 +98,18 @@ export function createSpending({ db }: Pick<Connection, 'db'>, now: () => number
 export function spendings(
   connection: Connection,
   { now }: StoreDependencies,
-): Pick<Store, 'spend' | 'wouldExceed' | 'takeGapFills'> {
-  const { take, wouldExceed, takeGapFills } = createSpending(connection, now)
+): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, giveBack, wouldExceed, takeGapFills } = createSpending(connection, now)
   const spentOf = connection.db
     .prepare<[number], string | null>('SELECT spent FROM transactions WHERE row_id = ?')
     .pluck()
-  const spend = groupCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) => {
-    const taken = take(account, spending)
-    return 'outcome' in taken ? taken : undefined
-  })
+  const spend = groupCommit(connection, ({ account, spending }: { account: Account; spending: Spend[] }) =>
+    take(account, spending),
+  )
   return {
     takeGapFills: async (...parameters) => connection.write(() => takeGapFills(...parameters)),
     spend: (account, spending) => spend({ account, spending }),
+    unspend: async (account, spent) => connection.write(() => giveBack(account, spent)),
     wouldExceed: async (account, spending, transaction_row_id) =>
       wouldExceed(account, spending, transaction_row_id === undefined ? null : spentOf.get(transaction_row_id)),
   }

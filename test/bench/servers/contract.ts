@@ -55,7 +55,8 @@ const signs = signing({
   countCalls: notMeasured,
   spendingOf: notMeasured,
   overLimit: notMeasured,
-  store: { spend: notMeasured, withAudit: notMeasured },
+  isUnsigned: notMeasured,
+  store: { spend: notMeasured, unspend: notMeasured, withAudit: notMeasured },
 })
 const elapsed = () => performance.now()
 const app = createApp({
