@@ -355,8 +355,9 @@ export const readmeClaims: Claims = {
     'commands/backup.test: keeps an existing file, and reports an impossible path in one line',
     'commands/backup.test: does not back up a damaged database',
   ],
-  'An older copy sends nothing twice': [
+  'Payments of the newer copy that wait in the pool are not replaced': [
     'sending/nonces.test: sends nothing twice and reuses no nonce after a restore of an older backup',
+    'sending/faults/nonces.test: M1: after an older copy of the database is started, no pending payment of the newer one is replaced',
   ],
   'Paths, queries, headers and bodies are never logged': [
     'http/request-log.test: logs operation, caller and duration, and no input of the caller',
