@@ -76,8 +76,9 @@ export function createChain(rpc: Rpc): Chain {
     rpc,
     async head() {
       const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
-      if (!block) throw noAnswer('eth_getBlockByNumber')
-      return { number: Number(block.number), hash: block.hash, parent_hash: block.parentHash }
+      const number = heightOf(block?.number)
+      if (!block || number === undefined) throw noAnswer('eth_getBlockByNumber')
+      return { number, hash: block.hash, parent_hash: block.parentHash }
     },
     async blockHash(number) {
       return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash
@@ -169,19 +170,31 @@ interface RawReceipt {
 }
 
 /** Before Byzantium receipts had no status; no chain that this service sends to is that old. */
-const readReceipt = (receipt: RawReceipt | null): Receipt | undefined =>
-  receipt?.blockNumber
-    ? {
-        hash: receipt.transactionHash,
-        block_number: Number(receipt.blockNumber),
-        block_hash: receipt.blockHash,
-        succeeded: receipt.status !== '0x0',
-        ...feeOf(receipt),
-        ...(isHex(receipt.gasUsed) && { gas_used: Number(receipt.gasUsed) }),
-        ...(isAddress(receipt.contractAddress) && { contract_address: receipt.contractAddress.toLowerCase() }),
-        ...(Array.isArray(receipt.logs) && { logs_count: receipt.logs.length }),
-      }
-    : undefined
+function readReceipt(receipt: RawReceipt | null): Receipt | undefined {
+  const block_number = heightOf(receipt?.blockNumber)
+  // Without a block or its hash it is the receipt of a transaction in the pool, or none.
+  if (!receipt || block_number === undefined || !isWord(receipt.blockHash) || !isWord(receipt.transactionHash)) {
+    return undefined
+  }
+  return {
+    hash: receipt.transactionHash,
+    block_number,
+    block_hash: receipt.blockHash,
+    succeeded: receipt.status !== '0x0',
+    ...feeOf(receipt),
+    ...(isHex(receipt.gasUsed) && { gas_used: Number(receipt.gasUsed) }),
+    ...(isAddress(receipt.contractAddress) && { contract_address: receipt.contractAddress.toLowerCase() }),
+    ...(Array.isArray(receipt.logs) && { logs_count: receipt.logs.length }),
+  }
+}
+
+/** A block number; undefined for anything else. */
+function heightOf(answer: unknown): number | undefined {
+  const height = isHex(answer) ? Number(answer) : Number.NaN
+  return Number.isSafeInteger(height) ? height : undefined
+}
+
+const isWord = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{64}$/i.test(text)
 
 function feeOf({
   gasUsed,

@@ -1,6 +1,7 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { type ApiError, NonceTaken } from '../errors.ts'
+import { readSigned } from '../evm/envelope.ts'
 import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
 import type { WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
@@ -10,7 +11,7 @@ import type { Repeats } from './repeats.ts'
 import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
 
 export interface SendingDependencies {
-  store: Pick<Store, 'getTransaction' | 'getTransactionByNonce' | 'attempts'>
+  store: Pick<Store, 'getTransaction' | 'getTransactionByNonce' | 'attempts' | 'rawOf'>
   submit: {
     send(
       relayer_id: string,
@@ -72,7 +73,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       const call = { content, id, request, onClose }
       return repeats.once(call, () => accept(context, wanted, undefined))
     })
-    return accepted.then((transaction) => afterCommit(relayer, transaction))
+    return accepted.then((transaction) => afterCommit(relayer, transaction, wanted.body))
   }
   return { eth_sendTransaction: send, wallet_sendTransaction: send }
 
@@ -139,9 +140,9 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
   }
 
   /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
-  async function afterCommit(relayer: RelayerRow, accepted: Accepted): Promise<string> {
+  async function afterCommit(relayer: RelayerRow, accepted: Accepted, body: SendTransactionRequest): Promise<string> {
     try {
-      return await hashOf(relayer, accepted)
+      return await hashOf(relayer, accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
       if (!dependencies.isTold(error)) dependencies.unexpected(error)
@@ -151,8 +152,15 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
     }
   }
 
-  /** The hash of the bytes that were stored first; a repetition gets the same. */
-  async function hashOf(relayer: RelayerRow, { id, isReplacement }: Accepted): Promise<string> {
+  /**
+   * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
+   * that another request has put in its place.
+   */
+  async function hashOf(
+    relayer: RelayerRow,
+    { id, isReplacement }: Accepted,
+    body: SendTransactionRequest,
+  ): Promise<string> {
     const read = async () => {
       const row = await store.getTransaction(relayer.row_id, id)
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
@@ -168,9 +176,18 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
     const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
-    if (isReplacement && !isWaiting && row.hash !== null) return row.hash
-    const first = (await store.attempts(row.row_id)).find(({ purpose }) => purpose === 'send')
-    if (first && !isReplacement) return first.hash
+    const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
+    const ordered = isReplacement ? sent.toReversed() : sent
+    for (const { number, hash } of isReplacement && isWaiting ? [] : ordered) {
+      // The row has the content of the only attempt, unless it was replaced.
+      const isRow = sent.length === 1 && !row.resign
+      const content = isRow ? row : readSigned(await store.rawOf(row.row_id, number)).content
+      if (isSameContent(content, body)) return hash
+    }
+    if (sent.length > 0 && !isWaiting) {
+      const message = `the transaction ${id} was replaced by another content: do not send it again`
+      throw new JsonRpcError(codes.outcome_open, message, data)
+    }
     const why = status_reason === null ? '' : `: ${status_reason}`
     if (!unfinished.has(row.status) && !isWaiting)
       throw new JsonRpcError(codes.transaction_rejected, `the transaction ${id} is ${row.status}${why}`, data)
@@ -178,6 +195,15 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
     throw new JsonRpcError(codes.outcome_open, message, data)
   }
 }
+
+/** `body`: of a call, with its own spelling of hex. */
+const isSameContent = (
+  content: { to: string | null; value: string; data: string | null },
+  { to, value = '0', data }: SendTransactionRequest,
+): boolean =>
+  content.to === (to?.toLowerCase() ?? null) &&
+  BigInt(content.value) === BigInt(value) &&
+  (content.data ?? '0x') === (data?.toLowerCase() ?? '0x')
 
 const unfinished: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 

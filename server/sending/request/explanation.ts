@@ -147,7 +147,7 @@ export function suggestionsOf(row: WholeTransactionRow, waiting_for: Code, { rel
     case 'funds':
       return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
     case 'node':
-      return [...replace('Replace it with a transaction that the nodes accept.', { speed: 'fast' }), ...cancel]
+      return [advise('Replace it with a transaction that the nodes accept; see the reason.'), ...cancel]
     case 'unreachable':
       return [advise("Check the nodes in the network's rpc_urls.")]
     case 'contested_nonce': {

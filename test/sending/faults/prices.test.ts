@@ -54,8 +54,10 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
     await until('it was looked at', async () => (await firstOf(account))?.status !== 'mined')
   }
   expect(signed.every(({ gasPrice = 0n }) => gasPrice <= 20n * gwei)).toBe(true)
-  // A replacement without a price leaves it to the service.
-  await replace(rig, account, id, { to: receiver, value: '1', gas_limit: 21_000 })
+  // The suggestion leaves the price to the service, and is accepted as it stands.
+  const [advice] = explained.suggestions
+  expect(advice).toMatchObject({ operation: 'replaceTransaction' })
+  await replace(rig, account, id, advice?.body as SendTransactionRequest)
   await account.finished(rig.chain.mine)
   expect(await firstOf(account)).toMatchObject({ status: 'confirmed', error: null })
 })

@@ -78,12 +78,12 @@ test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas l
   for (const { gas = 0n, maxFeePerGas = 0n } of state.signed) expect(gas * maxFeePerGas).toBeLessThanOrEqual(limit)
   // The suggestion is accepted as it stands, and helps.
   const [advice] = (await explain(rig, account, id)).suggestions
+  const signed = state.signed.length
   expect(advice).toMatchObject({ operation: 'updateRelayer' })
   await rig.client().patch('/api/v1/relayers/{relayer_id}', {
     path: { relayer_id: account.relayer_id },
     body: advice?.body as never,
   })
-  const signed = state.signed.length
   await until(
     'the cancellation is signed',
     () => state.signed.length > signed,
