@@ -133,6 +133,13 @@ export function createPool(settings: PoolSettings): Pool {
   })
 }
 
+/** A pooler drops the settings of a session, and may give each statement another one. */
+export const pooled = (): StoreError =>
+  new StoreError(
+    'DATABASE_URL leads to a connection pooler (such as PgBouncer), which does not keep the settings of a session: ' +
+      'connect to PostgreSQL itself',
+  )
+
 /** Opens a connection of its own. `other`: in place of these settings. Throws StoreError, whose message has nothing of the URL. */
 export async function connectClient(settings: ClientSettings, other: pg.ClientConfig = {}): Promise<Client> {
   try {
@@ -141,6 +148,7 @@ export async function connectClient(settings: ClientSettings, other: pg.ClientCo
     return client
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
+    if (/unsupported startup parameter/.test(message)) throw pooled()
     // The messages of the network name the address, those of PostgreSQL the user or the database.
     throw new StoreError(`PostgreSQL cannot be reached (${code ?? message})`)
   }

@@ -1,7 +1,7 @@
 import { StoreError } from '../store-error.ts'
 import { checkDurability, type DurabilitySetting } from './durability.ts'
 import { migrate } from './migrations.ts'
-import { connectClient, start_ms } from './pool.ts'
+import { connectClient, pooled, start_ms } from './pool.ts'
 
 export interface PreparationSettings {
   url: string
@@ -19,11 +19,13 @@ const oldest_version = 150_000
 export async function prepareDatabase({ url, allow_weak }: PreparationSettings): Promise<string[]> {
   const client = await connectClient({ url }, { connectionTimeoutMillis: start_ms })
   try {
-    const { rows } = await client.query<{ version: string; encoding: string; is_replica: boolean }>(
+    const { rows } = await client.query<{ version: string; encoding: string; is_replica: boolean; seqscan: string }>(
       `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
-        pg_is_in_recovery() AS is_replica`,
+        pg_is_in_recovery() AS is_replica, current_setting('enable_seqscan') AS seqscan`,
     )
-    const { version, encoding, is_replica } = rows[0] as (typeof rows)[0]
+    const { version, encoding, is_replica, seqscan } = rows[0] as (typeof rows)[0]
+    // The service sets it when it connects (pool.ts).
+    if (seqscan !== 'off') throw pooled()
     if (Number(version) < oldest_version) throw new StoreError('PostgreSQL must be version 15 or newer')
     if (encoding !== 'UTF8') throw new StoreError(`The encoding of the database must be UTF8; it is ${encoding}`)
     if (is_replica)
