@@ -83,9 +83,9 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
 
   let isStopping = false
   // In the background: a node that does not answer delays no start.
-  const checking = checkAtStart(dependencies, nonces, () => isStopping).catch((error) =>
-    storage.logger.error({ err: error }, 'check of nonces at the start failed'),
-  )
+  checkAtStart(dependencies, nonces, () => isStopping).catch((error) => {
+    if (!isStopping) storage.logger.error({ err: error }, 'check of nonces at the start failed')
+  })
 
   return {
     changed: dependencies.changed,
@@ -125,7 +125,6 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     async stop() {
       isStopping = true
       await worker.stop()
-      await checking
     },
   }
 }

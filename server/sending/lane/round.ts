@@ -190,13 +190,15 @@ export function createRound(dependencies: RoundDependencies) {
       await look(lane)
       const time = { now: now(), elapsed: elapsed() }
       const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, row, time, {})) }))
-      // Nonces are signed in their order, so the first one that waits holds up the others.
+      // Nonces are signed in their order, so the first one that waits for another sender's transaction holds up the others.
       const waiting = decided.findIndex(({ step }) => step.do === 'yield')
-      const ready = waiting < 0 ? decided : decided.slice(0, waiting + 1)
-      for (const { row, step } of ready) if (step.do !== 'sign') await carryOut(lane, row, step)
+      const first = waiting < 0 ? decided.length : waiting
+      for (const [index, { row, step }] of decided.entries()) {
+        if (step.do !== 'sign' && (step.do !== 'yield' || index === first)) await carryOut(lane, row, step)
+      }
       const signed = await signAll(
         lane,
-        ready.filter(({ step }) => step.do === 'sign'),
+        decided.slice(0, first).filter(({ step }) => step.do === 'sign'),
       )
       // With a key service many batches take long: the chain is read between them.
       if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= schedule.poll_at)) return

@@ -10,7 +10,8 @@ import { createIrreversible, type Irreversible } from './irreversible.ts'
 import { createTracing } from './trace.ts'
 
 const max_compared = 10_000
-const max_reopened = 100
+/** Each costs three calls per endpoint. */
+const max_reopened = 20
 
 export interface NonceState {
   next_nonce: number

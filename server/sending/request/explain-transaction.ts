@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Explanation } from '../../../generated/openapi.ts'
+import { transfer_gas, withMargin } from '../../core/gas.ts'
 import type { RelayerRow } from '../../store/rows.ts'
 import type { WholeTransactionRow } from '../../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
@@ -16,7 +17,7 @@ type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient'>
 export function createExplain({ store, networkClient }: ExplainDependencies) {
   return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
     const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
-    const seen = client && (await within(patience_ms, ask(client, relayer)))
+    const seen = client && (await within(patience_ms, ask(client, relayer, row)))
     const facts: Facts = {
       relayer,
       first,
@@ -26,6 +27,7 @@ export function createExplain({ store, networkClient }: ExplainDependencies) {
       balance: seen?.balance,
       next_nonce: seen?.next_nonce,
       required_confirmations: client?.network.required_confirmations,
+      gas_limit: seen?.gas_limit ?? row.gas_limit ?? transfer_gas,
     }
     const explained = explain(row, facts)
     // The steps that help the blocking transaction also help the transactions behind it.
@@ -38,14 +40,22 @@ export function createExplain({ store, networkClient }: ExplainDependencies) {
   }
 }
 
-async function ask(client: NetworkClient, { address }: RelayerRow) {
-  const [market, poll, funds] = await Promise.all([
+async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
+  const [market, poll, funds, gas_limit] = await Promise.all([
     client.market(),
     client.chain.poll(address, max_age_ms),
     client.funds(address),
+    intent === 'send' ? undefined : transferGas(client, address),
   ])
-  return { market, head: poll.head.number, next_nonce: poll.latest, balance: funds.balance }
+  return { market, head: poll.head.number, next_nonce: poll.latest, balance: funds.balance, gas_limit }
 }
+
+/** The gas limit of the transfer that uses the nonce of a withdrawn transaction; undefined: no node estimates it. */
+const transferGas = ({ callers }: NetworkClient, address: string): Promise<number | undefined> =>
+  callers.estimateGas({ from: address, to: address, value: 0n, data: null }).then(
+    (estimate) => withMargin(estimate, undefined),
+    () => undefined,
+  )
 
 /** Undefined when the work fails or is not done in time. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,5 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
-import { transfer_gas } from '../../core/gas.ts'
-import { type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
+import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import { priceKindOf } from '../../core/transaction-form.ts'
 import { waitForPrice } from '../../core/wait-reason.ts'
 import { capOf, multipleOf } from '../../policies/fee-policies.ts'
@@ -20,6 +19,8 @@ export interface Facts {
   balance: bigint | undefined
   next_nonce: number | undefined
   required_confirmations: number | undefined
+  /** Of what is signed next. */
+  gas_limit: number
 }
 
 type Code = Explanation['waiting_for']
@@ -116,7 +117,11 @@ function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, figures: Fi
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 
 /** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
-export function suggestionsOf(row: WholeTransactionRow, waiting_for: Code, { relayer, market }: Facts): Suggestion[] {
+export function suggestionsOf(
+  row: WholeTransactionRow,
+  waiting_for: Code,
+  { relayer, market, gas_limit }: Facts,
+): Suggestion[] {
   const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
   const advise = (summary: string) => ({ ...its, operation: null, summary })
   const update = (summary: string, body: Suggestion['body']) => ({ ...its, summary, operation: 'updateRelayer', body })
@@ -137,7 +142,7 @@ export function suggestionsOf(row: WholeTransactionRow, waiting_for: Code, { rel
     }
     case 'fee_budget':
       return [
-        update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market) }),
+        update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market, gas_limit) }),
         ...cancel,
       ]
     case 'base_fee':
@@ -198,8 +203,17 @@ const askedFor = (row: WholeTransactionRow, market: Market | undefined, tier: Ti
   market && most(quote(market, tier, priceKindOf(row.type)))
 
 /** The fee policy that holds the transaction up, raised to what it needs. */
-function raisedBudget(row: WholeTransactionRow, { policies }: RelayerRow, market: Market | undefined) {
-  const needed = (askedFor(row, market, 'fast') ?? 0n) * BigInt(row.gas_limit ?? transfer_gas)
+function raisedBudget(
+  row: WholeTransactionRow,
+  { policies }: RelayerRow,
+  market: Market | undefined,
+  gas_limit: number,
+) {
+  const asked = askedFor(row, market, 'fast') ?? 0n
+  const held = pricesOf(row)
+  // A version that a node has must be outbid.
+  const least = held ? most(leastToReplace(held)) : 0n
+  const needed = (asked > least ? asked : least) * BigInt(gas_limit)
   const { max_fee_per_transaction, max_fee_per_day } = policies
   if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {
     return { max_fee_per_transaction: needed.toString() }
