@@ -1,5 +1,6 @@
 import { parseTransaction } from 'viem'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startAnvil } from '../../support/anvil.ts'
 import { testLiar } from '../../support/liar.ts'
 import type { Account, Rig } from '../../support/rig.ts'
 import { testRig } from '../../support/test-rig.ts'
@@ -51,20 +52,47 @@ test('H2: estimates the gas of a cancellation again, with a margin, when the req
   expect(await firstOf(account)).toMatchObject({ status: 'canceled' })
 })
 
-test('H2: signs no cancellation by a failed estimate where the chain does not fix the gas', async () => {
-  const { rig, account, state } = await rollup()
-  const { data: network } = await rig.client().post('/api/v1/networks', {
-    body: { name: 'rollup', network_type: 'evm', chain_id: 31_338, rpc_urls: ['http://127.0.0.1:1'] },
+test('H2: signs no cancellation by a failed estimate where the rules of the chain do not fix the gas', async () => {
+  const rig = await testRig()
+  const chain = await startAnvil({ noMining: true, args: ['--chain-id', '31338'] })
+  onTestFinished(() => chain.stop())
+  const node = await testLiar(chain)
+  const client = rig.client()
+  await client.post('/api/v1/networks', {
+    body: { name: 'rollup', network_type: 'evm', chain_id: 31_338, rpc_urls: [node.url], required_confirmations: 1 },
   })
-  expect(network.chain_id, 'a chain whose rules are not known').toBe(31_338)
-  // On a development chain the rules fix it.
-  state.fails = true
-  const [{ id = '' } = {}] = await account.send(1, { gas_limit: 100_000 })
-  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
-  state.required = 21_000
-  await account.cancel(id)
-  await account.finished(rig.chain.mine)
-  expect(state.signed.at(-1)?.gas).toBe(21_000n)
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const { data: relayer } = await client.post('/api/v1/relayers', {
+    body: { name: 'r', network: 'rollup', network_type: 'evm', paused: false, signer_id: signer.id, policies: {} },
+  })
+  await chain.setBalance(relayer.address, 10n ** 20n)
+  let fails = true
+  let signed = 0
+  node.lie = (method) => {
+    if (method === 'eth_sendRawTransaction') signed += 1
+    return method === 'eth_estimateGas' && fails ? new Error('Service unavailable') : undefined
+  }
+  const relayer_id = relayer.id
+  const { data: sent } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+    path: { relayer_id },
+    body: { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 },
+  })
+  const path = { relayer_id, transaction_id: sent.id }
+  const get = async () => (await client.get(transaction, { path })).data
+  await until('a node has it', async () => (await get()).status === 'submitted')
+  await client.delete(transaction, { path })
+  const why = 'the gas of the transfer that uses its nonce cannot be estimated'
+  await until('it says what is missing', async () => (await get()).status_reason?.includes(why) ?? false)
+  expect(signed).toBe(1)
+  fails = false
+  await until(
+    'it is canceled',
+    async () => (await get()).status === 'canceled',
+    async () => {
+      rig.clock.passed_ms += 16_000
+      if (signed > 1) await chain.mine()
+    },
+  )
 })
 
 test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas limit that is signed', async () => {
