@@ -23,6 +23,8 @@ export interface NetworkClient {
    * failing calls of a caller do not delay the sender.
    */
   callers: Chain
+  /** For the gas of transactions that callers submit: the nodes and the health of `callers`, in batches, because they come in bursts. */
+  estimates: Pick<Chain, 'estimateGas'>
   /** The network's endpoints, each asked alone. */
   each: Chain[]
   /** The health of each endpoint, cached for two seconds. */
@@ -91,7 +93,9 @@ export function createChains(
       })
     const endpoints = open('service')
     const chain = openChain(createRpc(endpoints, now))
-    const callers = openChain(createRpc(open('callers'), now, Math.random, caller_limits))
+    const forCallers = open('callers')
+    const callers = openChain(createRpc(forCallers, now, Math.random, caller_limits))
+    const estimates = openChain(createRpc(forCallers, now))
     const each = endpoints.map((endpoint) => openChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
@@ -113,6 +117,7 @@ export function createChains(
     return {
       chain: { ...chain, ...createChainWatch(chain, now) },
       callers,
+      estimates,
       each,
       nodes: () => nodes(''),
       market: () => market(''),

@@ -112,7 +112,8 @@ export interface TransactionStore {
   withdrawBatch(auditEntry: PendingAuditEntry, batch: WithdrawalBatch): Promise<WithdrawnBatch>
   /**
    * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
-   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. Undefined: the revision has changed.
+   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. `reason`: why, to which the outcome is added.
+   * Undefined: the revision has changed.
    */
   renumber(
     row_id: number,

@@ -167,7 +167,8 @@ function laterWait(kind: string | undefined, text: string): Wait {
 function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
   const price = pricesOf(row)
   const { fee } = ceilingOf(row)
-  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap)) return tooLow(fee, `a node says "${text}"`)
+  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap))
+    return tooLow(fee, `a node says "${text}"`)
   if (cap !== undefined && price !== undefined && most(price) >= cap) {
     const words = `the policy gas_price_cap (${cap}) is below the price that the chain requires: ${text}`
     return { waiting_for: 'price_cap', text: words }

@@ -142,7 +142,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     const isWitnessed = used !== undefined && witnesses.each.length >= min_witnesses
     if (!signed && isWitnessed && (await isNew(row)) && row.hash === null) {
       if (used.fact.head - known.from_block >= unsigned_blocks) {
-        const reason = `Nonce ${row.nonce} was used outside this service before this was signed; it has a new nonce`
+        const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
         return irreversible.renumber(row, used, reason, [])
       }
     }
@@ -158,7 +158,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     const whole = { ...row, data: await store.dataOf(row_id) }
     if (await isNew(row)) {
       if (row.intent === 'send') {
-        const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service; it has a new nonce`
+        const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
         return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
       }
     } else if (isSameContent(whole, proof.fact)) return takeOver(row, proof)
@@ -208,7 +208,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
   async function renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
     for (const row of await store.pending(row_id, 0, below, max_renumbered)) {
       if (row.hash !== null || !(await isNew(row))) continue
-      const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted; it has a new nonce`
+      const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`
       await irreversible.renumber(row, proof, reason, [])
     }
   }

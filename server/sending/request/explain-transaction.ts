@@ -51,8 +51,8 @@ async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: W
 }
 
 /** The gas limit of the transfer that uses the nonce of a withdrawn transaction; undefined: no node estimates it. */
-const transferGas = ({ callers }: NetworkClient, address: string): Promise<number | undefined> =>
-  callers.estimateGas({ from: address, to: address, value: 0n, data: null }).then(
+const transferGas = ({ estimates }: NetworkClient, address: string): Promise<number | undefined> =>
+  estimates.estimateGas({ from: address, to: address, value: 0n, data: null }).then(
     (estimate) => withMargin(estimate, undefined),
     () => undefined,
   )

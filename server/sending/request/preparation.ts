@@ -115,7 +115,7 @@ async function estimateGas(
   const { to, data, access_list, authorization_list } = request
   const call = { from: address, to, value: BigInt(request.value), data, access_list, authorization_list }
   const [estimate, block_gas] = await Promise.all([
-    networkClient.callers.estimateGas(call),
+    networkClient.estimates.estimateGas(call),
     networkClient.blockGasLimit(),
   ])
   return withMargin(estimate, block_gas)

@@ -36,7 +36,7 @@ export function transactions(connection: Connection, dependencies: StoreDependen
   return {
     ...attempts(connection),
     ...moves(connection, moveAll),
-    renumber: (row_id, revision, status_reason, spending) =>
+    renumber: (row_id, revision, reason, spending) =>
       write(async (transaction) => {
         await lockRelayers(transaction, [{ transactions: [row_id] }])
         const row = await transaction.one(rowById, { row_id })
@@ -46,14 +46,20 @@ export function transactions(connection: Connection, dependencies: StoreDependen
         const over = await spendings.takeAgain(transaction, row, spending, isSigned)
         if (over) {
           const { policy, limit } = over.spend
-          const reason = `${status_reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-          const error = { code: 'policy_violation', message: reason, revert_data: null }
-          await move(transaction, { row_id, revision, set: { status: 'failed', status_reason: reason, error } })
+          const status_reason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
+          const error = { code: 'policy_violation', message: status_reason, revert_data: null }
+          await move(transaction, { row_id, revision, set: { status: 'failed', status_reason, error } })
           return over
         }
         const nonce = (await nextNonce(transaction, account)) as number
         await setNonce(transaction, account, nonce + 1)
-        const set = { nonce, status: 'pending' as const, status_reason, hash: null, signature: null }
+        const set = {
+          nonce,
+          status: 'pending' as const,
+          status_reason: `${reason}; it has a new nonce`,
+          hash: null,
+          signature: null,
+        }
         return move(transaction, { row_id, revision, set })
       }),
     replaceTransaction: (wanted, spending, room) =>

@@ -37,7 +37,7 @@ export function transactions(connection: Connection, dependencies: StoreDependen
   return {
     ...attempts(connection),
     ...moves(connection, move),
-    renumber: async (row_id, revision, status_reason, spending) =>
+    renumber: async (row_id, revision, reason, spending) =>
       write(() => {
         const row = byRowId.get(row_id) as Row
         if (row.revision !== revision) return undefined
@@ -45,14 +45,24 @@ export function transactions(connection: Connection, dependencies: StoreDependen
         const over = spendings.takeAgain(row, spending, isSigned.get(row_id) !== undefined)
         if (over) {
           const { policy, limit } = over.spend
-          const reason = `${status_reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-          const error = { code: 'policy_violation', message: reason, revert_data: null }
-          move({ row_id, revision, set: { status: 'failed', status_reason: reason, error } })
+          const status_reason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
+          const error = { code: 'policy_violation', message: status_reason, revert_data: null }
+          move({ row_id, revision, set: { status: 'failed', status_reason, error } })
           return over
         }
         const nonce = nextNonce.get(chain_id, from) as number
         setNonce.run(chain_id, from, nonce + 1)
-        return move({ row_id, revision, set: { nonce, status: 'pending', status_reason, hash: null, signature: null } })
+        return move({
+          row_id,
+          revision,
+          set: {
+            nonce,
+            status: 'pending',
+            status_reason: `${reason}; it has a new nonce`,
+            hash: null,
+            signature: null,
+          },
+        })
       }),
     replaceTransaction: async (wanted, spending, room) =>
       write(() => {
