@@ -31,6 +31,7 @@ export const onSqliteOnly: Record<string, string> = {
   'test/secrets/rotate-master-key.test.ts':
     'runs the command on the file; test/commands/postgres.test.ts for PostgreSQL',
   'test/security-claims.test.ts': 'recomputes the one hash chain of a file',
+  'test/sending/faults/reasons.test.ts': 'copies the file of a service that runs',
   'test/sending/large-transactions.test.ts': 'opens the store of a file',
   'test/server.test.ts': 'the files of the first start',
   'test/store/bulk-changes.test.ts': 'the steps of the SQLite store',

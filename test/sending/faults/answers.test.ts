@@ -77,6 +77,36 @@ test('a newest block whose number is no number is no answer', async () => {
   expect(await firstOf(account)).toMatchObject({ status: 'confirmed', receipt: { block_number: expect.any(Number) } })
 })
 
+test('a newest block whose number is no number counts as no confirmation', async () => {
+  const rig = await testRig({ chain: { noMining: true }, confirmations: 12 })
+  const node = await testLiar(rig.chain)
+  const account = await rig.addAccount({ rpc_urls: [node.url] })
+  await account.send(1)
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  node.lie = async (method, [block], truth) =>
+    method === 'eth_getBlockByNumber' && block === 'latest'
+      ? { ...((await truth()) as object), number: '0x' }
+      : undefined
+  await rig.chain.mine()
+  const looks = () => node.counts.eth_getBlockByNumber ?? 0
+  const before = looks()
+  const isConfirmed = async () => (await firstOf(account))?.status === 'confirmed'
+  await until(
+    'it has looked, or it is confirmed',
+    async () => looks() >= before + 6 || (await isConfirmed()),
+    () => {
+      rig.clock.passed_ms += 5_000
+    },
+  )
+  expect(await isConfirmed()).toBe(false)
+  node.lie = undefined
+  await account.finished(async () => {
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+  })
+  expect(await isConfirmed()).toBe(true)
+})
+
 test.each([
   ['of another chain id', ['--chain-id', '31338']],
   ['with the same chain id', []],

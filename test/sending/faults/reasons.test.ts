@@ -1,7 +1,7 @@
 import { JsonRpcProvider, Wallet } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Account, Rig } from '../../support/rig.ts'
-import { onPostgres, restore, rowsOf } from '../../support/service-database.ts'
+import { restore, rowsOf } from '../../support/service-database.ts'
 import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -46,30 +46,27 @@ test('a reason never says that a transaction has a new nonce and that it is not 
 })
 
 // PostgreSQL makes such a copy with its own tools.
-test.skipIf(onPostgres)(
-  'after a restore from before a new nonce was given, no reason says that the transaction was not sent',
-  async () => {
-    const rig = await testRig({ chain: { noMining: true } })
-    const account = await rig.addAccount({ key: knownKey(rig) })
-    const { id } = await send(rig, account, '42')
-    await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
-    await rowsOf(rig, `VACUUM INTO '${rig.database_file}.backup'`)
-    // The service that goes on loses nonce 0 to another sender, and sends the transaction at nonce 1.
-    await takeNonce(rig, 0)
-    await account.finished(rig.chain.mine)
-    expect(await firstOf(account)).toMatchObject({ id, status: 'confirmed', nonce: 1 })
-    expect(await received(rig, receiver)).toBe(42n)
-    // The copy knows it at nonce 0.
-    await rig.restart(() => restore(rig))
-    await account.finished(async () => {
-      rig.clock.passed_ms += 5_000
-      await rig.chain.mine()
-    })
-    const row = await firstOf(account)
-    expect(row).toMatchObject({ id })
-    expect(await received(rig, receiver)).toBe(42n)
-    if (row?.status === 'confirmed') return
-    expect(row?.status_reason).not.toMatch(/^Not sent/)
-    expect(row?.status_reason).toMatch(/check the chain/i)
-  },
-)
+test('after a restore from before a new nonce was given, no reason says that the transaction was not sent', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount({ key: knownKey(rig) })
+  const { id } = await send(rig, account, '42')
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await rowsOf(rig, `VACUUM INTO '${rig.database_file}.backup'`)
+  // The service that goes on loses nonce 0 to another sender, and sends the transaction at nonce 1.
+  await takeNonce(rig, 0)
+  await account.finished(rig.chain.mine)
+  expect(await firstOf(account)).toMatchObject({ id, status: 'confirmed', nonce: 1 })
+  expect(await received(rig, receiver)).toBe(42n)
+  // The copy knows it at nonce 0.
+  await rig.restart(() => restore(rig))
+  await account.finished(async () => {
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+  })
+  const row = await firstOf(account)
+  expect(row).toMatchObject({ id })
+  expect(await received(rig, receiver)).toBe(42n)
+  if (row?.status === 'confirmed') return
+  expect(row?.status_reason).not.toMatch(/^Not sent/)
+  expect(row?.status_reason).toMatch(/check the chain/i)
+})
