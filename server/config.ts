@@ -16,7 +16,7 @@ import { readVaultAccess, type VaultAccess, vaultSettings } from './keys/vault-a
 import { readSecretFiles } from './secrets/secret-files.ts'
 import { headers, tracesUrl } from './telemetry/otlp-settings.ts'
 
-/** Every setting of the service. See the table in README.md. */
+/** Every setting of the service. See the table in docs/settings.md. */
 export interface Config {
   host: string
   port: number

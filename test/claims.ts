@@ -1,4 +1,4 @@
-// The claims of SECURITY.md and README.md, each by some words of it, and the tests that try it: the file under test/ without .ts, and
+// The claims of SECURITY.md, README.md and docs/, each by some words of it, and the tests that try it: the file under test/ without .ts, and
 // the beginning of a title in it. A file without a title is a harness of its own (`npm run test:...`). A claim without a test warns
 // of something outside the service, which no test can try.
 
@@ -371,7 +371,7 @@ export const readmeClaims: Claims = {
   ],
   'When the disk is full, writes return 503 with `Retry-After`; no data is lost': ['disk/run'],
   'process exits with code 74': ['disk/run'],
-  'they took effect or not: repeat a transaction only with its `Idempotency-Key`': [
+  'their outcome is unknown: repeat a transaction only with its `Idempotency-Key`': [
     'store/failing-disk.test: reports an unknown outcome when the disk fails at COMMIT, and makes no change again',
   ],
   'Nonce counters are never deleted': [

@@ -30,10 +30,9 @@ const text = (file: string) => readFileSync(join(root, file), 'utf8')
 const compose = parseYaml(text('compose.yaml')) as Compose
 const { services, secrets, configs } = compose
 const servers = Object.entries(services).filter(([, { build }]) => build !== undefined)
-const readme = text('README.md')
-const commands = readme.split('## PostgreSQL')[1]?.split('\n## ')[0] ?? ''
+const commands = text('docs/operations.md').split('## PostgreSQL')[1]?.split('\n## ')[0] ?? ''
 
-/** The content of each secret that the commands of README.md make, by an example. */
+/** The content of each secret that the commands of docs/operations.md make, by an example. */
 const examples: Record<string, string> = {
   'api-key': 'a1'.repeat(32),
   'master-key': 'b2'.repeat(32),
@@ -68,7 +67,7 @@ test('gives both servers every setting that they need, with values that the serv
   }
 })
 
-test('keeps every secret in a file that README.md creates, and none in a value', () => {
+test('keeps every secret in a file that docs/operations.md creates, and none in a value', () => {
   for (const [name, { file }] of Object.entries(secrets)) {
     expect(file).toBe(`secrets/${name}`)
     expect(commands, file).toContain(name)
@@ -109,7 +108,7 @@ test('runs every container without privileges, on a read-only file system and wi
     })
   }
   // No command that README.md, the Dockerfile or docs/ show has a key as an argument.
-  for (const file of ['README.md', 'Dockerfile', 'docs/keys.md']) {
+  for (const file of ['README.md', 'Dockerfile', 'docs/keys.md', 'docs/operations.md']) {
     expect(text(file), file).not.toMatch(/(?:-e|--env)[ =](?:API_KEY|MASTER_KEY)=|\bkv put [^\n]*key=(?!-)/)
   }
 })

@@ -20,8 +20,8 @@ const snippets = (file: string, language: string) =>
 /** What the README shows, as one program. */
 const example = snippets('client/README.md', 'ts').join('\n')
 
-/** The snippet of the service's README that needs nothing but the client. */
-const start = snippets('README.md', 'js').find((code) => code.includes("from 'evm-relayer-client'"))
+/** The snippet of docs/clients.md that needs nothing but the client. */
+const start = snippets('docs/clients.md', 'js').find((code) => code.includes("from 'evm-relayer-client'"))
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
 const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)

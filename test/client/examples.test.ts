@@ -87,12 +87,12 @@ test('webhook receiver: processes each event once, and rejects an unsigned one',
   expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(400)
 })
 
-test('quotes each JavaScript and Python snippet of the READMEs from an example', () => {
+test('quotes each JavaScript and Python snippet of the documents from an example', () => {
   const folder = join(root, 'client', 'examples')
   const examples = readdirSync(folder)
     .filter((name) => /\.(?:mjs|py|sh)$/.test(name))
     .map((name) => readFileSync(join(folder, name), 'utf8'))
-  const snippets = ['README.md', 'client/README.md'].flatMap((file) =>
+  const snippets = ['docs/clients.md', 'client/README.md'].flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/```(?:js|python)\n(.*?)```/gs)].map(([, code = '']) => code),
   )
   expect(snippets.length).toBeGreaterThan(1)

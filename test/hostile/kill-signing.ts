@@ -13,7 +13,7 @@ const tries = 4
 /** Of signatures in each try. */
 const signatures = 5
 const at_once = 16
-/** README, Audit trail: 50 ms after the response, or before the next request is handled if that is later. */
+/** docs/security.md, Audit trail: 50 ms after the response, or before the next request is handled if that is later. */
 const later_ms = 100
 const later_answers = 2 * at_once
 
