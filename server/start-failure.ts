@@ -1,5 +1,5 @@
 import { ConfigError } from './config.ts'
-import { ApiError } from './errors.ts'
+import { ApiError } from './core/errors.ts'
 
 /** The reason why the service does not start or stop as it should, for its operator. Only a fault of the service itself has a stack. */
 export function explain(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { StoreUnavailable } from '../errors.ts'
+import { StoreUnavailable } from '../core/errors.ts'
 import { LeaseLost, type WorkShare } from '../store/work-share.ts'
 import { createLane, type Lane } from './lane.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Config, ConfigError } from '../config.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { isKnownDatabase } from '../store/postgres/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
 import { UnknownOutcome } from '../store/unknown-outcome.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
+import type { MasterKeyCheck } from '../core/rows.ts'
 import { createKeyEncryption } from '../secrets/key-encryption.ts'
 import { masterKeyFile, type Unlocked, vaultOf } from '../secrets/master-key.ts'
-import type { MasterKeyCheck } from '../store/rows.ts'
 import { CommandError } from './command.ts'
 
 /** What names the master key of a database. */

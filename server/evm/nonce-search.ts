@@ -1,7 +1,7 @@
 import type { Authorization } from 'ethers'
 import { Signature } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
-import { readSigned, type SignedContent } from './envelope.ts'
+import { readSigned, type SignedContent } from '../core/encoding/envelope.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { ApiError } from '../errors.ts'
-import type { AuditEntry, PendingAuditEntry } from '../store/rows.ts'
+import { ApiError } from '../core/errors.ts'
+import type { AuditEntry, PendingAuditEntry } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Operation } from './contract.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../errors.ts'
-import type { Caller } from '../operation.ts'
+import { ApiError } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
+import type { ApiKeyRow } from '../core/rows.ts'
 import { digest, readToken } from '../secrets/token.ts'
-import type { ApiKeyRow } from '../store/rows.ts'
 import { addressReader, networkCheck } from './address.ts'
 import { isDoubled } from './headers.ts'
 

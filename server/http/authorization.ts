@@ -1,6 +1,6 @@
 import type { Request } from 'express'
-import { ApiError, notFound, relayerNotFound } from '../errors.ts'
-import type { Caller } from '../operation.ts'
+import { ApiError, notFound, relayerNotFound } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
 import type { Authenticate } from './authentication.ts'
 import type { Operation } from './contract.ts'
 

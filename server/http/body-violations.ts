@@ -1,4 +1,4 @@
-import type { Detail } from '../errors.ts'
+import type { Detail } from '../core/errors.ts'
 import { contractAjv, type ErrorObject, type ValidateFunction } from './contract-ajv.ts'
 import type { ContractDocument } from './document.ts'
 import { expectedBranch, violationText } from './violation-text.ts'

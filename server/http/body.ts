@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { ApiError, badRequest } from '../errors.ts'
+import { ApiError, badRequest } from '../core/errors.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { AmountPlaces } from './amount-places.ts'
 import type { OperationFacts } from './document.ts'

@@ -1,4 +1,4 @@
-import type { OperationId } from '../operation.ts'
+import type { OperationId } from '../core/operation.ts'
 import { type AmountPlaces, amountPlaces } from './amount-places.ts'
 import type { Parameter } from './query.ts'
 

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import type { Failure } from '../../generated/openapi.ts'
-import { ApiError, statusOf } from '../errors.ts'
+import { ApiError, statusOf } from '../core/errors.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface FailureAnswer {

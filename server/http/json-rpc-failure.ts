@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler } from 'express'
-import { ApiError, statusOf } from '../errors.ts'
+import { ApiError, statusOf } from '../core/errors.ts'
 
 const errors = {
   parse_error: { code: -32700, message: 'Parse error' },

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { ApiError } from '../errors.ts'
-import type { Caller } from '../operation.ts'
+import { ApiError } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
 import type { Held, Shares } from './shares.ts'
 
 /** Counts a connection for the API key that used it last, even while it is idle. Throws ApiError (429). */

@@ -1,4 +1,4 @@
-import { badRequest } from '../errors.ts'
+import { badRequest } from '../core/errors.ts'
 import { redactName } from './violation.ts'
 
 export interface Parameter {

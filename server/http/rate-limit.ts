@@ -1,5 +1,5 @@
-import { ApiError, badRequest } from '../errors.ts'
-import type { Caller } from '../operation.ts'
+import { ApiError, badRequest } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
 
 export interface RateLimit {
   /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Caller, OperationId } from '../operation.ts'
+import type { Caller, OperationId } from '../core/operation.ts'
 
 /** A request and its response, for the log and metrics. The only text from the caller is an id of a checked form. */
 export interface RequestContext {

@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Failure } from '../../generated/openapi.ts'
-import { type Detail, type ErrorCode, statusOf } from '../errors.ts'
+import { type Detail, type ErrorCode, statusOf } from '../core/errors.ts'
 import { createConnections } from './connections.ts'
 import { isDoubled } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'

@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts'
-import type { Caller } from '../operation.ts'
+import { ApiError } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
 
 /** A resource that each process has a limited amount of and that callers share (event streams, bytes of bodies). */
 export interface Shares {

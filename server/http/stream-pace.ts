@@ -1,4 +1,4 @@
-import type { Caller } from '../operation.ts'
+import type { Caller } from '../core/operation.ts'
 
 /** The characters per second that all event streams of one API key may read. */
 const characters_a_second = 8_000_000

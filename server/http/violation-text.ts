@@ -1,4 +1,4 @@
-import type { Detail } from '../errors.ts'
+import type { Detail } from '../core/errors.ts'
 import type { ErrorObject } from './contract-ajv.ts'
 
 const max_names = 30

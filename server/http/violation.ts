@@ -1,4 +1,4 @@
-import { ApiError, type Detail } from '../errors.ts'
+import { ApiError, type Detail } from '../core/errors.ts'
 
 /** A request that violates the contract, as express-openapi-validator throws it. */
 export interface Violation {

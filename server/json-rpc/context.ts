@@ -1,6 +1,6 @@
-import type { InOrder } from '../in-order.ts'
-import type { OperationId, OperationRequest } from '../operation.ts'
-import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
+import type { InOrder } from '../core/in-order.ts'
+import type { OperationId, OperationRequest } from '../core/operation.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
 import type { Call } from './call.ts'
 
 export type Request = OperationRequest<'callJsonRpc'>

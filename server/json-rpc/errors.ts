@@ -1,4 +1,4 @@
-import { ApiError, type Detail, type ErrorCode } from '../errors.ts'
+import { ApiError, type Detail, type ErrorCode } from '../core/errors.ts'
 
 /** The codes of JSON-RPC 2.0 (section 5.1), EIP-1474 and EIP-1193, and 3, with which nodes answer a revert. */
 export const codes = {

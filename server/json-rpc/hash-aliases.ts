@@ -1,6 +1,6 @@
 import { Transaction } from 'ethers/transaction'
-import { toHex } from '../hex.ts'
-import type { AttemptRow, WholeTransactionRow } from '../store/sending-rows.ts'
+import { toHex } from '../core/hex.ts'
+import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Context, Method } from './context.ts'
 import type { AskNode } from './reading.ts'

@@ -1,6 +1,6 @@
 import type { RpcAnswer } from '../../generated/openapi.ts'
-import type { Handlers } from '../operation.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { Handlers } from '../core/operation.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import type { Context, Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'

@@ -1,6 +1,6 @@
 import { Transaction } from 'ethers/transaction'
 import type { SignMessageRequest, TypedData } from '../../generated/openapi.ts'
-import type { Handlers } from '../operation.ts'
+import type { Handlers } from '../core/operation.ts'
 import type { Context, Method } from './context.ts'
 import { invalidParams } from './errors.ts'
 import { checkFrom, readTransactionObject, type TransactionObject } from './transaction-object.ts'

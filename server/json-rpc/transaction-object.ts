@@ -1,5 +1,5 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
 /** A transaction as callers of eth_sendTransaction and eth_signTransaction give it. */

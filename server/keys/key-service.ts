@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
+import { ApiError } from '../core/errors.ts'
 import { printable } from '../core/printable.ts'
-import { ApiError } from '../errors.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
 
 /** The guard of addresses for calls to key services whose address a caller chose. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { keccak256 } from 'ethers/crypto'
-import { ApiError, badRequest } from '../errors.ts'
+import { ApiError, badRequest } from '../core/errors.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { createAzureKeyVault } from './azure-key-vault.ts'

@@ -1,10 +1,10 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
+import { ApiError, conflict } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
+import { type Handlers, single } from '../core/operation.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import { ApiError, conflict } from '../errors.ts'
-import type { Caller } from '../operation.ts'
-import { type Handlers, single } from '../operation.ts'
-import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
-import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountDependencies {

@@ -1,9 +1,9 @@
 import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
+import { relayerNotFound } from '../core/errors.ts'
+import { type Handlers, single } from '../core/operation.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import { relayerNotFound } from '../errors.ts'
 import { nextTurn } from '../next-turn.ts'
-import { type Handlers, single } from '../operation.ts'
-import type { RelayerRow } from '../store/rows.ts'
 import type { ActivityRow, Store } from '../store/store.ts'
 import { page } from './page.ts'
 

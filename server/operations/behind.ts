@@ -1,7 +1,7 @@
 import type { Transaction, TransactionStatus } from '../../generated/openapi.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { type ShownColumns, shownTransaction } from '../core/shown-transaction.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import { type ShownColumns, shownTransaction } from '../shown-transaction.ts'
-import type { TransactionRow } from '../store/sending-rows.ts'
 
 const inNoBlock: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const max_reason_length = 1_000

@@ -1,5 +1,5 @@
 import type { Scope } from '../../generated/openapi.ts'
-import { type Handlers, single } from '../operation.ts'
+import { type Handlers, single } from '../core/operation.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CallerDependencies {

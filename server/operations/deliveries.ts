@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
-import { conflict, notFound, notificationNotFound } from '../errors.ts'
-import { type Caller, creatorSeenBy, type Handlers, single } from '../operation.ts'
+import { conflict, notFound, notificationNotFound } from '../core/errors.ts'
+import { type Caller, creatorSeenBy, type Handlers, single } from '../core/operation.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 import { readTime } from './values.ts'

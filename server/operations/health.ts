@@ -1,5 +1,5 @@
-import { ApiError, type Detail } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
+import { ApiError, type Detail } from '../core/errors.ts'
+import { type Handlers, single } from '../core/operation.ts'
 
 export interface HealthDependencies {
   /** The reasons why the process is not ready; empty when it is. */

@@ -1,4 +1,4 @@
-import type { Handlers } from '../operation.ts'
+import type { Handlers } from '../core/operation.ts'
 import { type AccountDependencies, accounts } from './accounts.ts'
 import { type ActivityDependencies, activity } from './activity.ts'
 import { type ApiKeyDependencies, apiKeys } from './api-keys.ts'

@@ -1,7 +1,7 @@
-import { type ApiError, relayerNotFound, relayerPaused } from '../errors.ts'
-import { toHex } from '../hex.ts'
-import type { Caller, OperationId, OperationRequest } from '../operation.ts'
-import type { OnAddress } from '../policies/signing-policies.ts'
+import { type ApiError, relayerNotFound, relayerPaused } from '../core/errors.ts'
+import { toHex } from '../core/hex.ts'
+import type { Caller, OperationId, OperationRequest } from '../core/operation.ts'
+import type { OnAddress } from '../core/policies/signing-policies.ts'
 import type { Observer, SignatureKind } from '../telemetry/observer.ts'
 import type { Signature } from './signing-values.ts'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../core/errors.ts'
 
 /** Runs `work` for a member of a batch; a failure names the member in its paths (`/body/value` becomes `/body/items/3/value`). */
 export async function ofMember<T>(list: string, index: number, work: () => T | Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { Network, NetworkNode, UpdateNetworkRequest } from '../../generated/openapi.ts'
-import { conflict, notFound } from '../errors.ts'
-import { type Handlers, list, single } from '../operation.ts'
+import { conflict, notFound } from '../core/errors.ts'
+import { type Handlers, list, single } from '../core/operation.ts'
 import type { Store } from '../store/store.ts'
 import { confirmationsOf } from './confirmations.ts'
 import { page } from './page.ts'

@@ -1,6 +1,6 @@
-import { ApiError, badRequest, conflict, notificationNotFound } from '../errors.ts'
-import { creatorSeenBy, type Handlers, single } from '../operation.ts'
-import type { NotificationChanges } from '../store/rows.ts'
+import { ApiError, badRequest, conflict, notificationNotFound } from '../core/errors.ts'
+import { creatorSeenBy, type Handlers, single } from '../core/operation.ts'
+import type { NotificationChanges } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 

@@ -1,6 +1,6 @@
 import type { Pagination } from '../../generated/openapi.ts'
-import { list } from '../operation.ts'
-import type { Listing, Slice } from '../store/rows.ts'
+import { list } from '../core/operation.ts'
+import type { Listing, Slice } from '../core/rows.ts'
 
 const max_per_page = 1_000
 

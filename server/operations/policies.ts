@@ -1,5 +1,5 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
+import { badRequest } from '../core/errors.ts'
 import { readAddress, readAmount } from './values.ts'
 
 const place = '/body/policies'

@@ -1,5 +1,5 @@
 import type { RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
+import { badRequest } from '../core/errors.ts'
 
 const default_weight = 100
 const mask = '***'

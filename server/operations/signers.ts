@@ -4,9 +4,9 @@ import type {
   KeystoreSignerRequest,
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
-import { ApiError, badRequest, conflict, notFound } from '../errors.ts'
-import { type Handlers, single } from '../operation.ts'
-import type { SignerRow } from '../store/rows.ts'
+import { ApiError, badRequest, conflict, notFound } from '../core/errors.ts'
+import { type Handlers, single } from '../core/operation.ts'
+import type { SignerRow } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import { page } from './page.ts'
 

@@ -1,6 +1,6 @@
 import type { SignatureResult, SignMessageRequest } from '../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
-import { toHex } from '../hex.ts'
+import { badRequest } from '../core/errors.ts'
+import { toHex } from '../core/hex.ts'
 
 /** `request_id`: the request ID of the key service, if there is one. */
 export interface Signature {

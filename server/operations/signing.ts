@@ -1,8 +1,8 @@
 import type { SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
-import { type ApiError, badRequest, notFound } from '../errors.ts'
-import type { UnsignedTransaction } from '../evm/unsigned-transaction.ts'
-import { toHex } from '../hex.ts'
-import { type Caller, type Handlers, single } from '../operation.ts'
+import type { UnsignedTransaction } from '../core/encoding/unsigned-transaction.ts'
+import { type ApiError, badRequest, notFound } from '../core/errors.ts'
+import { toHex } from '../core/hex.ts'
+import { type Caller, type Handlers, single } from '../core/operation.ts'
 import {
   checkAddress,
   checkAuthorization,
@@ -10,9 +10,9 @@ import {
   isAllowedDomain,
   messageFault,
   typedDataFault,
-} from '../policies/signing-policies.ts'
-import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
-import type { OverLimit, Spend } from '../store/sending-rows.ts'
+} from '../core/policies/signing-policies.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { OverLimit, Spend } from '../core/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { type Content, createKeyUse, type KeyUseDependencies, type Rights, type Signable } from './key-use.ts'
 import { type ReadyToSign, signBatch } from './sign-batch.ts'

@@ -1,5 +1,5 @@
 import type { AccessList, AmountInput, Authorization, SendTransactionRequest } from '../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
+import { badRequest } from '../core/errors.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
 /** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */

@@ -6,12 +6,12 @@ import type {
   SendTransactionRequest,
   Transaction,
 } from '../../generated/openapi.ts'
-import { ApiError, badRequest, notFound, transactionNotFound } from '../errors.ts'
+import { ApiError, badRequest, notFound, transactionNotFound } from '../core/errors.ts'
+import { type Caller, type Handlers, list, single } from '../core/operation.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
+import { shownTransaction as show } from '../core/shown-transaction.ts'
 import { nextTurn } from '../next-turn.ts'
-import { type Caller, type Handlers, list, single } from '../operation.ts'
-import { shownTransaction as show } from '../shown-transaction.ts'
-import type { PendingAuditEntry, RelayerRow } from '../store/rows.ts'
-import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import { behind } from './behind.ts'
 import { ofMember } from './members.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
+import type { WrappedKey } from '../core/rows.ts'
 import { awsEncryptionKey } from '../keys/aws-encryption.ts'
 import type { EncryptionKey } from '../keys/encryption-key.ts'
 import { googleEncryptionKey } from '../keys/google-encryption.ts'
@@ -7,7 +8,6 @@ import type { KeyEncryptionKey } from '../keys/key-encryption-key.ts'
 import { KeyServiceFault } from '../keys/key-service.ts'
 import type { VaultAccess } from '../keys/vault-access.ts'
 import { vaultEncryptionKey } from '../keys/vault-transit.ts'
-import type { WrappedKey } from '../store/rows.ts'
 
 const key_bytes = 32
 const call_ms = 5_000

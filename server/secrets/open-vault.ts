@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../config.ts'
-import type { MasterKeyCheck, RightsFault, WrappedKey } from '../store/rows.ts'
+import type { MasterKeyCheck, RightsFault, WrappedKey } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets } from './first-start.ts'
 import type { KeyEncryption } from './key-encryption.ts'

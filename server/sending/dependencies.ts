@@ -1,7 +1,7 @@
 import type { Tier } from '../core/prices.ts'
+import type { RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
 import type { NetworkClient } from '../evm/chains.ts'
-import type { RelayerRow } from '../store/rows.ts'
-import type { TransactionRow } from '../store/sending-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
 

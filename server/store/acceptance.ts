@@ -1,8 +1,8 @@
-import { shownTransaction } from '../shown-transaction.ts'
+import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from '../core/sending-rows.ts'
+import { shownTransaction } from '../core/shown-transaction.ts'
 import { answerAgain, type KnownAnswer } from './first-responses.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reservation.ts'
 import { crowdedBy, type Unfinished } from './room.ts'
-import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from './sending-rows.ts'
 import { bytesOf, type Row, read } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */

@@ -1,4 +1,4 @@
-import type { Account, TransactionRow } from './sending-rows.ts'
+import type { Account, TransactionRow } from '../core/sending-rows.ts'
 
 /** Accounts: their nonce counters and reservations, restarts of their chain, and the watch for reorganizations. */
 export interface AccountStore {

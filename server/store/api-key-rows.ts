@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from './rows.ts'
+import type { ApiKeyRow } from '../core/rows.ts'
 
 export interface Row {
   id: string

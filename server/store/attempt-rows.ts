@@ -1,5 +1,5 @@
-import type { AuditEntry } from './rows.ts'
-import type { Attempt, TransactionRow } from './sending-rows.ts'
+import type { AuditEntry } from '../core/rows.ts'
+import type { Attempt, TransactionRow } from '../core/sending-rows.ts'
 
 /** The columns of an attempt without its bytes. */
 export const attemptColumns =

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEntry, AuditFilter } from './rows.ts'
+import type { AuditEntry, AuditFilter } from '../core/rows.ts'
 
 /** An entry in a batch. */
 export type AuditRow = [

@@ -10,7 +10,7 @@ import type {
   RelayerRow,
   SignerRow,
   Slice,
-} from './rows.ts'
+} from '../core/rows.ts'
 
 /** Networks, signers, relayers, API keys and notifications. */
 export interface ConfigurationStore {

@@ -1,7 +1,7 @@
 import type { Event, WaitingFor } from '../../generated/openapi.ts'
-import { shownTransaction } from '../shown-transaction.ts'
-import type { RelayerRow } from './rows.ts'
-import type { TransactionRow } from './sending-rows.ts'
+import type { RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { shownTransaction } from '../core/shown-transaction.ts'
 import type { StoreDependencies } from './store-dependencies.ts'
 
 /** An event before it has an id and a sequence number. */

@@ -1,5 +1,5 @@
 import type { AcceptedTransaction } from '../../generated/openapi.ts'
-import type { Creation, Replay } from './sending-rows.ts'
+import type { Creation, Replay } from '../core/sending-rows.ts'
 import { withData } from './transaction-data.ts'
 
 /** The response to a repeated batch. */

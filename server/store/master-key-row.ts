@@ -1,4 +1,4 @@
-import type { MasterKeyCheck } from './rows.ts'
+import type { MasterKeyCheck } from '../core/rows.ts'
 
 /** The row of `vault_check`. */
 export interface MasterKeyRow {

@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { Move, TransactionRow } from './sending-rows.ts'
+import type { Move, TransactionRow } from '../core/sending-rows.ts'
 import { bytesOf } from './transaction-rows.ts'
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */

@@ -1,5 +1,5 @@
 import type { Delivery, NotificationHealth } from '../../generated/openapi.ts'
-import type { DueDelivery, EventRow, Listing, Settlement, Slice, Target } from './rows.ts'
+import type { DueDelivery, EventRow, Listing, Settlement, Slice, Target } from '../core/rows.ts'
 
 /** Events and their deliveries to notifications. */
 export interface OutboxStore {

@@ -1,4 +1,5 @@
-import { StoreUnavailable } from '../errors.ts'
+import { StoreUnavailable } from '../core/errors.ts'
+import type { MasterKeyCheck, RightsFault, RightsProof } from '../core/rows.ts'
 import { activity } from './postgres/activity.ts'
 import { apiKeys } from './postgres/api-keys.ts'
 import { auditList } from './postgres/audit-list.ts'
@@ -27,7 +28,6 @@ import { transactionReads } from './postgres/transaction-reads.ts'
 import { transactions } from './postgres/transactions.ts'
 import { watches } from './postgres/watches.ts'
 import { workShares } from './postgres/work-share.ts'
-import type { MasterKeyCheck, RightsFault, RightsProof } from './rows.ts'
 import type { StoreWorld } from './store-dependencies.ts'
 
 export type PostgresStore = Awaited<ReturnType<typeof openPostgresStore>>

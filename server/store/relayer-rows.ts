@@ -1,4 +1,4 @@
-import type { NewRelayer, RelayerRow } from './rows.ts'
+import type { NewRelayer, RelayerRow } from '../core/rows.ts'
 
 export type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
   paused: 0 | 1

@@ -1,4 +1,4 @@
-import type { TransactionRow } from './sending-rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
 
 type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
 

@@ -1,4 +1,4 @@
-import type { RightsFault } from './rows.ts'
+import type { RightsFault } from '../core/rows.ts'
 
 /** A fault is reported again after this many other faults, which limits the memory. */
 const max_reported = 1_000

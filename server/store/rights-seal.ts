@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { RightsGuard } from '../core/rows.ts'
 import { type RightsTable, rightsTables, type SealedRow } from './rights-tables.ts'
-import type { RightsGuard } from './rows.ts'
 
 /** The expected state of the protected rows. */
 export interface Manifest {

@@ -1,8 +1,8 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../core/errors.ts'
+import type { RightsFault } from '../core/rows.ts'
 import { emptySums, type Manifest, type RightsChange, type RightsSeal, toggle } from './rights-seal.ts'
 import { type RightsTable, rightsTables, type SealedRow } from './rights-tables.ts'
 import { createRowVersions, type RowVersions } from './row-versions.ts'
-import type { RightsFault } from './rows.ts'
 
 /**
  * By table: the version of each row, and the rows that the manifest matches: `all`, only the `genuine` ones (another program added

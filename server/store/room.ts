@@ -1,4 +1,4 @@
-import type { Crowded, Room } from './sending-rows.ts'
+import type { Crowded, Room } from '../core/sending-rows.ts'
 
 export interface Unfinished {
   count: number

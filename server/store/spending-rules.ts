@@ -1,4 +1,4 @@
-import type { OverLimit, Spend } from './sending-rows.ts'
+import type { OverLimit, Spend } from '../core/sending-rows.ts'
 
 const bucket_ms = 300_000
 /** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */

@@ -1,8 +1,4 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { AccountStore } from './account-store.ts'
-import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
-import type { ConfigurationStore } from './configuration-store.ts'
-import type { OutboxStore } from './outbox-store.ts'
 import type {
   AuditEntry,
   AuditFilter,
@@ -12,7 +8,11 @@ import type {
   RightsFault,
   RightsProof,
   Slice,
-} from './rows.ts'
+} from '../core/rows.ts'
+import type { AccountStore } from './account-store.ts'
+import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
+import type { ConfigurationStore } from './configuration-store.ts'
+import type { OutboxStore } from './outbox-store.ts'
 import type { SignalStore } from './signal-store.ts'
 import type { TransactionStore } from './transaction-store.ts'
 import type { WorkKind, WorkShare } from './work-share.ts'

@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { TransactionFilter } from './sending-rows.ts'
+import type { TransactionFilter } from '../core/sending-rows.ts'
 
 /** The depth to which lists of several relayers are merged. */
 export const max_depth = 10_000

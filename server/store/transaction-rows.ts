@@ -1,7 +1,7 @@
 import type { Transaction } from '../../generated/openapi.ts'
+import type { TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
+import type { ShownColumns } from '../core/shown-transaction.ts'
 import type { TransactionType } from '../core/transaction-form.ts'
-import type { ShownColumns } from '../shown-transaction.ts'
-import type { TransactionRow, WholeTransactionRow } from './sending-rows.ts'
 import { dataColumn, hexOf } from './transaction-data.ts'
 
 /** Columns that hold JSON. */

@@ -1,6 +1,5 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import type { ShownColumns } from '../shown-transaction.ts'
-import type { Listing, PendingAuditEntry, RelayerRow, Slice } from './rows.ts'
+import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
 import type {
   Account,
   AttemptRow,
@@ -19,7 +18,8 @@ import type {
   WholeTransactionRow,
   WithdrawalBatch,
   WithdrawnBatch,
-} from './sending-rows.ts'
+} from '../core/sending-rows.ts'
+import type { ShownColumns } from '../core/shown-transaction.ts'
 
 /** The transactions of relayers, with their attempts. */
 export interface TransactionStore {

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../core/errors.ts'
 
 /** The connection was lost, or the disk failed, at a commit: the changes were made or not. Nothing repeats them by itself. */
 export class UnknownOutcome extends ApiError {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
-import type { DueDelivery, Target } from '../store/rows.ts'
+import type { DueDelivery, Target } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Observer } from '../telemetry/observer.ts'
 import type { SendAttempt } from './attempt.ts'

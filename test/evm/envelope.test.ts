@@ -4,9 +4,9 @@ import { hashAuthorization } from 'ethers/hash'
 import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { authorityOf, readSigned, seal } from '../../server/core/encoding/envelope.ts'
+import { parseUnsigned } from '../../server/core/encoding/unsigned-transaction.ts'
 import { formOf, type TransactionType, typeOf } from '../../server/core/transaction-form.ts'
-import { authorityOf, readSigned, seal } from '../../server/evm/envelope.ts'
-import { parseUnsigned } from '../../server/evm/unsigned-transaction.ts'
 
 // Ethers writes the same transactions in its own way.
 

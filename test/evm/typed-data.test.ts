@@ -3,7 +3,7 @@ import { TypedDataEncoder, verifyTypedData } from 'ethers'
 import fc, { type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TypedData } from '../../generated/openapi.ts'
-import { hashTypedData } from '../../server/evm/typed-data.ts'
+import { hashTypedData } from '../../server/core/encoding/typed-data.ts'
 import { cow, createRelayer, relayerOf } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 

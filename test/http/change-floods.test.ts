@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerError } from '../../client/index.ts'
+import type { ApiKeyRow } from '../../server/core/rows.ts'
 import { createAuthentication } from '../../server/http/authentication.ts'
 import { makeToken } from '../../server/secrets/token.ts'
-import type { ApiKeyRow } from '../../server/store/rows.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 

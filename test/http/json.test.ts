@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ApiError } from '../../server/errors.ts'
+import { ApiError } from '../../server/core/errors.ts'
 import { amountPlaces } from '../../server/http/amount-places.ts'
 import { parseJson } from '../../server/http/json.ts'
 import { createRelayer } from '../support/resources.ts'

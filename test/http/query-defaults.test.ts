@@ -2,8 +2,8 @@ import type { RequestHandler } from 'express'
 import pino from 'pino'
 import { expect, test } from 'vitest'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import type { OperationId, OperationRequest } from '../../server/core/operation.ts'
 import { mountContract, readContract } from '../../server/http/contract.ts'
-import type { OperationId, OperationRequest } from '../../server/operation.ts'
 
 /** The query parameters that every request has, by the type of the handler's request. */
 type Certain<Query> = { [Name in keyof Query]-?: object extends Pick<Query, Name> ? never : Name }[keyof Query]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../../server/errors.ts'
+import { ApiError } from '../../server/core/errors.ts'
 import { createRateLimit } from '../../server/http/rate-limit.ts'
 import { type ContractOperation, operations, responseFault } from '../support/contract.ts'
 import { startTestService } from '../support/service.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ApiError } from '../../server/errors.ts'
+import { ApiError } from '../../server/core/errors.ts'
 import type { RateLimit } from '../../server/http/rate-limit.ts'
 import { createSharedRateLimit } from '../../server/http/shared-rate-limit.ts'
 import { connect } from '../../server/store/postgres/connection.ts'

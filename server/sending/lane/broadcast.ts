@@ -1,12 +1,12 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import { highestTaken } from '../../core/attempts.ts'
+import { contradictionOf, flawOf } from '../../core/encoding/flaws.ts'
 import { errorOf } from '../../core/outcome.ts'
 import { isEnough, leastToReplace, most, pricesOf } from '../../core/prices.ts'
+import type { Attempt, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
-import { contradictionOf, flawOf } from '../../evm/flaws.ts'
 import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import type { RpcErrorKind } from '../../evm/rpc-error.ts'
-import type { Attempt, Move, TransactionRow } from '../../store/sending-rows.ts'
 import { ceilingOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
 
 export interface Broadcast {

@@ -1,5 +1,5 @@
+import type { Move, TransactionRow } from '../../core/sending-rows.ts'
 import { nextTurn } from '../../next-turn.ts'
-import type { Move, TransactionRow } from '../../store/sending-rows.ts'
 import type { Store } from '../../store/store.ts'
 
 const move_at_once = 100

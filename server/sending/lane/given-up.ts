@@ -1,6 +1,6 @@
 import { decide } from '../../core/decide.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { proveReceipts } from '../../evm/proofs.ts'
-import type { TransactionRow } from '../../store/sending-rows.ts'
 import type { Commit } from './commit.ts'
 import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import type { createSettlement } from './settle.ts'

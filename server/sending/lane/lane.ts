@@ -1,5 +1,5 @@
 import type { Sight, Step, Tracked } from '../../core/decide.ts'
-import type { TransactionRow } from '../../store/sending-rows.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { type HeldRelayer, type NetworkClient, type SendingDependencies, tierOf } from '../dependencies.ts'
 import type { Nonces } from '../nonces/nonces.ts'
 import { type ChainSeen, newChainSeen } from './chain-seen.ts'

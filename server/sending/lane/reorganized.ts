@@ -1,10 +1,10 @@
 import type { Seen } from '../../core/decide.ts'
 import { given, majorityOf } from '../../core/majority.ts'
 import type { Proof } from '../../core/proof.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { askEach } from '../../evm/ask-each.ts'
 import { byHash, newestOf, surveyBlocks, type Witnesses } from '../../evm/proofs.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { AttemptRow, Move, TransactionRow } from '../../store/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */

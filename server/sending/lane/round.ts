@@ -1,7 +1,7 @@
 import { decide } from '../../core/decide.ts'
 import type { Market } from '../../core/prices.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
-import type { TransactionRow } from '../../store/sending-rows.ts'
 import { tierOf } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
 import type { Commit } from './commit.ts'

@@ -1,8 +1,8 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import type { Seen, Step } from '../../core/decide.ts'
+import { readSigned, type SignedContent } from '../../core/encoding/envelope.ts'
 import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
-import { readSigned, type SignedContent } from '../../evm/envelope.ts'
-import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
+import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 
 type SettlementDependencies = Pick<SendingDependencies, 'store' | 'now' | 'observer'>

@@ -1,6 +1,8 @@
 import { highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
+import { type Envelope, seal } from '../../core/encoding/envelope.ts'
 import { isTransferGasFixed, transfer_gas, withMargin } from '../../core/gas.ts'
+import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
   bump,
@@ -17,13 +19,11 @@ import {
   quote,
   under,
 } from '../../core/prices.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { formOf, plainForm, priceKindOf } from '../../core/transaction-form.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
-import { type Envelope, seal } from '../../evm/envelope.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
-import { capOf, feeOf, feeSpending, multipleOf } from '../../policies/fee-policies.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { AttemptRow, Move, TransactionRow } from '../../store/sending-rows.ts'
 import { LeaseLost } from '../../store/work-share.ts'
 import { ceilingOf, type HeldRelayer, type NetworkClient, tierOf } from '../dependencies.ts'
 import type { Broadcast } from './broadcast.ts'

@@ -1,6 +1,6 @@
+import { capOf } from '../../core/policies/fee-policies.ts'
 import { most, pricesOf } from '../../core/prices.ts'
 import { laneWait, type WaitFacts, waitColumns } from '../../core/wait-reason.ts'
-import { capOf } from '../../policies/fee-policies.ts'
 import { ceilingOf, currentOf, type SendingDependencies } from '../dependencies.ts'
 import type { Commit } from './commit.ts'
 import type { Lane } from './lane.ts'

@@ -1,6 +1,6 @@
 import type { Proof } from '../../core/proof.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { proveAnyMined, proveGenesis, type Witnesses } from '../../evm/proofs.ts'
-import type { RelayerRow } from '../../store/rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 
 /** How many nonces below and above the account's count are looked up to recognize a chain. */

@@ -1,7 +1,7 @@
-import { conflict } from '../../errors.ts'
+import { conflict } from '../../core/errors.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import { proveGenesis } from '../../evm/proofs.ts'
 import { nextTurn } from '../../next-turn.ts'
-import type { PendingAuditEntry, RelayerRow } from '../../store/rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { createChainIdentity } from './chain-identity.ts'
 

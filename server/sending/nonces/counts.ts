@@ -1,10 +1,10 @@
+import { conflict } from '../../core/errors.ts'
 import { judgeCount } from '../../core/nonce-verdict.ts'
 import type { Proof } from '../../core/proof.ts'
-import { conflict } from '../../errors.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { within } from '../../evm/ask-each.ts'
 import type { SignedTransaction } from '../../evm/nonce-search.ts'
 import { min_witnesses, proveAnyMined, proveCount, proveSigned, type Witnesses } from '../../evm/proofs.ts'
-import type { RelayerRow } from '../../store/rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Irreversible } from './irreversible.ts'
 

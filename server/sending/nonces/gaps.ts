@@ -1,5 +1,5 @@
+import type { RelayerRow } from '../../core/rows.ts'
 import { proveCount, type Witnesses } from '../../evm/proofs.ts'
-import type { RelayerRow } from '../../store/rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Counts } from './counts.ts'
 

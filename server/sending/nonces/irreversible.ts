@@ -1,8 +1,8 @@
 import type { Proof } from '../../core/proof.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { Spend, TransactionRow } from '../../core/sending-rows.ts'
 import type { SignedTransaction } from '../../evm/nonce-search.ts'
 import type { CountFact, MinedFact } from '../../evm/proofs.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { Spend, TransactionRow } from '../../store/sending-rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 
 /** The steps about nonces that cannot be taken back. Each takes the proof that it relies on. */

@@ -1,5 +1,5 @@
+import type { RelayerRow } from '../../core/rows.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
-import type { RelayerRow } from '../../store/rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Irreversible } from './irreversible.ts'
 

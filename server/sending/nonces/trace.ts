@@ -1,6 +1,9 @@
 import { majorityOf } from '../../core/majority.ts'
 import { errorOf, receiptOf } from '../../core/outcome.ts'
+import { spendingOf } from '../../core/policies/transaction-policies.ts'
 import type { Proof } from '../../core/proof.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, waitColumns } from '../../core/wait-reason.ts'
 import { askEach, pollNode } from '../../evm/ask-each.ts'
 import {
@@ -12,9 +15,6 @@ import {
   proveSigned,
   type Witnesses,
 } from '../../evm/proofs.ts'
-import { spendingOf } from '../../policies/transaction-policies.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Irreversible } from './irreversible.ts'
 

@@ -1,10 +1,10 @@
 import type { Authorization } from '../../../generated/openapi.ts'
+import { ApiError, badRequest, relayerPaused } from '../../core/errors.ts'
+import { checkNewTransactions, checkPolicies } from '../../core/policies/transaction-policies.ts'
 import type { Ceiling, Tier } from '../../core/prices.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
-import { ApiError, badRequest, relayerPaused } from '../../errors.ts'
-import { checkNewTransactions, checkPolicies } from '../../policies/transaction-policies.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { TransactionRow } from '../../store/sending-rows.ts'
 
 /** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
 export interface TransactionRequest {

@@ -1,6 +1,6 @@
-import { ApiError } from '../../errors.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { Crowded, Room } from '../../store/sending-rows.ts'
+import { ApiError } from '../../core/errors.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { Crowded, Room } from '../../core/sending-rows.ts'
 
 const default_max_unfinished = 10_000
 const default_max_unfinished_bytes = 64 * 1024 * 1024

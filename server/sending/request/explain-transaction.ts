@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Explanation } from '../../../generated/openapi.ts'
 import { transfer_gas, withMargin } from '../../core/gas.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { WholeTransactionRow } from '../../store/sending-rows.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { WholeTransactionRow } from '../../core/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { explain, type Facts, suggestionsOf } from './explanation.ts'
 

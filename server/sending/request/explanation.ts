@@ -1,10 +1,10 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
+import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { priceKindOf } from '../../core/transaction-form.ts'
 import { waitForPrice } from '../../core/wait-reason.ts'
-import { capOf, multipleOf } from '../../policies/fee-policies.ts'
-import type { RelayerRow } from '../../store/rows.ts'
-import type { TransactionRow, WholeTransactionRow } from '../../store/sending-rows.ts'
 import { ceilingOf, tierOf } from '../dependencies.ts'
 
 /** The observations that an explanation depends on. */

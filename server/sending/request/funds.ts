@@ -1,4 +1,4 @@
-import type { RelayerRow } from '../../store/rows.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 
 type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>

@@ -1,8 +1,8 @@
+import { badRequest } from '../../core/errors.ts'
+import { capOf } from '../../core/policies/fee-policies.ts'
 import { atCeiling, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../core/prices.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../core/transaction-form.ts'
-import { badRequest } from '../../errors.ts'
-import { capOf } from '../../policies/fee-policies.ts'
-import type { RelayerRow } from '../../store/rows.ts'
 import { ceilingIn, type TransactionRequest } from './admission.ts'
 
 export const default_tier: Tier = 'average'

@@ -1,6 +1,6 @@
 import type { Warning } from '../../../generated/openapi.ts'
 import { most, quote } from '../../core/prices.ts'
-import type { RelayerRow } from '../../store/rows.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { isPriced, type TransactionRequest } from './admission.ts'
 import type { Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'

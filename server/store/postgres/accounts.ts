@@ -1,7 +1,7 @@
+import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
 import { accountColumns, type StoredAccount } from '../account-rows.ts'
 import type { ReservationSums } from '../reservation.ts'
-import type { Account } from '../sending-rows.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 

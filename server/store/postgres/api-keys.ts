@@ -1,5 +1,5 @@
+import type { ApiKeyRow } from '../../core/rows.ts'
 import { encode, max_api_keys, type Row, read as readRow } from '../api-key-rows.ts'
-import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, sql } from './connection.ts'
 import { lister } from './lists.ts'

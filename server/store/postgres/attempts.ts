@@ -1,5 +1,5 @@
+import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { attemptColumns, signatureEntry } from '../attempt-rows.ts'
-import type { AttemptRow, Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { itself, readTogether } from './read-together.ts'

@@ -1,5 +1,5 @@
+import type { AuditEntry } from '../../core/rows.ts'
 import { type AuditHead, batchesAfter, type ChainHead } from '../audit-batches.ts'
-import type { AuditEntry } from '../rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'

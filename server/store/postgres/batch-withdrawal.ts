@@ -1,4 +1,4 @@
-import type { Intent } from '../sending-rows.ts'
+import type { Intent } from '../../core/sending-rows.ts'
 import type { Store } from '../store.ts'
 import { columns, type Row, read } from '../transaction-rows.ts'
 import { type Connection, sql } from './connection.ts'

@@ -1,6 +1,6 @@
+import type { Creation, NewTransaction } from '../../core/sending-rows.ts'
 import { accept } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
-import type { Creation, NewTransaction } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn } from '../transaction-data.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailable } from '../../errors.ts'
+import { StoreUnavailable } from '../../core/errors.ts'
 import { isUnavailable } from './failures.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
 import { bind, type Statement, sql, type Values } from './statement.ts'

@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
+import type { Listing } from '../../core/rows.ts'
 import { type BlockList, findPage } from '../blocks.ts'
 import {
   type BlockRow,
@@ -11,7 +12,6 @@ import {
   show,
   states,
 } from '../delivery-rows.ts'
-import type { Listing } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'

@@ -1,4 +1,4 @@
-import { type EventRow, max_event_characters } from '../rows.ts'
+import { type EventRow, max_event_characters } from '../../core/rows.ts'
 import type { Store } from '../store.ts'
 import { dataColumn, withData } from '../transaction-data.ts'
 import { type Connection, sql } from './connection.ts'

@@ -1,4 +1,6 @@
 import type { WaitingFor } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { shownReason } from '../../core/wait-reason.ts'
 import {
   changeEvent,
@@ -8,8 +10,6 @@ import {
   transactionEvent,
   waitEvent,
 } from '../event-bodies.ts'
-import type { RelayerRow } from '../rows.ts'
-import type { TransactionRow } from '../sending-rows.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'

@@ -1,4 +1,4 @@
-import type { TransactionRow } from '../sending-rows.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { columns, type Row, read } from '../transaction-rows.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../../errors.ts'
-import type { PendingAuditEntry } from '../rows.ts'
+import { StoreUnavailable } from '../../core/errors.ts'
+import type { PendingAuditEntry } from '../../core/rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
 import type { Fence } from './fence.ts'

@@ -1,6 +1,6 @@
+import type { Account, NewTransaction } from '../../core/sending-rows.ts'
 import { accountOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
-import type { Account, NewTransaction } from '../sending-rows.ts'
 import { dataColumn } from '../transaction-data.ts'
 import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'

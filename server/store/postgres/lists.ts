@@ -1,4 +1,4 @@
-import type { Listing, Slice } from '../rows.ts'
+import type { Listing, Slice } from '../../core/rows.ts'
 import type { Snapshot } from './snapshot.ts'
 import { sql } from './statement.ts'
 

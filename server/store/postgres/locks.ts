@@ -1,4 +1,4 @@
-import type { Account } from '../sending-rows.ts'
+import type { Account } from '../../core/sending-rows.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'
 

@@ -1,5 +1,5 @@
+import type { MasterKeyCheck } from '../../core/rows.ts'
 import { type MasterKeyRow, masterKeyCheckOf } from '../master-key-row.ts'
-import type { MasterKeyCheck } from '../rows.ts'
 import type { Session, Transaction } from './connection.ts'
 import { sql } from './statement.ts'
 

@@ -1,4 +1,4 @@
-import type { Account } from '../sending-rows.ts'
+import type { Account } from '../../core/sending-rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, type Session, sql, type Transaction } from './connection.ts'
 import { lockRelayers } from './locks.ts'

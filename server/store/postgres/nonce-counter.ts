@@ -1,4 +1,4 @@
-import type { Account } from '../sending-rows.ts'
+import type { Account } from '../../core/sending-rows.ts'
 import { type Session, sql } from './connection.ts'
 
 const select = sql<{ next_nonce: number }>(

@@ -1,6 +1,6 @@
+import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
 import { readAccount } from '../account-rows.ts'
-import type { Account } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { readAccounts } from './accounts.ts'
 import { type Connection, sql } from './connection.ts'

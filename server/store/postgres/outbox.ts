@@ -1,4 +1,4 @@
-import type { DueDelivery, Settlement, Target } from '../rows.ts'
+import type { DueDelivery, Settlement, Target } from '../../core/rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn, withData } from '../transaction-data.ts'

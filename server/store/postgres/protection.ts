@@ -1,6 +1,6 @@
+import type { MasterKeyCheck, RightsFault, RightsProof } from '../../core/rows.ts'
 import { rightsSeal } from '../rights-seal.ts'
 import { rightsTables } from '../rights-tables.ts'
-import type { MasterKeyCheck, RightsFault, RightsProof } from '../rows.ts'
 import { StoreError } from '../store-error.ts'
 import type { Connection } from './connection.ts'
 import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key-check.ts'

@@ -1,6 +1,6 @@
 import type { Network, Signer } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { columns, encode, type Row, read as readRow } from '../relayer-rows.ts'
-import type { RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { type Connection, sql } from './connection.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailable } from '../../errors.ts'
+import { StoreUnavailable } from '../../core/errors.ts'
 import { isRepeatable, isUnavailable } from './failures.ts'
 
 const max_attempts = 6

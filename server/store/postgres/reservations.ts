@@ -1,6 +1,6 @@
+import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
 import { type ReservationSums, sumsAfter } from '../reservation.ts'
-import type { Account } from '../sending-rows.ts'
 import { readAccounts } from './accounts.ts'
 import { type Session, sql } from './connection.ts'
 

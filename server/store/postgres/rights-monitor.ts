@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { RightsReports } from '../rights-reports.ts'
 import type { RightsChange, RightsSeal } from '../rights-seal.ts'
 import { follow, type RightsTables } from '../rights-state.ts'

@@ -1,6 +1,6 @@
+import type { RightsGuard } from '../../core/rows.ts'
 import { rightsSeal } from '../rights-seal.ts'
 import { rightsTables } from '../rights-tables.ts'
-import type { RightsGuard } from '../rows.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
 import { StoreError } from '../store-error.ts'

@@ -1,5 +1,5 @@
 import pg, { type ClientBase, type Pool } from 'pg'
-import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
 import { repeated } from './repeated.ts'
 import { bind, type Statement, type Values } from './statement.ts'
 

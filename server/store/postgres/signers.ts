@@ -1,5 +1,5 @@
 import type { Signer } from '../../../generated/openapi.ts'
-import type { SignerRow } from '../rows.ts'
+import type { SignerRow } from '../../core/rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, sql } from './connection.ts'
 import { lister } from './lists.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { StoreUnavailable } from '../../errors.ts'
+import { StoreUnavailable } from '../../core/errors.ts'
 import { isUnavailable } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 

@@ -1,4 +1,4 @@
-import type { Account, OverLimit, Spend } from '../sending-rows.ts'
+import type { Account, OverLimit, Spend } from '../../core/sending-rows.ts'
 import {
   addedAmounts,
   bothSpent,

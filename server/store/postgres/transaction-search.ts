@@ -1,5 +1,5 @@
-import type { Listing, Slice } from '../rows.ts'
-import type { TransactionFilter } from '../sending-rows.ts'
+import type { Listing, Slice } from '../../core/rows.ts'
+import type { TransactionFilter } from '../../core/sending-rows.ts'
 import type { Search } from '../transaction-filters.ts'
 import { type Session, type Statement, sql } from './connection.ts'
 

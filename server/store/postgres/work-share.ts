@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../errors.ts'
+import { StoreUnavailable } from '../../core/errors.ts'
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { coalesce } from './coalesce.ts'

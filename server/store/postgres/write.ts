@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { AuditEntry, PendingAuditEntry } from '../rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Trail } from './audit.ts'
 import { isUnanswered } from './failures.ts'

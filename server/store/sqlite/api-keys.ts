@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
+import type { ApiKeyRow } from '../../core/rows.ts'
 import { encode, max_api_keys, type Row, read } from '../api-key-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
-import type { ApiKeyRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'

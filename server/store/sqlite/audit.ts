@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
+import type { AuditEntry } from '../../core/rows.ts'
 import { type AuditBatch, type AuditHead, batchesAfter, beginning } from '../audit-batches.ts'
-import type { AuditEntry } from '../rows.ts'
 
 export interface Trail {
   /** Writes the entries, inside the current database transaction. */

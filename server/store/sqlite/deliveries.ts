@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
+import type { DueDelivery, Settlement, Target } from '../../core/rows.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { type BlockList, findPage } from '../blocks.ts'
 import {
@@ -13,7 +14,6 @@ import {
   states,
 } from '../delivery-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
-import type { DueDelivery, Settlement, Target } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { dataColumn, withData } from '../transaction-data.ts'

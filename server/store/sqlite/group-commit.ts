@@ -1,4 +1,4 @@
-import type { PendingAuditEntry } from '../rows.ts'
+import type { PendingAuditEntry } from '../../core/rows.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Connection } from './connection.ts'
 

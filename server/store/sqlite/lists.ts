@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
+import type { Listing, Slice } from '../../core/rows.ts'
 import { nextTurn } from '../../next-turn.ts'
-import type { Listing, Slice } from '../rows.ts'
 
 /** Rows that one step counts, which takes a millisecond. A table of fewer rows is listed as of one moment. */
 const step_rows = 10_000

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
+import type { MasterKeyCheck } from '../../core/rows.ts'
 import { type MasterKeyRow, masterKeyCheckOf } from '../master-key-row.ts'
-import type { MasterKeyCheck } from '../rows.ts'
 
 /** `Store.masterKeyCheck`. */
 export function readMasterKeyCheck(db: Database.Database): MasterKeyCheck | undefined {

@@ -1,6 +1,6 @@
+import type { Move, TransactionRow } from '../../core/sending-rows.ts'
 import { batchesOfMoves, movedRow } from '../move-rules.ts'
 import { reservedOf } from '../reservation.ts'
-import type { Move, TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts'
 import { createAttempts } from './attempts.ts'

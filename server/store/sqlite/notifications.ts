@@ -1,5 +1,5 @@
+import type { NotificationRow } from '../../core/rows.ts'
 import { type Row, read } from '../notification-rows.ts'
-import type { NotificationRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'

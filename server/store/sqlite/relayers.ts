@@ -1,7 +1,7 @@
 import type { Network, Signer } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import { columns, encode, type Row, read } from '../relayer-rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
-import type { RelayerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Connection } from './connection.ts'

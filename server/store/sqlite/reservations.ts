@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
+import type { Account } from '../../core/sending-rows.ts'
 import { sumsAfter } from '../reservation.ts'
-import type { Account } from '../sending-rows.ts'
 
 /** The most transactions between a node's count and the last known one. */
 const max_unseen = 1_000

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
+import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from '../../core/rows.ts'
 import { rightsSeal } from '../rights-seal.ts'
 import { rightsTables } from '../rights-tables.ts'
-import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from '../rows.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { UntrustedRows } from '../secrets-store.ts'
 import type { Connection } from './connection.ts'

@@ -1,6 +1,6 @@
 import type { Signer } from '../../../generated/openapi.ts'
+import type { SignerRow } from '../../core/rows.ts'
 import type { SealedRow } from '../rights-tables.ts'
-import type { SignerRow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { lister } from './lists.ts'

@@ -1,6 +1,6 @@
+import type { Listing, Slice } from '../../core/rows.ts'
+import type { TransactionFilter } from '../../core/sending-rows.ts'
 import { nextTurn } from '../../next-turn.ts'
-import type { Listing, Slice } from '../rows.ts'
-import type { TransactionFilter } from '../sending-rows.ts'
 import type { Search } from '../transaction-filters.ts'
 import type { Connection } from './connection.ts'
 

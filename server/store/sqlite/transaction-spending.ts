@@ -1,4 +1,4 @@
-import type { OverLimit, Spend } from '../sending-rows.ts'
+import type { OverLimit, Spend } from '../../core/sending-rows.ts'
 import { bothSpent, withoutFees } from '../spending-rules.ts'
 import type { Row } from '../transaction-rows.ts'
 import type { Connection } from './connection.ts'

@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { crowdedBy } from '../room.ts'
-import type { TransactionRow } from '../sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { AuditEntry } from '../../../server/core/rows.ts'
 import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
-import type { AuditEntry } from '../../../server/store/rows.ts'
 import { onEveryStore } from './stores.ts'
 
 const entries = (count: number): AuditEntry[] =>

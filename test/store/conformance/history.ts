@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/store/sending-rows.ts'
+import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/core/sending-rows.ts'
 import { randomFrom } from '../../support/random.ts'
 import { newTransaction, type PlantedRelayer } from './relayers.ts'
 import type { OpenedStore } from './stores.ts'

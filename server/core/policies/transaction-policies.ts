@@ -1,7 +1,7 @@
-import type { RelayerPolicies } from '../../generated/openapi.ts'
+import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
-import type { RelayerRow } from '../store/rows.ts'
-import type { OverLimit, Spend } from '../store/sending-rows.ts'
+import type { RelayerRow } from '../rows.ts'
+import type { OverLimit, Spend } from '../sending-rows.ts'
 import { feeSpending } from './fee-policies.ts'
 import { readTokenCall, selectorOf } from './token-calls.ts'
 

@@ -1,4 +1,4 @@
-import type { TypedDataMember } from '../../generated/openapi.ts'
+import type { TypedDataMember } from '../../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
 import { keccak256 } from './digest.ts'
 

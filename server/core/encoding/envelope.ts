@@ -1,8 +1,8 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
 import { recoverAddress, Transaction } from 'ethers/transaction'
-import type { AccessList, Authorization } from '../../generated/openapi.ts'
-import type { Form } from '../core/transaction-form.ts'
+import type { AccessList, Authorization } from '../../../generated/openapi.ts'
 import { toHex } from '../hex.ts'
+import type { Form } from '../transaction-form.ts'
 import { keccak256 } from './digest.ts'
 
 /** A complete unsigned transaction. */

@@ -1,7 +1,7 @@
-import { type Market, most, nextPrice, type Prices, quote, type Tier } from '../core/prices.ts'
 import { type Detail, refusedBy } from '../errors.ts'
-import type { RelayerRow } from '../store/rows.ts'
-import type { Spend } from '../store/sending-rows.ts'
+import { type Market, most, nextPrice, type Prices, quote, type Tier } from '../prices.ts'
+import type { RelayerRow } from '../rows.ts'
+import type { Spend } from '../sending-rows.ts'
 
 /** The default of the policy `max_fee_multiple`. */
 export const default_fee_multiple = 5

@@ -1,8 +1,8 @@
-import type { RelayerPolicies } from '../../generated/openapi.ts'
+import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { refusedBy } from '../errors.ts'
 import { toHex } from '../hex.ts'
 import type { Caller } from '../operation.ts'
-import type { RelayerRow } from '../store/rows.ts'
+import type { RelayerRow } from '../rows.ts'
 import { checkNewTransactions } from './transaction-policies.ts'
 
 /** A policy that refuses a signature. */

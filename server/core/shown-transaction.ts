@@ -1,6 +1,6 @@
-import type { Transaction, TransactionError, TransactionReceipt } from '../generated/openapi.ts'
-import { without_reason } from './core/outcome.ts'
-import { shownReason, type WaitColumns } from './core/wait-reason.ts'
+import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
+import { without_reason } from './outcome.ts'
+import { shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 

@@ -5,10 +5,10 @@ import type {
   WaitingFor,
   Warning,
 } from '../../generated/openapi.ts'
-import type { Intent } from '../core/decide.ts'
-import type { TransactionType } from '../core/transaction-form.ts'
+import type { Intent } from './decide.ts'
+import type { TransactionType } from './transaction-form.ts'
 
-export type { Intent } from '../core/decide.ts'
+export type { Intent } from './decide.ts'
 
 export interface TransactionFilter {
   /** Empty: any. */

@@ -1,4 +1,4 @@
-import type { TypedData } from '../../generated/openapi.ts'
+import type { TypedData } from '../../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
 import { resolveStruct, type Struct } from './typed-data-types.ts'
 import { hashOf } from './typed-data-values.ts'

@@ -1,5 +1,5 @@
-import type { operations, Pagination } from '../generated/openapi.ts'
-import type { PendingAuditEntry } from './store/rows.ts'
+import type { operations, Pagination } from '../../generated/openapi.ts'
+import type { PendingAuditEntry } from './rows.ts'
 
 /**
  * The types of the handlers, derived from the contract. There is no list of operations: a missing handler, wrong parameters or a
