@@ -1,6 +1,11 @@
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import { ConfigError } from './core/config-error.ts'
+import { master_key_forms, masterKeyOf, readMasterKeySetting } from './core/settings/master-key-setting.ts'
+import { headers, tracesUrl } from './core/settings/otlp-settings.ts'
+import { readHeadersByUrl } from './core/settings/remote-signer-headers.ts'
+import { readVaultAccess, vaultSettings } from './core/settings/vault-access.ts'
 import {
   type DatabaseSetting,
   isPlaintext,
@@ -9,58 +14,7 @@ import {
   sqliteFile,
   weakSettings,
 } from './database-setting.ts'
-import type { KeyEncryptionKey } from './keys/key-encryption-key.ts'
-import { master_key_forms, masterKeyOf, readMasterKeySetting } from './keys/master-key-setting.ts'
-import { readHeadersByUrl } from './keys/remote-signer-headers.ts'
-import { readVaultAccess, type VaultAccess, vaultSettings } from './keys/vault-access.ts'
-import { readSecretFiles } from './secrets/secret-files.ts'
-import { headers, tracesUrl } from './telemetry/otlp-settings.ts'
-
-/** Every setting of the service. See the table in docs/settings.md. */
-export interface Config {
-  host: string
-  port: number
-  production: boolean
-  data_dir: string
-  /** The files that settings NAME_FILE name. */
-  secret_files: string[]
-  database: DatabaseSetting
-  /** Absent: generated on the first start, outside production only. */
-  api_key: string | undefined
-  /** 32 bytes. Absent: generated, like `api_key`, unless there is a `key_encryption_key`. */
-  master_key: Buffer | undefined
-  /** The key in a key service that encrypts the master key, which is then in the database. */
-  key_encryption_key: KeyEncryptionKey | undefined
-  /** The server of a key-encryption key in Vault. */
-  vault: VaultAccess | undefined
-  rate_limit_per_second: number
-  rate_limit_burst: number
-  /** The address of this process's metrics server; without a port there is none. */
-  metrics_host: string
-  metrics_port: number | undefined
-  /** The URL that spans are sent to, as OTLP over HTTP; undefined: tracing is off. */
-  traces_url: string | undefined
-  /** Sent with every export of spans; they may hold a token. */
-  traces_headers: Record<string, string>
-  otel_service_name: string
-  log_level: (typeof logLevels)[number]
-  allow_private_targets: boolean
-  /** How many days rows of each kind are kept; 0: forever. */
-  retention_days: { transactions: number; idempotency: number; deliveries: number; events: number }
-  /** Multiplies every delay of the webhook retry schedule: 1, and less in tests. */
-  webhook_time_scale: number
-  /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For header is trusted. */
-  trusted_proxies: string[]
-  /** PKCS #11 modules that may be loaded, and the PIN of signers without one. */
-  pkcs11: { modules: string[]; pin: string | undefined; environment: string[] }
-  /** Headers for remote signers, by the URL of the signer. */
-  remote_signer_headers: Record<string, Record<string, string>>
-  /** The number of processes that serve one store. */
-  processes: number
-}
-
-/** Invalid settings. The message has one line for each. */
-export class ConfigError extends Error {}
+import { readSecretFiles } from './secret-files.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -167,8 +121,11 @@ const settings = z.object({
 
 type Environment = Record<string, string | undefined>
 
+/** Every setting of the service, as it is read. See the table in docs/settings.md. */
+export type Config = ReturnType<typeof readConfig>
+
 /** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
-export function readConfig(environment: Environment): Config {
+export function readConfig(environment: Environment) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const { values: fromFiles, faults, files: secret_files } = readSecretFiles(given)
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
@@ -193,34 +150,46 @@ export function readConfig(environment: Environment): Config {
     port: values.PORT,
     production,
     data_dir,
+    /** The files that settings NAME_FILE name. */
     secret_files,
     database: databaseOf(values, data_dir, production),
+    /** Absent: generated on the first start, outside production only; so is `master_key`, unless there is a `key_encryption_key`. */
     api_key: values.API_KEY,
     ...masterKeyOf(values.MASTER_KEY),
+    /** The server of a key-encryption key in Vault. */
     vault: readVaultAccess(values),
     rate_limit_per_second: values.RATE_LIMIT_PER_SECOND,
     rate_limit_burst: values.RATE_LIMIT_BURST,
+    /** The address of this process's metrics server; without a port there is none. */
     metrics_host: values.METRICS_HOST,
     metrics_port: values.METRICS_PORT && values.METRICS_PORT + values.RELAYER_PROCESS,
+    /** The URL that spans are sent to, as OTLP over HTTP; undefined: tracing is off. */
     traces_url: tracesUrl(values),
+    /** Sent with every export of spans; they may hold a token. */
     traces_headers: { ...values.OTEL_EXPORTER_OTLP_HEADERS, ...values.OTEL_EXPORTER_OTLP_TRACES_HEADERS },
     otel_service_name: values.OTEL_SERVICE_NAME,
     log_level: values.LOG_LEVEL,
     allow_private_targets: values.ALLOW_PRIVATE_TARGETS ?? !production,
+    /** How many days rows of each kind are kept; 0: forever. */
     retention_days: {
       transactions: values.RETENTION_DAYS_TRANSACTIONS,
       idempotency: values.RETENTION_DAYS_IDEMPOTENCY,
       deliveries: values.RETENTION_DAYS_DELIVERIES,
       events: values.RETENTION_DAYS_EVENTS,
     },
+    /** Multiplies every delay of the webhook retry schedule: 1, and less in tests. */
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,
+    /** Addresses, or networks in CIDR notation, of proxies whose X-Forwarded-For header is trusted. */
     trusted_proxies: values.TRUSTED_PROXIES,
+    /** PKCS #11 modules that may be loaded, and the PIN of signers without one. */
     pkcs11: {
       modules: values.PKCS11_MODULES,
       pin: values.PKCS11_PIN,
       environment: values.PKCS11_ENVIRONMENT,
     },
+    /** Headers for remote signers, by the URL of the signer. */
     remote_signer_headers: values.REMOTE_SIGNER_HEADERS,
+    /** The number of processes that serve one store. */
     processes: values.RELAYER_PROCESSES,
   }
 }

@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import { collectBufferGarbage } from './background/buffer-garbage.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, readConfig } from './config.ts'
-import { takeSecrets } from './secrets/secret-files.ts'
+import { takeSecrets } from './secret-files.ts'
 import { explain } from './start-failure.ts'
 
 // Files that this process creates (database, log, keys) are readable by its own user only.

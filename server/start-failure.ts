@@ -1,4 +1,4 @@
-import { ConfigError } from './config.ts'
+import { ConfigError } from './core/config-error.ts'
 import { ApiError } from './core/errors.ts'
 
 /** The reason why the service does not start or stop as it should, for its operator. Only a fault of the service itself has a stack. */

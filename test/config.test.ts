@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../server/config.ts'
-import { keyBytes } from '../server/keys/master-key-setting.ts'
-import { takeSecrets } from '../server/secrets/secret-files.ts'
+import { readConfig } from '../server/config.ts'
+import { ConfigError } from '../server/core/config-error.ts'
+import { keyBytes } from '../server/core/settings/master-key-setting.ts'
+import { takeSecrets } from '../server/secret-files.ts'
 import { production } from './support/resources.ts'
 import { temporaryFolder } from './support/service.ts'
 

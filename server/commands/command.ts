@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config.ts'
+import { ConfigError } from '../core/config-error.ts'
 import { ApiError } from '../core/errors.ts'
 import { isKnownDatabase } from '../store/postgres/secrets.ts'
 import { StoreError } from '../store/store-error.ts'

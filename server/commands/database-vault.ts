@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import type { MasterKeyCheck } from '../core/rows.ts'
-import { createKeyEncryption } from '../secrets/key-encryption.ts'
+import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { masterKeyFile, type Unlocked, vaultOf } from '../secrets/master-key.ts'
 import { CommandError } from './command.ts'
 

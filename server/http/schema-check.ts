@@ -22,11 +22,6 @@ function compile(document: ContractDocument, name: string): SchemaCheck {
   return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
 }
 
-/** Checks bodies against schemas of the contract, each of which is compiled at its first use. */
-export function bodyFaults(document: ContractDocument): (name: string, body: unknown) => string | undefined {
-  return (name, body) => schemaCheck(document, name)(body)
-}
-
 /** The methods that the contract allows callers to ask a node for. */
 export function readableMethods({ components }: ContractDocument): ReadonlySet<string> {
   const request = components.schemas.RpcRequest as { properties: { method: { enum: string[] } } }

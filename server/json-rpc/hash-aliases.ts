@@ -1,13 +1,9 @@
 import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
-import type { Store } from '../store/store.ts'
 import type { Context, Method } from './context.ts'
+import type { JsonRpcDependencies } from './dependencies.ts'
 import type { AskNode } from './reading.ts'
-
-interface HashDependencies {
-  store: Pick<Store, 'getTransactionByHash' | 'attempts' | 'rawOf'>
-}
 
 interface Signed {
   attempt: AttemptRow
@@ -30,7 +26,7 @@ const max_aliases = 50
  * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries
  * themselves find the transaction that was mined at its nonce.
  */
-export function hashMethods({ store }: HashDependencies, askNode: AskNode): Record<string, Method> {
+export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNode: AskNode): Record<string, Method> {
   return {
     async eth_getTransactionReceipt(context) {
       const answer = await askNode(context, context.method, context.params)

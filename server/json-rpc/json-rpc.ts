@@ -1,35 +1,19 @@
 import { ApiError, relayerNotFound, statusOf } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
-import type { Caller, Handlers } from '../core/operation.ts'
-import type { RelayerRow } from '../core/rows.ts'
+import type { Handlers } from '../core/operation.ts'
+import { RpcError } from '../evm/rpc.ts'
+import { revertDataOf } from '../evm/rpc-error.ts'
 import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { Context, Method, Request } from './context.ts'
+import type { JsonRpcDependencies } from './dependencies.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
 import { hashMethods } from './hash-aliases.ts'
 import { mapLimited } from './map-limited.ts'
-import { createAskNode, type ReadingDependencies, readingMethods } from './reading.ts'
-import { createRepeats } from './repeats.ts'
-import { type SendingDependencies, sendingMethods } from './sending.ts'
-import { type SigningDependencies, signingMethods } from './signing.ts'
-import { createTurns } from './turns.ts'
+import { createAskNode, readingMethods } from './reading.ts'
+import { sendingMethods } from './sending.ts'
+import { signingMethods } from './signing.ts'
 
-export interface JsonRpcDependencies
-  extends Omit<ReadingDependencies, 'operations' | 'inTurn' | 'revertIn'>,
-    Omit<SigningDependencies, 'operations' | 'faultOf'>,
-    Omit<SendingDependencies, 'store' | 'repeats' | 'isTold' | 'faultOf'> {
-  store: SendingDependencies['store'] & Parameters<typeof hashMethods>[0]['store']
-  operations: SigningDependencies['operations'] & ReadingDependencies['operations']
-  findSigner(relayer_id: string): Promise<{ relayer: RelayerRow } | undefined>
-  faultOf(schema: Schema, body: unknown): string | undefined
-  /** Counts more calls against the caller's rate limit. Throws ApiError (429, 400). */
-  countCalls(caller: Caller, count: number): Promise<void>
-  /** The bytes of a revert in a node's error; null: it reverts without bytes; undefined: the error is no revert. */
-  revertIn(error: unknown): string | null | undefined
-  elapsed(): number
-}
-
-type Schema = 'SignMessageRequest' | 'TypedData' | 'SendTransactionRequest'
 type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
 const max_calls = 1_000
@@ -38,16 +22,14 @@ const calls_at_once = 8
 
 /** The JSON-RPC endpoint of a relayer: a table of methods, each of which is an operation of the contract or a call of a node. */
 export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc'> {
-  const { revertIn, unexpected } = dependencies
-  const reading = { ...dependencies, inTurn: createTurns() }
-  const askNode = createAskNode(reading)
-  const repeats = createRepeats(dependencies.elapsed)
+  const { keyring, countCalls, unexpected } = dependencies
+  const askNode = createAskNode(dependencies)
   const methods = new Map<string, Method>(
     Object.entries({
-      ...readingMethods(reading, askNode),
+      ...readingMethods(dependencies, askNode),
       ...hashMethods(dependencies, askNode),
       ...signingMethods(dependencies),
-      ...sendingMethods({ ...dependencies, repeats, isTold }),
+      ...sendingMethods(dependencies),
     }),
   )
 
@@ -95,14 +77,14 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
 
   return {
     async callJsonRpc(request) {
-      const held = await dependencies.findSigner(request.path.relayer_id)
+      const held = await keyring.find(request.path.relayer_id)
       if (!held) throw relayerNotFound(request.path.relayer_id)
       const parts = { relayer: held.relayer, request, inOrder: inOrder(), onClose: gather(request) }
       const { body } = request
       if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
       if (body.length === 0 || body.length > max_calls)
         return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
-      await dependencies.countCalls(request.caller, body.length - 1)
+      await countCalls(request.caller, body.length - 1)
       const spend = createBudget()
       const answers = await mapLimited(body, calls_at_once, async (member, index) => {
         const one = await answer(member, { ...parts, index })
@@ -123,7 +105,10 @@ function gather(request: Request): Context['onClose'] {
   }
 }
 
-const isTold = (error: unknown): error is ApiError | JsonRpcError =>
-  error instanceof JsonRpcError || (error instanceof ApiError && error.code !== 'internal')
-
 const refusal = ({ code, message }: JsonRpcError): Answer => ({ jsonrpc: '2.0', id: null, error: { code, message } })
+
+/** The bytes of a revert; null: it reverts without bytes; undefined: the error is no revert. */
+function revertIn(error: unknown): string | null | undefined {
+  if (error instanceof RpcError) return revertDataOf(error.error)
+  return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
+}

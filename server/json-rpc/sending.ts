@@ -1,52 +1,16 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import { readSigned } from '../core/encoding/envelope.ts'
-import { type ApiError, NonceTaken } from '../core/errors.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
-import type { WholeTransactionRow } from '../core/sending-rows.ts'
+import { ApiError, NonceTaken } from '../core/errors.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import type { Store } from '../store/store.ts'
+import { schemaCheck } from '../http/schema-check.ts'
+import { readIdempotencyKey } from '../operations/transactions.ts'
+import { underpriced } from '../sending/request/replacement.ts'
 import type { Context, Method } from './context.ts'
+import type { JsonRpcDependencies } from './dependencies.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
-import type { Repeats } from './repeats.ts'
+import { createRepeats } from './repeats.ts'
 import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
-
-export interface SendingDependencies {
-  store: Pick<Store, 'getTransaction' | 'getTransactionByNonce' | 'attempts' | 'rawOf'>
-  submit: {
-    send(
-      relayer_id: string,
-      body: SendTransactionRequest,
-      idempotency: { caller: string; key: string } | undefined,
-      auditEntry: PendingAuditEntry,
-      authorize: () => Promise<unknown>,
-      nonce?: number,
-    ): Promise<{ transaction: { id: string }; row_id: number }>
-    replace(
-      relayer_id: string,
-      transaction_id: string,
-      body: SendTransactionRequest,
-      auditEntry: PendingAuditEntry,
-      authorize: () => Promise<unknown>,
-    ): Promise<WholeTransactionRow>
-  }
-  /** The fault of a body by the contract's schema; undefined when it is valid. */
-  faultOf(schema: 'SendTransactionRequest', body: unknown): string | undefined
-  /** The key in an Idempotency-Key header. Throws ApiError (400). */
-  readIdempotencyKey(header: string | undefined): string | undefined
-  /** The reason why these prices are too low to replace the transaction; undefined: they suffice. */
-  underpriced(row: WholeTransactionRow, body: SendTransactionRequest): string | undefined
-  waitUntil(
-    read: () => Promise<{ status: WholeTransactionRow['status'] }>,
-    state: 'sent',
-    wait_ms: number,
-  ): Promise<void>
-  /** Wakes the relayer's sender at once. */
-  hurry(relayer_row_id: number): void
-  repeats: Repeats
-  /** Whether callers see the error; other errors are logged. */
-  isTold(error: unknown): error is ApiError | JsonRpcError
-  unexpected(error: unknown): void
-}
 
 interface Accepted {
   id: string
@@ -57,13 +21,20 @@ interface Accepted {
 /** Shorter than the timeout of every known library. */
 const sign_wait_ms = 5_000
 
-export function sendingMethods(dependencies: SendingDependencies): Record<string, Method> {
-  const { store, submit, repeats } = dependencies
+export function sendingMethods({
+  store,
+  sending,
+  contract,
+  unexpected,
+  elapsed,
+}: JsonRpcDependencies): Record<string, Method> {
+  const { submit } = sending
+  const repeats = createRepeats(elapsed)
 
   const send: Method = (context) => {
     const { relayer, request, params, index } = context
     const wanted = readTransactionObject(params[0], relayer)
-    const header = dependencies.readIdempotencyKey(request.header['Idempotency-Key'])
+    const header = readIdempotencyKey(request.header['Idempotency-Key'])
     const key = header === undefined || index === undefined ? header : `${header}/${index}`
     // In the order of the batch: the nonces follow it.
     const accepted = context.inOrder(() => {
@@ -84,7 +55,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
   ): Promise<Accepted> {
     const { relayer } = context
     try {
-      const fault = dependencies.faultOf('SendTransactionRequest', body)
+      const fault = schemaCheck(contract, 'SendTransactionRequest')(body)
       if (fault !== undefined) throw invalidParams(inTheirNames(fault))
       return await context.as('sendTransaction', 201, async (auditEntry) => {
         const { transaction } = await submit.send(
@@ -100,8 +71,8 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       })
     } catch (error) {
       if (error instanceof NonceTaken) return replace(context, body, nonce as number, error.next_nonce)
-      if (dependencies.isTold(error)) throw error
-      dependencies.unexpected(error)
+      if (isTold(error)) throw error
+      unexpected(error)
       // The commit may have succeeded: the code must not make a library send again.
       throw new JsonRpcError(
         codes.outcome_open,
@@ -124,7 +95,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
     if (nonce > next) throw wrongNonce('nonce too high', nonce, next)
     if (!row || row.relayer_row_id !== relayer.row_id || !unfinished.has(row.status))
       throw wrongNonce('nonce too low', nonce, next)
-    const reason = dependencies.underpriced(row, body)
+    const reason = underpriced(row, body)
     if (reason !== undefined) {
       const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
       throw new JsonRpcError(codes.invalid_input, message, { transaction_id: row.id, next_nonce: next }, 409)
@@ -134,7 +105,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, () =>
         context.request.authorize('replaceTransaction'),
       )
-      dependencies.hurry(replaced.relayer_row_id)
+      sending.pollNow(replaced.relayer_row_id)
       return { id: row.id, isReplacement: true }
     })
   }
@@ -145,7 +116,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       return await hashOf(relayer, accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
-      if (!dependencies.isTold(error)) dependencies.unexpected(error)
+      if (!isTold(error)) unexpected(error)
       const { id } = accepted
       const message = `the transaction ${id} is accepted, and its hash cannot be read now. It will be sent: do not send it again`
       throw new JsonRpcError(codes.outcome_open, message, { transaction_id: id })
@@ -171,7 +142,7 @@ export function sendingMethods(dependencies: SendingDependencies): Record<string
       const row = await read()
       return { status: isReplacement && row.resign ? ('pending' as const) : row.status }
     }
-    await dependencies.waitUntil(status, 'sent', sign_wait_ms)
+    await sending.waitUntil(status, 'sent', sign_wait_ms)
     const row = await read()
     const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }
@@ -209,3 +180,7 @@ const unfinished: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted']
 
 const wrongNonce = (kind: string, nonce: number, next: number) =>
   new JsonRpcError(codes.invalid_input, `${kind}: the next nonce is ${next}; it is ${nonce}`, { next_nonce: next }, 409)
+
+/** Whether callers see the error; other errors are logged. */
+const isTold = (error: unknown): error is ApiError | JsonRpcError =>
+  error instanceof JsonRpcError || (error instanceof ApiError && error.code !== 'internal')

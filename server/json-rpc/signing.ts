@@ -1,31 +1,28 @@
 import { Transaction } from 'ethers/transaction'
 import type { SignMessageRequest, TypedData } from '../../generated/openapi.ts'
-import type { Handlers } from '../core/operation.ts'
+import { parseJson } from '../http/json.ts'
+import { schemaCheck } from '../http/schema-check.ts'
 import type { Context, Method } from './context.ts'
+import type { JsonRpcDependencies } from './dependencies.ts'
 import { invalidParams } from './errors.ts'
 import { checkFrom, readTransactionObject, type TransactionObject } from './transaction-object.ts'
-
-export interface SigningDependencies {
-  operations: Pick<Handlers, 'signMessage' | 'signTypedDataFull' | 'signTransaction'>
-  /** The fault of a body by the contract's schema; undefined when it is valid. */
-  faultOf(schema: 'SignMessageRequest' | 'TypedData', body: unknown): string | undefined
-  /** Parses JSON without loss. Throws ApiError (400). */
-  parseJson(text: string): unknown
-}
 
 const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
 
 /** The methods that sign and send nothing. Each is the operation of the same purpose, with its policies. */
-export function signingMethods({ operations, faultOf, parseJson }: SigningDependencies): Record<string, Method> {
+export function signingMethods({
+  operations,
+  contract,
+}: Pick<JsonRpcDependencies, 'operations' | 'contract'>): Record<string, Method> {
   const check = (schema: 'SignMessageRequest' | 'TypedData', body: unknown) => {
-    const fault = faultOf(schema, body)
+    const fault = schemaCheck(contract, schema)(body)
     if (fault !== undefined) throw invalidParams(`the document to sign is not valid: ${fault}`)
   }
 
   const signTypedData: Method = async (context) => {
     const [account, given] = context.params
     checkFrom(account, context.relayer)
-    const document = typeof given === 'string' ? parseJson(given) : given
+    const document = typeof given === 'string' ? parseJson(given, undefined) : given
     check('TypedData', document)
     const body = document as TypedData
     return context.as('signTypedDataFull', 200, async (auditEntry) => {

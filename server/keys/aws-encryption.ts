@@ -1,6 +1,6 @@
+import type { AwsKey } from '../core/settings/key-encryption-key.ts'
 import { createAwsClients, loadAwsSdk, throwFault } from './aws-client.ts'
 import { type EncryptionKey, purpose } from './encryption-key.ts'
-import type { AwsKey } from './key-encryption-key.ts'
 import { KeyServiceFault } from './key-service.ts'
 
 /** A symmetric key in AWS KMS, by its API reference (Encrypt, Decrypt), with the purpose as the encryption context. */

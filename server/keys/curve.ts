@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { keccak256, SigningKey } from 'ethers/crypto'
-import type { RawSignature } from './signer.ts'
+import type { Signature } from './signer.ts'
 
 /** The operations on secp256k1. Both implementations return the same bytes; a test compares them. */
 export interface Curve {
@@ -8,9 +8,9 @@ export interface Curve {
   isKey(key: Uint8Array): boolean
   /** The uncompressed public key, 65 bytes. */
   publicKey(key: Uint8Array): Uint8Array
-  sign(digest: Uint8Array, key: Uint8Array): RawSignature
+  sign(digest: Uint8Array, key: Uint8Array): Signature
   /** The uncompressed public key that the signature belongs to; undefined: to none. */
-  recover(digest: Uint8Array, signature: RawSignature): Uint8Array | undefined
+  recover(digest: Uint8Array, signature: Signature): Uint8Array | undefined
 }
 
 /** libsecp256k1, which Ethereum and Bitcoin nodes use; undefined where its native binding does not load. */

@@ -1,10 +1,10 @@
+import type { GoogleKey } from '../core/settings/key-encryption-key.ts'
 import { crc32c } from './crc32c.ts'
 import { type EncryptionKey, purpose_bytes } from './encryption-key.ts'
 import { checkCrc, damaged, google_name, googleFault } from './google-answers.ts'
 import { google_endpoint } from './google-cloud-kms.ts'
 import { createGoogleIdentity } from './google-identity.ts'
 import { member, textMember } from './json-request.ts'
-import type { GoogleKey } from './key-encryption-key.ts'
 import { createRestService } from './rest-service.ts'
 
 /**

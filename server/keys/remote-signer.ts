@@ -2,7 +2,7 @@ import { printable } from '../core/printable.ts'
 import { addressOf, curve } from './curve.ts'
 import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
 import { lowered } from './signature-form.ts'
-import type { RawSignature, Signer } from './signer.ts'
+import type { Signature, Signer } from './signer.ts'
 
 /** The most calls in flight per key. At 50 ms a call, 64 of them give 1,280 signatures/s. */
 export const max_in_flight = 64
@@ -49,7 +49,7 @@ interface Job {
   attempts: number
   /** Whether one of its calls may have been signed without an answer. */
   may_be_signed: boolean
-  resolve(signature: RawSignature): void
+  resolve(signature: Signature): void
   reject(error: unknown): void
 }
 
@@ -201,7 +201,7 @@ export function createRemoteSigner(
       return Math.max(2, Math.floor(allowed))
     },
     sign: (digest, preimage, signal, check) =>
-      new Promise<RawSignature>((resolve, reject) => {
+      new Promise<Signature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
         if (waiting.length >= max_waiting) {
@@ -238,7 +238,7 @@ export function createRemoteSigner(
 const jittered = (ms: number) => ms * (0.75 + Math.random() / 2)
 
 /** The signature with a low s and its recovery id. Throws KeyServiceFault when it is not a signature by the key of the address. */
-export function checked(rs: Uint8Array, digest: Uint8Array, address: string): RawSignature {
+export function checked(rs: Uint8Array, digest: Uint8Array, address: string): Signature {
   if (rs.length === 64) {
     const low = lowered(rs)
     for (const recovery of [0, 1]) {

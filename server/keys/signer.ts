@@ -1,5 +1,5 @@
 /** A recoverable secp256k1 signature over a digest: r and s (32 bytes each, s low), and the parity of R's y (0 or 1). */
-export interface RawSignature {
+export interface Signature {
   rs: Uint8Array
   recovery: number
   /** The id that the key service gave the request. Absent for a local key. */
@@ -26,5 +26,5 @@ export interface Signer {
     preimage: () => Uint8Array,
     signal?: AbortSignal,
     check?: () => Promise<unknown>,
-  ): RawSignature | Promise<RawSignature>
+  ): Signature | Promise<Signature>
 }

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net'
+import type { VaultAccess } from '../core/settings/vault-access.ts'
 import { type JsonAnswer, member, requestJson } from './json-request.ts'
 import { type FaultKind, KeyServiceFault } from './key-service.ts'
 import { unanswered } from './unanswered.ts'
-import type { VaultAccess } from './vault-access.ts'
 
 /** Calls of Vault's HTTP API, which reject with KeyServiceFault. */
 export interface VaultApi {

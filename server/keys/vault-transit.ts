@@ -1,8 +1,8 @@
+import type { VaultKey } from '../core/settings/key-encryption-key.ts'
+import type { VaultAccess } from '../core/settings/vault-access.ts'
 import { type EncryptionKey, purpose_bytes } from './encryption-key.ts'
 import { member, textMember } from './json-request.ts'
-import type { VaultKey } from './key-encryption-key.ts'
 import { KeyServiceFault } from './key-service.ts'
-import type { VaultAccess } from './vault-access.ts'
 import { createVaultApi } from './vault-api.ts'
 
 /**

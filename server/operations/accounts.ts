@@ -1,58 +1,24 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
-import type { Caller } from '../core/operation.ts'
 import { type Handlers, single } from '../core/operation.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import type { Store } from '../store/store.ts'
-
-export interface AccountDependencies {
-  store: Store
-  /** Throws ApiError (404) when the relayer does not exist. */
-  findRelayer(relayer_id: string): Promise<RelayerRow>
-  networkClient(relayer: RelayerRow): Promise<
-    | {
-        /** Serves callers' requests on connections apart from the sender's. */
-        callers: {
-          rpc(method: string, params: unknown[]): Promise<unknown>
-          balance(address: string): Promise<bigint>
-          latestNonce(address: string): Promise<number>
-          pendingNonce(address: string): Promise<number>
-        }
-      }
-    | undefined
-  >
-  nonceState(
-    relayer: RelayerRow,
-    latest: number | undefined,
-    pending: number | undefined,
-  ): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
-  /**
-   * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
-   * as the operator knows it. Throws ApiError (409).
-   */
-  heal(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void>
-  /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
-  restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
-  /** The error in a node's response; undefined for any other error. */
-  rpcErrorOf(error: unknown): { code?: number; message?: string; data?: unknown } | undefined
-  isUnreachable(error: unknown): boolean
-  /** Completes "The node's answer ..."; undefined for any other error. */
-  tooLarge(error: unknown): string | undefined
-  /** Holds a share of the calls in flight. Throws ApiError (429, 503). */
-  holdRpcCall(caller: Caller): { release(): void }
-}
+import { isRpcFailure, RpcError, RpcUnavailable } from '../evm/rpc.ts'
+import type { OperationDependencies } from './dependencies.ts'
 
 type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
 
 /** The state of a relayer's account on the chain and in the store. */
-export function accounts(dependencies: AccountDependencies): Accounts {
-  const { store, rpcErrorOf, isUnreachable, tooLarge } = dependencies
-
+export function accounts({
+  store,
+  keyring,
+  chains,
+  sending,
+  shares,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'shares'>): Accounts {
   async function find(relayer_id: string) {
-    const relayer = await dependencies.findRelayer(relayer_id)
-    const networkClient = await dependencies.networkClient(relayer)
+    const relayer = await keyring.findRelayer(relayer_id)
+    const networkClient = await chains.networkClient(relayer)
     if (!networkClient) throw unavailable('the network of the relayer was deleted')
     return { relayer, chain: networkClient.callers }
   }
@@ -62,16 +28,16 @@ export function accounts(dependencies: AccountDependencies): Accounts {
     try {
       return await question
     } catch (error) {
-      const reason = tooLarge(error)
-      if (reason !== undefined) throw badGateway(`The node's answer ${reason}; ${ask_less}`)
-      if (isUnreachable(error) || rpcErrorOf(error)) throw unavailable((error as Error).message)
-      throw error
+      if (!isRpcFailure(error)) throw error
+      if (error instanceof RpcUnavailable && error.too_large !== undefined)
+        throw badGateway(`The node's answer ${error.too_large}; ${ask_less}`)
+      throw unavailable(error.message)
     }
   }
 
   const orNull = <T>(question: Promise<T>): Promise<T | null> =>
     question.catch((error) => {
-      if (isUnreachable(error) || rpcErrorOf(error)) return null
+      if (isRpcFailure(error)) return null
       throw error
     })
 
@@ -81,7 +47,7 @@ export function accounts(dependencies: AccountDependencies): Accounts {
       orNull(chain.latestNonce(relayer.address)),
       orNull(chain.pendingNonce(relayer.address)),
     ])
-    const state = await dependencies.nonceState(relayer, latest ?? undefined, chain_pending ?? undefined)
+    const state = await sending.nonceState(relayer, latest ?? undefined, chain_pending ?? undefined)
     return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.row_id)) })
   }
 
@@ -112,15 +78,14 @@ export function accounts(dependencies: AccountDependencies): Accounts {
 
     async callRpc({ path, body, caller }) {
       const { chain } = await find(path.relayer_id)
-      const held = dependencies.holdRpcCall(caller)
+      const held = shares.rpcCalls.hold(caller, 1)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
       try {
         answer.result = await chain.rpc(method, params)
       } catch (error) {
-        const told = rpcErrorOf(error)
-        if (!told) return await ask(Promise.reject(error))
-        const { code = -32603, message = 'The node answered with an error', data } = told
+        if (!(error instanceof RpcError)) return await ask(Promise.reject(error))
+        const { code = -32603, message = 'The node answered with an error', data } = error.error
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
       } finally {
@@ -133,9 +98,9 @@ export function accounts(dependencies: AccountDependencies): Accounts {
 
     async healNonce({ path, body, auditEntry }) {
       const { relayer } = await find(path.relayer_id)
-      if (body.chain_restarted) await ask(dependencies.restart(relayer, auditEntry))
+      if (body.chain_restarted) await ask(sending.restart(relayer, auditEntry))
       const { relayer: current } = await find(path.relayer_id)
-      await ask(dependencies.heal(current, body.next_nonce))
+      await ask(sending.heal(current, body.next_nonce))
       const { relayer: healed } = await find(path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
       return nonceState(path.relayer_id)

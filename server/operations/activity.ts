@@ -4,14 +4,9 @@ import { type Handlers, single } from '../core/operation.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { nextTurn } from '../next-turn.ts'
-import type { ActivityRow, Store } from '../store/store.ts'
+import type { ActivityRow } from '../store/store.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
-
-export interface ActivityDependencies {
-  store: Store
-  /** Milliseconds since the epoch. */
-  now(): number
-}
 
 const periods = { hour: { period_s: 60, points: 60 }, day: { period_s: 900, points: 96 } } as const
 const wei_per_gwei = 10n ** 9n
@@ -19,7 +14,10 @@ const wei_per_gwei = 10n ** 9n
 const turn_queues = 50
 
 /** The present queues of relayers, and their activity in the last hour and day. */
-export function activity({ store, now }: ActivityDependencies): Pick<Handlers, 'listQueues' | 'getActivity'> {
+export function activity({
+  store,
+  now,
+}: Pick<OperationDependencies, 'store' | 'now'>): Pick<Handlers, 'listQueues' | 'getActivity'> {
   async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
     if (!first) return { relayer_id, unfinished, first: null }

@@ -3,24 +3,17 @@ import type { ApiKey, CreateApiKeyRequest, UpdateApiKeyRequest } from '../../gen
 import { badRequest, conflict, notFound } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { ApiKeyRow } from '../core/rows.ts'
+import { readTime } from '../core/values.ts'
 import { makeToken } from '../secrets/token.ts'
-import type { Store } from '../store/store.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
-import { readTime } from './values.ts'
-
-export interface ApiKeyDependencies {
-  store: Store
-  makeId(): string
-  /** Milliseconds since the epoch. */
-  now(): number
-}
 
 type ApiKeys = Pick<
   Handlers,
   'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey'
 >
 
-export function apiKeys({ store, makeId, now }: ApiKeyDependencies): ApiKeys {
+export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'store' | 'makeId' | 'now'>): ApiKeys {
   const timestamp = (ms: number) => new Date(ms).toISOString()
 
   return {

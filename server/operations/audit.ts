@@ -1,17 +1,13 @@
 import type { AuditEntry as Shown } from '../../generated/openapi.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { AuditFilter } from '../core/rows.ts'
+import { readTime } from '../core/values.ts'
 import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../store/audit-batches.ts'
-import type { Store } from '../store/store.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
-import { readTime } from './values.ts'
-
-export interface AuditDependencies {
-  store: Store
-}
 
 /** The audit trail that http/audit.ts and the store record. */
-export function audit({ store }: AuditDependencies): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
+export function audit({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
   return {
     async listAudit({ query }) {
       const { caller, operation, relayer_id, subject, after, before } = query

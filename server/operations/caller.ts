@@ -1,15 +1,11 @@
 import type { Scope } from '../../generated/openapi.ts'
 import { type Handlers, single } from '../core/operation.ts'
-import type { Store } from '../store/store.ts'
-
-export interface CallerDependencies {
-  store: Store
-}
+import type { OperationDependencies } from './dependencies.ts'
 
 const scopes: readonly Scope[] = ['sign', 'send', 'read', 'notifications', 'manage']
 
 /** The rights of the API key that asks. */
-export const caller = ({ store }: CallerDependencies): Pick<Handlers, 'getCaller'> => ({
+export const caller = ({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'getCaller'> => ({
   async getCaller({ caller: { id, roles, relayer_ids } }) {
     const api_key = await store.getApiKey(id)
     return single({

@@ -1,12 +1,10 @@
-import { ApiError, type Detail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
+import type { OperationDependencies } from './dependencies.ts'
 
-export interface HealthDependencies {
-  /** The reasons why the process is not ready; empty when it is. */
-  unready(): Promise<Detail[]>
-}
-
-export function health({ unready }: HealthDependencies): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+export function health({
+  unready,
+}: Pick<OperationDependencies, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
   return {
     getHealth: async () => single({ status: 'ok' }),
     async getReadiness() {

@@ -1,9 +1,10 @@
 import { type ApiError, relayerNotFound, relayerPaused } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
+import type { SignatureKind } from '../core/observer.ts'
 import type { Caller, OperationId, OperationRequest } from '../core/operation.ts'
-import type { OnAddress } from '../core/policies/signing-policies.ts'
-import type { Observer, SignatureKind } from '../telemetry/observer.ts'
-import type { Signature } from './signing-values.ts'
+import type { HeldRelayer } from '../keys/keyring.ts'
+import type { Signature } from '../keys/signer.ts'
+import type { OperationDependencies } from './dependencies.ts'
 
 /** A digest, and the bytes that have it. */
 export interface Content {
@@ -11,21 +12,10 @@ export interface Content {
   preimage(): Uint8Array
 }
 
-interface Held extends OnAddress {
-  signer: {
-    sign(
-      digest: Uint8Array,
-      preimage: () => Uint8Array,
-      signal: undefined,
-      check: () => Promise<unknown>,
-    ): Signature | Promise<Signature>
-  }
-}
-
 /** The rights of a caller to a key, as they are now. Valid until the process does other work. */
 export interface Rights {
   caller: Caller
-  held: Held
+  held: HeldRelayer
 }
 
 type SignRequest = Pick<OperationRequest<'signMessage'>, 'path' | 'authorize'>
@@ -37,13 +27,8 @@ export interface Signable {
   check(rights: Rights): void
 }
 
-export interface KeyUseDependencies {
-  observer: Observer
-  findSigner(relayer_id: string): Promise<Held | undefined>
-}
-
 /** The way of every signature that a caller asks for to its key. */
-export function createKeyUse({ observer, findSigner }: KeyUseDependencies) {
+export function createKeyUse({ observer, keyring }: Pick<OperationDependencies, 'observer' | 'keyring'>) {
   /**
    * Checks the caller, the relayer and its pause now. Every signature takes these rights, and no other work may run between this check
    * and the use of the key. Throws ApiError.
@@ -54,7 +39,7 @@ export function createKeyUse({ observer, findSigner }: KeyUseDependencies) {
     missing: (relayer_id: string) => ApiError = relayerNotFound,
   ): Promise<Rights> {
     const { relayer_id } = request.path
-    const [caller, held] = await Promise.all([request.authorize(operation), findSigner(relayer_id)])
+    const [caller, held] = await Promise.all([request.authorize(operation), keyring.find(relayer_id)])
     if (!held) throw missing(relayer_id)
     if (held.relayer.paused) throw relayerPaused()
     return { caller, held }

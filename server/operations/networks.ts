@@ -1,17 +1,10 @@
-import type { Network, NetworkNode, UpdateNetworkRequest } from '../../generated/openapi.ts'
+import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
 import { conflict, notFound } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
-import type { Store } from '../store/store.ts'
 import { confirmationsOf } from './confirmations.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
-
-export interface NetworkDependencies {
-  store: Store
-  checkTarget(url: URL): string | undefined
-  /** The nodes in `rpc_urls`, in their order; the results are cached for a moment. */
-  nodesOf(network: Network): Promise<Omit<NetworkNode, 'url'>[]>
-}
 
 const defaultsOf = (chain_id: number) =>
   ({
@@ -27,8 +20,8 @@ const defaultsOf = (chain_id: number) =>
 export function networks({
   store,
   checkTarget,
-  nodesOf,
-}: NetworkDependencies): Pick<
+  chains,
+}: Pick<OperationDependencies, 'store' | 'checkTarget' | 'chains'>): Pick<
   Handlers,
   'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 > {
@@ -58,7 +51,8 @@ export function networks({
       const network = await store.getNetwork(path.network_id)
       if (!network) throw notFound('Not Found')
       const urls = showRpcUrls(network.rpc_urls)
-      const nodes = (await nodesOf(network)).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+      const client = await chains.networkClient({ network: network.name, custom_rpc_urls: [] })
+      const nodes = ((await client?.nodes()) ?? []).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
       return list(nodes, { current_page: 1, per_page: nodes.length, total_items: nodes.length })
     },
 

@@ -1,16 +1,8 @@
 import { ApiError, badRequest, conflict, notificationNotFound } from '../core/errors.ts'
 import { creatorSeenBy, type Handlers, single } from '../core/operation.ts'
 import type { NotificationChanges } from '../core/rows.ts'
-import type { Store } from '../store/store.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
-
-export interface NotificationDependencies {
-  store: Store
-  makeId(): string
-  /** Milliseconds since the epoch. */
-  now(): number
-  seal(secret: Uint8Array, row: string): Uint8Array
-}
 
 /** The limit of an API key that is limited to relayers. */
 const max_of_limited_key = 100
@@ -22,7 +14,12 @@ type Notifications = Pick<
   'createNotification' | 'listNotifications' | 'getNotification' | 'updateNotification' | 'deleteNotification'
 >
 
-export function notifications({ store, makeId, now, seal }: NotificationDependencies): Notifications {
+export function notifications({
+  store,
+  makeId,
+  now,
+  vault: { seal },
+}: Pick<OperationDependencies, 'store' | 'makeId' | 'now' | 'vault'>): Notifications {
   /** Empty text means no key. */
   const sealed = (id: string, key: string) =>
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)

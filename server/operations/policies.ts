@@ -1,6 +1,6 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../generated/openapi.ts'
 import { badRequest } from '../core/errors.ts'
-import { readAddress, readAmount } from './values.ts'
+import { readAddress, readAmount } from '../core/values.ts'
 
 const place = '/body/policies'
 const amounts = [

@@ -3,25 +3,22 @@ import { badRequest, conflict, relayerNotFound } from '../core/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, single } from '../core/operation.ts'
 import { addressWarnings } from '../core/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../core/rows.ts'
-import type { Store } from '../store/store.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
-
-export interface RelayerDependencies {
-  store: Store
-  makeId(): string
-  checkTarget(url: URL): string | undefined
-  /** Called after every change, to wake waiting requests. */
-  changed(): void
-}
 
 type Relayers = Pick<
   Handlers,
   'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer' | 'drainRelayer'
 >
 
-export function relayers({ store, makeId, checkTarget, changed }: RelayerDependencies): Relayers {
+export function relayers({
+  store,
+  makeId,
+  checkTarget,
+  sending: { changed },
+}: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'sending'>): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
   /** Adds warnings about other relayers on the same address. */

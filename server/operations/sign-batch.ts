@@ -1,10 +1,11 @@
 import type { SignatureResult } from '../../generated/openapi.ts'
 import type { Caller, Handlers, OperationRequest } from '../core/operation.ts'
 import { list } from '../core/operation.ts'
+import type { Signature } from '../keys/signer.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { Rights, Signable } from './key-use.ts'
 import { ofMember } from './members.ts'
-import { type Signature, signatureResult } from './signing-values.ts'
+import { signatureResult } from './signing-values.ts'
 
 type Request = OperationRequest<'signBatch'>
 type Item = Request['body']['items'][number]

@@ -7,30 +7,12 @@ import type {
 import { ApiError, badRequest, conflict, notFound } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { SignerRow } from '../core/rows.ts'
-import type { Store } from '../store/store.ts'
+import { generateKey } from '../keys/keyring.ts'
+import { openKeystore } from '../keys/keystore.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 
-export interface SignerDependencies {
-  store: Store
-  makeId(): string
-  generateKey(): Uint8Array
-  enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
-  encloseReference(signer_id: string, reference: RemoteRequest, address: string): SignerRow
-  /** The address of a key in a key service, which is asked for a signature. Throws ApiError (400, 422, 503). */
-  admitKey(reference: RemoteRequest): Promise<{ address: string; reference: RemoteRequest }>
-  openKeystore(
-    document: Record<string, unknown>,
-    passphrase: string,
-  ): Promise<
-    | { key: Uint8Array }
-    | { refused: 'malformed' | 'wrong_passphrase' | 'busy' | 'timed_out' }
-    | { refused: 'too_costly'; reason: string }
-  >
-}
-
-/** A request for a key in a key service, without an id. */
-type RemoteRequest = WithoutId<Exclude<CreateSignerRequest, LocalRequest>>
-type WithoutId<Request> = Request extends unknown ? Omit<Request, 'id'> : never
+type SignerDependencies = Pick<OperationDependencies, 'store' | 'makeId' | 'keyring' | 'keyServices'>
 type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
 
 export function signers(
@@ -90,15 +72,15 @@ const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
 async function remoteRow(
   signer_id: string,
   { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
-  { admitKey, encloseReference }: SignerDependencies,
+  { keyServices, keyring }: SignerDependencies,
 ): Promise<SignerRow> {
-  const { address, reference } = await admitKey(asked)
-  return encloseReference(signer_id, reference, address)
+  const { address, reference } = await keyServices.admit(asked)
+  return keyring.encloseReference(signer_id, reference, address)
 }
 
-async function localRow(id: string, body: LocalRequest, dependencies: SignerDependencies): Promise<SignerRow> {
-  const key = await keyOf(body, dependencies)
-  const signer = dependencies.enclose(id, key)
+async function localRow(id: string, body: LocalRequest, { keyring }: SignerDependencies): Promise<SignerRow> {
+  const key = await keyOf(body)
+  const signer = keyring.enclose(id, key)
   key.fill(0)
   if (signer) return signer
   throw badRequest(
@@ -107,7 +89,7 @@ async function localRow(id: string, body: LocalRequest, dependencies: SignerDepe
   )
 }
 
-async function keyOf(body: LocalRequest, { generateKey, openKeystore }: SignerDependencies): Promise<Uint8Array> {
+async function keyOf(body: LocalRequest): Promise<Uint8Array> {
   switch (body.type) {
     case 'generated':
       return generateKey()

@@ -1,13 +1,7 @@
 import type { SignatureResult, SignMessageRequest } from '../../generated/openapi.ts'
 import { badRequest } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
-
-/** `request_id`: the request ID of the key service, if there is one. */
-export interface Signature {
-  rs: Uint8Array
-  recovery: number
-  request_id?: string
-}
+import type { Signature } from '../keys/signer.ts'
 
 /** The text or the bytes to sign. */
 export function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {

@@ -1,8 +1,12 @@
-import type { SignMessageRequest, SignTypedDataRequest, TypedData } from '../../generated/openapi.ts'
-import type { UnsignedTransaction } from '../core/encoding/unsigned-transaction.ts'
-import { type ApiError, badRequest, notFound } from '../core/errors.ts'
+import type { SignMessageRequest, SignTypedDataRequest } from '../../generated/openapi.ts'
+import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../core/encoding/digest.ts'
+import { authorizationDigest, authorizationPreimage } from '../core/encoding/envelope.ts'
+import { hashTypedData } from '../core/encoding/typed-data.ts'
+import { parseUnsigned, type UnsignedTransaction } from '../core/encoding/unsigned-transaction.ts'
+import { badRequest, notFound } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
-import { type Caller, type Handlers, single } from '../core/operation.ts'
+import { type Handlers, single } from '../core/operation.ts'
+import { checkFee } from '../core/policies/fee-policies.ts'
 import {
   checkAddress,
   checkAuthorization,
@@ -11,68 +15,32 @@ import {
   messageFault,
   typedDataFault,
 } from '../core/policies/signing-policies.ts'
+import { checkPolicies, type Judged, overLimit, spendingOf } from '../core/policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
-import type { OverLimit, Spend } from '../core/sending-rows.ts'
-import type { Store } from '../store/store.ts'
-import { type Content, createKeyUse, type KeyUseDependencies, type Rights, type Signable } from './key-use.ts'
+import { readAddress } from '../core/values.ts'
+import { isUnsigned } from '../keys/key-service.ts'
+import type { OperationDependencies } from './dependencies.ts'
+import { type Content, createKeyUse, type Rights, type Signable } from './key-use.ts'
 import { type ReadyToSign, signBatch } from './sign-batch.ts'
 import { hash, messageOf, signatureResult } from './signing-values.ts'
-import { readAddress } from './values.ts'
-
-/** The members of a transaction that policies check. */
-interface Judged {
-  to: string | null
-  value: string
-  data: string | null
-  gas_price: string | null
-  max_fee_per_gas: string | null
-}
 
 const place = '/body/unsigned_transaction'
 
 type BatchItem = SignMessageRequest | SignTypedDataRequest
-
-export interface SigningDependencies extends KeyUseDependencies {
-  store: Pick<Store, 'spend' | 'unspend' | 'withAudit'>
-  messageDigest(message: string | Uint8Array): Uint8Array
-  typedDataDigest(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
-  /** The bytes that have these digests, for key services that hash. */
-  messagePreimage(message: string | Uint8Array): Uint8Array
-  typedDataPreimage(domainSeparator: Uint8Array, structHash: Uint8Array): Uint8Array
-  authorizationPreimage(authorization: { chain_id: number; address: string; nonce: number }): Uint8Array
-  /** Throws ApiError (400) with the path of the fault. */
-  hashTypedData(document: TypedData): {
-    domain_separator: Uint8Array
-    struct_hash: Uint8Array
-    chain_id: bigint | undefined
-  }
-  authorizationDigest(authorization: { chain_id: number; address: string; nonce: number }): Uint8Array
-  /** Throws when the bytes are not an unsigned transaction. */
-  parseUnsigned(hex: string): UnsignedTransaction
-  /** Checks a transaction against the relayer's policies. Throws ApiError (403). */
-  checkPolicies(relayer: RelayerRow, transaction: Judged): void
-  /** Checks the highest possible fee, in wei, against the policies. Throws ApiError (403). */
-  checkFee(relayer: RelayerRow, fee: bigint): void
-  /** The amounts that count against daily limits. */
-  spendingOf(relayer: RelayerRow, transaction: Judged, fee: bigint): Spend[]
-  overLimit(over: OverLimit): ApiError
-  /** Whether it is certain that no signature exists after this error of a signer. */
-  isUnsigned(error: unknown): boolean
-  /** Counts this many additional requests of the caller. Throws ApiError (429). */
-  countCalls(caller: Caller, count: number): Promise<void>
-}
 
 type Signing = Pick<
   Handlers,
   'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction' | 'signAuthorization' | 'signBatch'
 >
 
-export function signing(dependencies: SigningDependencies): Signing {
+export function signing(
+  dependencies: Pick<OperationDependencies, 'store' | 'observer' | 'keyring' | 'countCalls'>,
+): Signing {
   const { rightsTo, sign } = createKeyUse(dependencies)
-  const { store, messageDigest, typedDataDigest, parseUnsigned } = dependencies
+  const { store, countCalls } = dependencies
 
   return {
-    ...signBatch({ countCalls: dependencies.countCalls, rightsTo, prepare, sign }),
+    ...signBatch({ countCalls, rightsTo, prepare, sign }),
 
     async signMessage(request) {
       const content = messageContent(request.body)
@@ -89,7 +57,7 @@ export function signing(dependencies: SigningDependencies): Signing {
 
     async signTypedDataFull(request) {
       const rights = await rightsTo(request, 'signTypedDataFull')
-      const { domain_separator, struct_hash, chain_id } = dependencies.hashTypedData(request.body)
+      const { domain_separator, struct_hash, chain_id } = hashTypedData(request.body)
       const blank = typedData(typedDataContent(domain_separator, struct_hash), domain_separator, false)
       const check = (rights: Rights) => {
         blank.check(rights)
@@ -111,10 +79,10 @@ export function signing(dependencies: SigningDependencies): Signing {
       const rights = await rightsTo(request, 'signAuthorization')
       const address = readAddress(body.address, '/body/address')
       const authorization = { chain_id: rights.held.relayer.chain_id, address, nonce: body.nonce }
-      const digest = dependencies.authorizationDigest(authorization)
+      const digest = authorizationDigest(authorization)
       const signature = await sign(request, 'signAuthorization', rights, {
         kind: 'authorization',
-        content: { digest, preimage: () => dependencies.authorizationPreimage(authorization) },
+        content: { digest, preimage: () => authorizationPreimage(authorization) },
         check: ({ held }) => checkAuthorization(held.relayer.policies, address),
       })
       const { r, s, v } = signatureResult(signature)
@@ -147,7 +115,7 @@ export function signing(dependencies: SigningDependencies): Signing {
         const { raw, hash, signature: told } = transaction.finish(signature)
         return single({ signed_transaction: toHex(raw), hash, signature: told })
       } catch (error) {
-        if (spent !== null && dependencies.isUnsigned(error)) await store.unspend(relayer, spent)
+        if (spent !== null && isUnsigned(error)) await store.unspend(relayer, spent)
         throw error
       }
     },
@@ -176,26 +144,26 @@ export function signing(dependencies: SigningDependencies): Signing {
 
   function messageContent(request: SignMessageRequest): Content {
     const message = messageOf(request)
-    return { digest: messageDigest(message), preimage: () => dependencies.messagePreimage(message) }
+    return { digest: messageDigest(message), preimage: () => messagePreimage(message) }
   }
 
   function typedDataContent(separator: Uint8Array, struct_hash: Uint8Array): Content {
     return {
       digest: typedDataDigest(separator, struct_hash),
-      preimage: () => dependencies.typedDataPreimage(separator, struct_hash),
+      preimage: () => typedDataPreimage(separator, struct_hash),
     }
   }
 
   /** The amounts and the highest possible fee of a transaction that the policies permit. Throws ApiError (403). */
   function judge(
     relayer: RelayerRow,
-    { to, value, data, gas_price, gas_limit }: ReturnType<typeof parseUnsigned>,
+    { to, value, data, gas_price, gas_limit }: UnsignedTransaction,
   ): { judged: Judged; fee: bigint } {
     const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
     const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
-    dependencies.checkPolicies(relayer, judged)
+    checkPolicies(relayer, judged)
     const fee = gas_limit * gas_price
-    dependencies.checkFee(relayer, fee)
+    checkFee(relayer, fee)
     return { judged, fee }
   }
 
@@ -205,16 +173,16 @@ export function signing(dependencies: SigningDependencies): Signing {
    */
   async function spend(
     relayer: RelayerRow,
-    transaction: ReturnType<typeof parseUnsigned>,
+    transaction: UnsignedTransaction,
     auditEntry: PendingAuditEntry,
   ): Promise<string | null> {
     const { chain_id, address } = relayer
     const { judged, fee } = judge(relayer, transaction)
-    const spending = dependencies.spendingOf(relayer, judged, fee)
+    const spending = spendingOf(relayer, judged, fee)
     if (spending.length === 0) return null
     const intent = { ...auditEntry, result: 102 }
     const taken = await store.withAudit(intent, () => store.spend({ chain_id, address }, spending))
-    if ('outcome' in taken) throw dependencies.overLimit(taken)
+    if ('outcome' in taken) throw overLimit(taken)
     return taken.spent
   }
 

@@ -1,11 +1,11 @@
 import { badRequest } from '../core/errors.ts'
 import type { Caller, Handlers } from '../core/operation.ts'
-import type { RelayerRow, Slice } from '../core/rows.ts'
+import type { Slice } from '../core/rows.ts'
 import type { TransactionFilter, TransactionRow } from '../core/sending-rows.ts'
-import type { Store } from '../store/store.ts'
-import { behind } from './behind.ts'
+import { shownBehind } from '../core/shown-transaction.ts'
+import { readAddress, readTime } from '../core/values.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
-import { readAddress, readTime } from './values.ts'
 
 /** Characters of `data` as hex in one page. */
 export const max_page_characters = 32 * 1024 * 1024
@@ -13,20 +13,15 @@ const max_page_kib = max_page_characters / 2 / 1024
 /** Pages with less data need no share. */
 const unnoticed_characters = 512 * 1024
 
-export interface TransactionListDependencies {
-  store: Store
-  /** Throws ApiError (404) when the relayer does not exist. */
-  findRelayer(relayer_id: string): Promise<RelayerRow>
-  /** Holds a share of the memory for pages with much data. Throws ApiError (429, 503). */
-  holdPage(caller: Caller, characters: number): { release(): void }
-}
-
 /** Pages of transactions, of one relayer or of all, with filters. */
 export function transactionLists({
   store,
-  findRelayer,
-  holdPage,
-}: TransactionListDependencies): Pick<Handlers, 'listTransactions' | 'listAllTransactions'> {
+  keyring: { findRelayer },
+  shares,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'shares'>): Pick<
+  Handlers,
+  'listTransactions' | 'listAllTransactions'
+> {
   /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
   const admission = (caller: Caller, onClose: (callback: () => void) => void) => (data_bytes: number) => {
     const characters = 2 * data_bytes
@@ -34,7 +29,7 @@ export function transactionLists({
       const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
       throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
     }
-    if (characters > unnoticed_characters) onClose(holdPage(caller, characters).release)
+    if (characters > unnoticed_characters) onClose(shares.pages.hold(caller, characters).release)
   }
 
   return {
@@ -47,7 +42,7 @@ export function transactionLists({
       return page(
         query,
         (slice) => store.listTransactions(row_id, slice, filter, admission(caller, onClose)),
-        (transaction) => behind(transaction, first),
+        (transaction) => shownBehind(transaction, first),
       )
     },
 
@@ -64,7 +59,7 @@ export function transactionLists({
         }
         return listing
       }
-      return page(query, read, (transaction) => behind(transaction, firsts.get(transaction.relayer_id)))
+      return page(query, read, (transaction) => shownBehind(transaction, firsts.get(transaction.relayer_id)))
     },
   }
 }

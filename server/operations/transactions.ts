@@ -1,66 +1,13 @@
-import type {
-  AcceptedTransaction,
-  Attempt,
-  DryRun,
-  Explanation,
-  SendTransactionRequest,
-  Transaction,
-} from '../../generated/openapi.ts'
+import type { AcceptedTransaction, Attempt } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../core/errors.ts'
-import { type Caller, type Handlers, list, single } from '../core/operation.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import { type Handlers, list, single } from '../core/operation.ts'
 import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
-import { shownTransaction as show } from '../core/shown-transaction.ts'
+import { shownTransaction as show, shownBehind } from '../core/shown-transaction.ts'
 import { nextTurn } from '../next-turn.ts'
-import type { Store } from '../store/store.ts'
-import { behind } from './behind.ts'
+import { stateOf } from '../sending/request/submit.ts'
+import type { OperationDependencies } from './dependencies.ts'
 import { ofMember } from './members.ts'
 import { page } from './page.ts'
-
-export interface TransactionDependencies {
-  store: Store
-  /** Throws ApiError (404) when the relayer does not exist. */
-  findRelayer(relayer_id: string): Promise<RelayerRow>
-  submit: {
-    send(
-      relayer_id: string,
-      body: SendTransactionRequest,
-      idempotency: { caller: string; key: string } | undefined,
-      auditEntry: PendingAuditEntry,
-      authorize: () => Promise<unknown>,
-    ): Promise<{ transaction: AcceptedTransaction; row_id: number }>
-    sendBatch(
-      relayer_id: string,
-      bodies: SendTransactionRequest[],
-      idempotency: { caller: string; key: string } | undefined,
-      auditEntry: PendingAuditEntry,
-      authorize: () => Promise<unknown>,
-      ofMember: <T>(index: number, work: () => T | Promise<T>) => Promise<T>,
-    ): Promise<AcceptedTransaction[]>
-    replace(
-      relayer_id: string,
-      transaction_id: string,
-      body: SendTransactionRequest,
-      auditEntry: PendingAuditEntry,
-      authorize: () => Promise<unknown>,
-    ): Promise<WholeTransactionRow>
-  }
-  /** Counts this many additional requests of the caller. Throws ApiError (429). */
-  countCalls(caller: Caller, count: number): Promise<void>
-  dryRun(relayer_id: string, body: SendTransactionRequest): Promise<DryRun>
-  explain(relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation>
-  /** The state as the end of the sentence "The transaction is …". */
-  stateOf(row: TransactionRow): string
-  waitUntil(
-    read: () => Promise<Transaction>,
-    state: 'submitted' | 'mined' | 'confirmed',
-    wait_ms: number,
-  ): Promise<void>
-  /** Wakes the relayer's sender at once. */
-  hurry(relayer_row_id: number): void
-  /** Logs an error that does not change the answer. */
-  unexpected(error: unknown): void
-}
 
 const max_canceled_at_once = 10_000
 /** Per database transaction, which takes about 10 ms. */
@@ -80,8 +27,14 @@ type Transactions = Pick<
   | 'cancelPendingTransactions'
 >
 
-export function transactions(dependencies: TransactionDependencies): Transactions {
-  const { store, findRelayer, submit, hurry, stateOf } = dependencies
+export function transactions({
+  store,
+  keyring: { findRelayer },
+  sending,
+  countCalls,
+  unexpected,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'>): Transactions {
+  const { submit, pollNow } = sending
 
   async function get(relayer_row_id: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_row_id, id)
@@ -104,10 +57,10 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     let relayer_row_id: number
     try {
       relayer_row_id = (await findRelayer(relayer_id)).row_id
-      await dependencies.waitUntil(read, query.wait, query.wait_seconds * 1_000)
+      await sending.waitUntil(read, query.wait, query.wait_seconds * 1_000)
       return await read()
     } catch (error) {
-      dependencies.unexpected(error)
+      unexpected(error)
       return known
     }
   }
@@ -127,7 +80,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
     async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      await dependencies.countCalls(caller, body.transactions.length - 1)
+      await countCalls(caller, body.transactions.length - 1)
       const accepted = await submit.sendBatch(
         path.relayer_id,
         body.transactions,
@@ -139,18 +92,18 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
     },
 
-    dryRunTransaction: async ({ path, body }) => single(await dependencies.dryRun(path.relayer_id, body)),
+    dryRunTransaction: async ({ path, body }) => single(await sending.dryRun(path.relayer_id, body)),
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      return single(behind(await get(row_id, path.transaction_id), await store.firstInLine(row_id)))
+      return single(shownBehind(await get(row_id, path.transaction_id), await store.firstInLine(row_id)))
     },
 
     async getTransactionByNonce({ path }) {
       const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
       if (row?.relayer_row_id !== row_id) throw notFound(`Transaction with nonce ${path.nonce} not found`)
-      return single(behind(row, await store.firstInLine(row_id)))
+      return single(shownBehind(row, await store.firstInLine(row_id)))
     },
 
     async listAttempts({ path, query }) {
@@ -161,14 +114,14 @@ export function transactions(dependencies: TransactionDependencies): Transaction
 
     async explainTransaction({ path }) {
       const relayer = await findRelayer(path.relayer_id)
-      return single(await dependencies.explain(relayer, await get(relayer.row_id, path.transaction_id)))
+      return single(await sending.explain(relayer, await get(relayer.row_id, path.transaction_id)))
     },
 
     async replaceTransaction({ path, body, auditEntry, authorize }) {
       const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, () =>
         authorize('replaceTransaction'),
       )
-      hurry(row.relayer_row_id)
+      pollNow(row.relayer_row_id)
       return single(show(row))
     },
 
@@ -181,7 +134,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
       if ('refused' in withdrawn) {
         throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
       }
-      hurry(row_id)
+      pollNow(row_id)
       return single(show(withdrawn))
     },
 
@@ -204,7 +157,7 @@ export function transactions(dependencies: TransactionDependencies): Transaction
         // Other requests run between two batches.
         await nextTurn()
       }
-      hurry(row_id)
+      pollNow(row_id)
       return single({
         queued_for_cancellation_transaction_ids: queued,
         failed_to_queue_transaction_ids: failed,

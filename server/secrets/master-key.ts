@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigError } from '../config.ts'
-import { keyBytes } from '../keys/master-key-setting.ts'
+import { ConfigError } from '../core/config-error.ts'
+import { keyBytes } from '../core/settings/master-key-setting.ts'
 import { createFile, lineOf, sync } from './durable-file.ts'
 import { createVault, type Vault } from './vault.ts'
 

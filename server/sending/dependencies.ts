@@ -1,29 +1,12 @@
+import type { Observer } from '../core/observer.ts'
 import type { Tier } from '../core/prices.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import type { NetworkClient } from '../evm/chains.ts'
+import type { HeldRelayer } from '../keys/keyring.ts'
 import type { Store } from '../store/store.ts'
-import type { Observer } from '../telemetry/observer.ts'
 
 export type { NetworkClient } from '../evm/chains.ts'
-
-export interface RawSignature {
-  rs: Uint8Array
-  recovery: number
-  /** Of the key service, for the audit trail. */
-  request_id?: string
-}
-
-export interface HeldRelayer {
-  relayer: RelayerRow
-  signer: {
-    address: string
-    /** How many signatures may be asked for at once; 1 for a key in this process. Otherwise it changes. */
-    readonly at_once: number
-    /** `signal`: a request that still waits is dropped when it aborts. */
-    sign(digest: Uint8Array, preimage: () => Uint8Array, signal?: AbortSignal): RawSignature | Promise<RawSignature>
-  }
-}
 
 /** The effects that sending has. */
 export interface SendingDependencies {

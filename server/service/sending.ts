@@ -1,6 +1,4 @@
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
 import { makeId } from '../ids.ts'
-import { readTransactionRequest } from '../operations/transaction-request.ts'
 import { createSender } from '../sending/lane/sender.ts'
 import { createChainRestart } from '../sending/nonces/chain-restart.ts'
 import { createNonces } from '../sending/nonces/nonces.ts'
@@ -10,14 +8,19 @@ import { createExplain } from '../sending/request/explain-transaction.ts'
 import { createPreparation } from '../sending/request/preparation.ts'
 import { createSubmit } from '../sending/request/submit.ts'
 import { createWaiting } from '../sending/request/waiting.ts'
+import type { Sending } from '../sending/sending.ts'
 import { startWorker } from './background.ts'
 import type { Storage } from './storage.ts'
 import type { Webhooks } from './webhooks.ts'
 
-export type Sending = ReturnType<typeof startSending>
+/** Sending while it runs. */
+export interface StartedSending extends Sending {
+  /** Ends requests that wait for a status. */
+  stopWaiting(): void
+  stop(): Promise<void>
+}
 
-/** Starts the sender, and returns the operations on transactions and nonces. */
-export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>) {
+export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
   const { store, observer, now, elapsed, chains, keyring } = storage
   const { networkClient } = chains
   const waiting = createWaiting()
@@ -51,18 +54,18 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
     share,
   )
-  const requests = { ...dependencies, preparation: createPreparation(dependencies), readTransactionRequest }
+  const requests = { ...dependencies, preparation: createPreparation(dependencies) }
   const restartChain = createChainRestart(dependencies)
   const wake = (relayer_row_id: number) => {
     worker.wake(relayer_row_id)
     store.tell({ kind: 'work', relayer_row_id })
   }
-  const hurryHere = (relayer_row_id: number, resend: boolean) => {
+  const pollHere = (relayer_row_id: number, resend: boolean) => {
     sender.pollNow(relayer_row_id, resend)
     worker.wake(relayer_row_id)
   }
-  const hurry = (relayer_row_id: number, resend = false) => {
-    hurryHere(relayer_row_id, resend)
+  const pollNow = (relayer_row_id: number, resend = false) => {
+    pollHere(relayer_row_id, resend)
     store.tell({ kind: resend ? 'resend' : 'hurry', relayer_row_id })
   }
   // Another server may have the sender's lease of the relayer, or the client that waits.
@@ -72,7 +75,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
         return worker.wake(signal.relayer_row_id)
       case 'hurry':
       case 'resend':
-        return hurryHere(signal.relayer_row_id, signal.kind === 'resend')
+        return pollHere(signal.relayer_row_id, signal.kind === 'resend')
       case 'changed':
         return heardOfChange()
       default:
@@ -89,18 +92,17 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
 
   return {
     changed: dependencies.changed,
-    hurry,
+    pollNow,
     submit: createSubmit({ ...requests, wake }),
     dryRun: createDryRun(requests),
     explain: createExplain(dependencies),
     waitUntil: waiting.until,
     nextChange: waiting.nextChange,
-    async nonceState(relayer: RelayerRow, latest: number | undefined, pending: number | undefined) {
+    async nonceState(relayer, latest, pending) {
       const client = await networkClient(relayer)
       return nonces.state(relayer, client ?? { each: [], network: { required_confirmations: 1 } }, latest, pending)
     },
-    /** The nonce counter, or the chain's count where it is ahead: then the counter follows it before a nonce is assigned. */
-    async nextNonce(relayer: RelayerRow): Promise<number> {
+    async nextNonce(relayer) {
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
       const client = await networkClient(relayer)
       const latest = await client?.funds(relayer.address).then(
@@ -110,17 +112,16 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
       return Math.max(next_nonce, latest ?? 0)
     },
     /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
-    async heal(relayer: RelayerRow, stated_nonce: number | undefined) {
+    async heal(relayer, stated_nonce) {
       const client = await networkClient(relayer)
       if (client) await nonces.heal(relayer, client, stated_nonce)
-      hurry(relayer.row_id, true)
+      pollNow(relayer.row_id, true)
       await worker.run(relayer.row_id)
     },
-    async restart(relayer: RelayerRow, auditEntry: PendingAuditEntry) {
+    async restart(relayer, auditEntry) {
       const client = await networkClient(relayer)
       if (client) await restartChain(relayer, client, auditEntry)
     },
-    /** Ends requests that wait for a status. */
     stopWaiting: waiting.stop,
     async stop() {
       isStopping = true

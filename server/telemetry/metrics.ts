@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Observer } from '../core/observer.ts'
 import type { Gauges } from '../store/store.ts'
-import type { Observer } from './observer.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
 const max_label_values = 100

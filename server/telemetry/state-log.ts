@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Observer } from './observer.ts'
+import type { Observer } from '../core/observer.ts'
 
 /**
  * Log lines for operators: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its

@@ -3,7 +3,7 @@ import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace 
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Observer } from './observer.ts'
+import type { Observer } from '../core/observer.ts'
 import { parseTraceparent } from './traceparent.ts'
 
 /** The members of a request's context (http/request-context.ts) that are traced. */

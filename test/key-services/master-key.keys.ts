@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { rights } from '../../server/commands/rights.ts'
 import { rotateMasterKey } from '../../server/commands/rotate-master-key.ts'
 import { readConfig } from '../../server/config.ts'
-import { readMasterKeySetting } from '../../server/keys/master-key-setting.ts'
+import { readMasterKeySetting } from '../../server/core/settings/master-key-setting.ts'
 import { startTestService } from '../support/service.ts'
 import { bao, callBao } from './openbao.ts'
 

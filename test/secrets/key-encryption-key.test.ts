@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../../server/config.ts'
+import { readConfig } from '../../server/config.ts'
+import { ConfigError } from '../../server/core/config-error.ts'
 
 const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 const google = 'projects/p-1/locations/europe-west3/keyRings/relayers/cryptoKeys/master_key'

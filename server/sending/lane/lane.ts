@@ -1,6 +1,7 @@
 import type { Sight, Step, Tracked } from '../../core/decide.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { type HeldRelayer, type NetworkClient, type SendingDependencies, tierOf } from '../dependencies.ts'
+import type { HeldRelayer } from '../../keys/keyring.ts'
+import { type NetworkClient, type SendingDependencies, tierOf } from '../dependencies.ts'
 import type { Nonces } from '../nonces/nonces.ts'
 import { type ChainSeen, newChainSeen } from './chain-seen.ts'
 import { type InPool, isSilent, newInPool } from './in-pool.ts'

@@ -24,8 +24,9 @@ import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.t
 import { formOf, plainForm, priceKindOf } from '../../core/transaction-form.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
+import type { HeldRelayer } from '../../keys/keyring.ts'
 import { LeaseLost } from '../../store/work-share.ts'
-import { ceilingOf, type HeldRelayer, type NetworkClient, tierOf } from '../dependencies.ts'
+import { ceilingOf, type NetworkClient, tierOf } from '../dependencies.ts'
 import type { Broadcast } from './broadcast.ts'
 import type { SenderDependencies } from './lane.ts'
 

@@ -1,31 +1,9 @@
 import type { Authorization } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, relayerPaused } from '../../core/errors.ts'
 import { checkNewTransactions, checkPolicies } from '../../core/policies/transaction-policies.ts'
-import type { Ceiling, Tier } from '../../core/prices.ts'
+import type { Ceiling } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
-import type { TransactionRow } from '../../core/sending-rows.ts'
-import type { TransactionType } from '../../core/transaction-form.ts'
-
-/** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
-export interface TransactionRequest {
-  to: string | null
-  value: string
-  data: string | null
-  gas_limit: number | null
-  /** Null: it follows from the other members and the chain. */
-  type: TransactionType | null
-  tier: Tier | null
-  gas_price: string | null
-  max_fee_per_gas: string | null
-  max_priority_fee_per_gas: string | null
-  /** RFC 3339, UTC, milliseconds. */
-  valid_until: string | null
-  /** Null: none. */
-  access_list: TransactionRow['access_list']
-  authorization_list: TransactionRow['authorization_list']
-  /** The caller's; undefined: not given. */
-  reference: string | null | undefined
-}
+import type { TransactionRequest } from '../../core/transaction-request.ts'
 
 const transfer_gas = 21_000
 const creation_gas = 32_000

@@ -3,21 +3,21 @@ import { ApiError, statusOf } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { priceColumns } from '../../core/prices.ts'
+import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
-import { objections, type TransactionRequest } from './admission.ts'
+import { objections } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import { checkFunds, type Preparation } from './preparation.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
   preparation: Preparation
-  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
 }
 
 const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
-export function createDryRun({ store, findRelayer, preparation, readTransactionRequest, now }: DryRunDependencies) {
+export function createDryRun({ store, findRelayer, preparation, now }: DryRunDependencies) {
   return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const relayer = await findRelayer(relayer_id)
     const { chain_id, address } = relayer

@@ -3,7 +3,8 @@ import { capOf } from '../../core/policies/fee-policies.ts'
 import { atCeiling, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../core/transaction-form.ts'
-import { ceilingIn, type TransactionRequest } from './admission.ts'
+import type { TransactionRequest } from '../../core/transaction-request.ts'
+import { ceilingIn } from './admission.ts'
 
 export const default_tier: Tier = 'average'
 

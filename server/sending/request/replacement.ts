@@ -5,8 +5,9 @@ import { bump, isEnough, leastToReplace, most, type Prices, pricesOf, quote } fr
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
+import type { TransactionRequest } from '../../core/transaction-request.ts'
 import { tierOf } from '../dependencies.ts'
-import { isPriced, type TransactionRequest } from './admission.ts'
+import { isPriced } from './admission.ts'
 import type { Quote } from './preparation.ts'
 
 /**

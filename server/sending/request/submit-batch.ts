@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Creation, NewTransaction } from '../../core/sending-rows.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
-import { checkPause, type TransactionRequest } from './admission.ts'
+import { checkPause } from './admission.ts'
 import { type Quote, tooLittle } from './preparation.ts'
 
 export interface Idempotency {
@@ -15,7 +16,6 @@ export interface Idempotency {
 export interface SubmitParts {
   store: SendingDependencies['store']
   findRelayer(relayer_id: string): Promise<RelayerRow>
-  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
   prepare(
     relayer: RelayerRow,
     request: TransactionRequest,
@@ -85,7 +85,7 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
     checkPause(found)
     const requests: TransactionRequest[] = []
     for (const [index, body] of bodies.entries()) {
-      requests.push(await ofMember(index, () => parts.readTransactionRequest(body)))
+      requests.push(await ofMember(index, () => readTransactionRequest(body)))
     }
     const prepared = await prepareAll(found, requests, authorize, ofMember)
     const transactions = prepared.map(({ relayer, quote }, index) =>

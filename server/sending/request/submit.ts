@@ -7,8 +7,9 @@ import { overLimit, spendingOf } from '../../core/policies/transaction-policies.
 import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Move, NewTransaction, Replay, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
-import { admit, ceilingIn, checkPause, isPriced, type TransactionRequest } from './admission.ts'
+import { admit, ceilingIn, checkPause, isPriced } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
@@ -18,8 +19,6 @@ import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'makeId' | 'now'> {
   preparation: Preparation
-  /** Parses a request into its normal form. Throws ApiError (400). */
-  readTransactionRequest(body: SendTransactionRequest): TransactionRequest
   /** Called after every change; wakes requests that wait for a status. */
   changed(): void
   /** Starts the background work of the relayer. */
@@ -53,7 +52,7 @@ export interface Accepted {
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
 export function createSubmit(dependencies: SubmitDependencies): Submit {
-  const { store, findRelayer, preparation, readTransactionRequest, wake, makeId, now } = dependencies
+  const { store, findRelayer, preparation, wake, makeId, now } = dependencies
 
   /**
    * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
@@ -120,7 +119,6 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   const sendBatch = createSubmitBatch({
     store,
     findRelayer,
-    readTransactionRequest,
     prepare,
     check,
     newTransaction,

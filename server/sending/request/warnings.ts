@@ -1,7 +1,8 @@
 import type { Warning } from '../../../generated/openapi.ts'
 import { most, quote } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
-import { isPriced, type TransactionRequest } from './admission.ts'
+import type { TransactionRequest } from '../../core/transaction-request.ts'
+import { isPriced } from './admission.ts'
 import type { Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../core/errors.ts'
 import { inOrder } from '../../core/in-order.ts'
+import type { Observer } from '../../core/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
-import type { Observer } from '../../telemetry/observer.ts'
 import type { ChainHead } from '../audit-batches.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'

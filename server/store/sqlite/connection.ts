@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { ApiError } from '../../core/errors.ts'
+import type { Observer } from '../../core/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
-import type { Observer } from '../../telemetry/observer.ts'
 import type { AuditHead } from '../audit-batches.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import { createTrail } from './audit.ts'

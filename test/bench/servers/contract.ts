@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
-import { messageDigest, typedDataDigest } from '../../../server/core/encoding/digest.ts'
 import type { Handlers } from '../../../server/core/operation.ts'
 import type { RelayerRow } from '../../../server/core/rows.ts'
 import { createApp } from '../../../server/http/app.ts'
@@ -12,8 +11,10 @@ import { mountContract } from '../../../server/http/contract.ts'
 import { createRateLimit } from '../../../server/http/rate-limit.ts'
 import { listen } from '../../../server/http/server.ts'
 import { createShares } from '../../../server/http/shares.ts'
+import type { Keyring } from '../../../server/keys/keyring.ts'
 import { localSigner } from '../../../server/keys/local.ts'
 import { signing } from '../../../server/operations/signing.ts'
+import type { Store } from '../../../server/store/store.ts'
 import { api_key } from '../processes.ts'
 import { key } from '../stage.ts'
 
@@ -40,23 +41,10 @@ const held = {
   on_address: [],
 }
 const signs = signing({
-  findSigner: async () => held,
-  messageDigest,
-  typedDataDigest,
+  keyring: { find: async () => held } as unknown as Keyring,
   observer: {},
-  parseUnsigned: notMeasured,
-  checkPolicies: notMeasured,
-  checkFee: notMeasured,
-  hashTypedData: notMeasured,
-  authorizationDigest: notMeasured,
-  messagePreimage: notMeasured,
-  typedDataPreimage: notMeasured,
-  authorizationPreimage: notMeasured,
   countCalls: notMeasured,
-  spendingOf: notMeasured,
-  overLimit: notMeasured,
-  isUnsigned: notMeasured,
-  store: { spend: notMeasured, unspend: notMeasured, withAudit: notMeasured },
+  store: {} as Store,
 })
 const elapsed = () => performance.now()
 const app = createApp({

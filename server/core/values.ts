@@ -1,6 +1,6 @@
 import { getAddress } from 'ethers/address'
 import type { AmountInput } from '../../generated/openapi.ts'
-import { badRequest } from '../core/errors.ts'
+import { badRequest } from './errors.ts'
 
 const max_amount = 2n ** 256n - 1n
 

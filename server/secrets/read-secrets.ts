@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
-import type { SignerRow } from '../core/rows.ts'
-import type { Store } from '../store/store.ts'
+import { ConfigError } from '../core/config-error.ts'
 import { createFile, lineOf } from './durable-file.ts'
 import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
 import { makePrivateFile, privacyFaults } from './private-files.ts'
+
+/** The settings that tell where the secrets are. */
+export interface SecretSettings {
+  production: boolean
+  data_dir: string
+  secret_files: string[]
+  database: { type: 'sqlite'; file: string } | { type: 'postgres' }
+  api_key: string | undefined
+  master_key: Buffer | undefined
+  key_encryption_key: object | undefined
+}
 
 export interface Secrets {
   api_key: string
@@ -25,7 +34,7 @@ export interface Secrets {
  * creates; the master key has no file when a key service encrypts it. No master key is generated for an existing database, which is encrypted under another key. In production, files that
  * other users can read and folders that they can write to are refused. Throws ConfigError.
  */
-export function readSecrets(config: Config): Secrets {
+export function readSecrets(config: SecretSettings): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
   const warnings = checkPrivacy(config)
   const secrets = { ...readKeys(config), warnings }
@@ -34,7 +43,7 @@ export function readSecrets(config: Config): Secrets {
 }
 
 /** As `readSecrets`, for an operator's command on a database that exists: it needs no API key, and creates no file. */
-export function readMasterKey(config: Config): Omit<Secrets, 'api_key' | 'api_key_file'> {
+export function readMasterKey(config: SecretSettings): Omit<Secrets, 'api_key' | 'api_key_file'> {
   const warnings = checkPrivacy(config)
   if (isGiven(config)) return { master_key: config.master_key, master_key_file: undefined, warnings }
   const file = masterKeyFile(config.data_dir)
@@ -43,7 +52,7 @@ export function readMasterKey(config: Config): Omit<Secrets, 'api_key' | 'api_ke
   return { master_key, master_key_file: file, warnings }
 }
 
-function checkPrivacy({ data_dir, database, production, secret_files }: Config): string[] {
+function checkPrivacy({ data_dir, database, production, secret_files }: SecretSettings): string[] {
   const own = ['master-key', 'master-key.next', 'api-key'].map((name) => join(data_dir, name))
   const files =
     database.type === 'sqlite' ? ['', '-wal', '-shm', '-journal'].map((suffix) => `${database.file}${suffix}`) : []
@@ -52,7 +61,7 @@ function checkPrivacy({ data_dir, database, production, secret_files }: Config):
   return faults
 }
 
-function readKeys(config: Config): Omit<Secrets, 'warnings'> {
+function readKeys(config: SecretSettings): Omit<Secrets, 'warnings'> {
   const keys = isGiven(config)
     ? { master_key: config.master_key, master_key_file: undefined }
     : readOrMakeMasterKey(config)
@@ -63,7 +72,7 @@ function readKeys(config: Config): Omit<Secrets, 'warnings'> {
   return { api_key, api_key_file, ...keys }
 }
 
-function readOrMakeMasterKey(config: Config) {
+function readOrMakeMasterKey(config: SecretSettings) {
   const file = masterKeyFile(config.data_dir)
   // Whether a database of PostgreSQL is new is known after it was opened: `openVault` refuses the wrong key.
   const isKnown = config.database.type === 'sqlite' && existsSync(config.database.file)
@@ -72,10 +81,10 @@ function readOrMakeMasterKey(config: Config) {
   return { master_key: file.read(), master_key_file: file }
 }
 
-const isGiven = ({ master_key, key_encryption_key }: Config) =>
+const isGiven = ({ master_key, key_encryption_key }: SecretSettings) =>
   master_key !== undefined || key_encryption_key !== undefined
 
-const masterKeyMissing = ({ database }: Config, { path }: MasterKeyFile) =>
+const masterKeyMissing = ({ database }: SecretSettings, { path }: MasterKeyFile) =>
   new ConfigError(
     `The database ${database.type === 'sqlite' ? database.file : ''} is encrypted under a master key: set MASTER_KEY, or put ${path} back`,
   )
@@ -90,54 +99,4 @@ function readOrMake(file: string, make: () => string): string {
     }
   }
   return readFileSync(file, 'utf8').trim()
-}
-
-/** Creates the relayer `demo` with a new key on a local development chain, so that a first start can sign. */
-export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
-  if (!(await isUntouched(store))) return
-  await store.createNetwork({
-    id: 'evm:local',
-    name: 'local',
-    network_type: 'evm',
-    chain_id: 31_337,
-    rpc_urls: [{ url: 'http://127.0.0.1:8545', weight: 100 }],
-    symbol: 'ETH',
-    required_confirmations: 1,
-    average_blocktime_ms: null,
-    is_testnet: true,
-    explorer_urls: [],
-    features: [],
-    tags: [],
-  })
-  const signer = enclose()
-  if (!signer) throw new Error('A generated key is not a valid private key')
-  await store.createSigner(signer)
-  await store.createRelayer({
-    id: 'demo',
-    name: 'Demo',
-    network: 'local',
-    network_type: 'evm',
-    paused: false,
-    signer_id: signer.id,
-    notification_id: null,
-    policies: {},
-    custom_rpc_urls: [],
-    system_disabled: false,
-    disabled_reason: null,
-  })
-}
-
-/** Whether the store contains at most the rows of `createDemo`, so that an interrupted first start is resumed. */
-async function isUntouched(store: Store): Promise<boolean> {
-  const few = { offset: 0, limit: 2 }
-  const [networks, signers, relayers] = [
-    await store.listNetworks(few),
-    await store.listSigners(few),
-    await store.listRelayers(few),
-  ]
-  return (
-    relayers.total_items === 0 &&
-    networks.items.every(({ id }) => id === 'evm:local') &&
-    signers.items.every(({ id }) => id === 'demo')
-  )
 }

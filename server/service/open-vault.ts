@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../core/config-error.ts'
 import type { MasterKeyCheck, RightsFault, WrappedKey } from '../core/rows.ts'
+import type { KeyEncryption } from '../keys/key-encryption.ts'
+import { sealProof, type Unlocked, vaultOf } from '../secrets/master-key.ts'
+import type { Secrets } from '../secrets/read-secrets.ts'
+import { createVault, type Vault } from '../secrets/vault.ts'
 import type { Store } from '../store/store.ts'
-import type { Secrets } from './first-start.ts'
-import type { KeyEncryption } from './key-encryption.ts'
-import { sealProof, type Unlocked, vaultOf } from './master-key.ts'
-import { createVault, type Vault } from './vault.ts'
 
 const master_key_bytes = 32
 

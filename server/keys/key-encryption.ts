@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../core/config-error.ts'
 import type { WrappedKey } from '../core/rows.ts'
-import { awsEncryptionKey } from '../keys/aws-encryption.ts'
-import type { EncryptionKey } from '../keys/encryption-key.ts'
-import { googleEncryptionKey } from '../keys/google-encryption.ts'
-import type { KeyEncryptionKey } from '../keys/key-encryption-key.ts'
-import { KeyServiceFault } from '../keys/key-service.ts'
-import type { VaultAccess } from '../keys/vault-access.ts'
-import { vaultEncryptionKey } from '../keys/vault-transit.ts'
+import type { KeyEncryptionKey } from '../core/settings/key-encryption-key.ts'
+import type { VaultAccess } from '../core/settings/vault-access.ts'
+import { awsEncryptionKey } from './aws-encryption.ts'
+import type { EncryptionKey } from './encryption-key.ts'
+import { googleEncryptionKey } from './google-encryption.ts'
+import { KeyServiceFault } from './key-service.ts'
+import { vaultEncryptionKey } from './vault-transit.ts'
 
 const key_bytes = 32
 const call_ms = 5_000

@@ -1,9 +1,33 @@
 import type { AccessList, AmountInput, Authorization, SendTransactionRequest } from '../../generated/openapi.ts'
-import { badRequest } from '../core/errors.ts'
+import { badRequest } from './errors.ts'
+import type { Tier } from './prices.ts'
+import type { TransactionRow } from './sending-rows.ts'
+import type { TransactionType } from './transaction-form.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
+/** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
+export interface TransactionRequest {
+  to: string | null
+  value: string
+  data: string | null
+  gas_limit: number | null
+  /** Null: it follows from the other members and the chain. */
+  type: TransactionType | null
+  tier: Tier | null
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+  /** RFC 3339, UTC, milliseconds. */
+  valid_until: string | null
+  /** Null: none. */
+  access_list: TransactionRow['access_list']
+  authorization_list: TransactionRow['authorization_list']
+  /** The caller's; undefined: not given. */
+  reference: string | null | undefined
+}
+
 /** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */
-export function readTransactionRequest(body: SendTransactionRequest) {
+export function readTransactionRequest(body: SendTransactionRequest): TransactionRequest {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   const to = body.to == null ? null : readAddress(body.to, '/body/to')
   const data = readBytes(body.data)

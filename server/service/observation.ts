@@ -1,16 +1,16 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { type Config, ConfigError } from '../config.ts'
+import { ConfigError } from '../core/config-error.ts'
+import type { Observer } from '../core/observer.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { Chains } from '../evm/chains.ts'
 import type { Ended, RequestContext } from '../http/request-context.ts'
 import { createRequestLog } from '../http/request-log.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkShare } from '../store/work-share.ts'
-import { createBalances } from './balances.ts'
-import { serveMetrics } from './metrics-server.ts'
-import type { Observer } from './observer.ts'
-import { createStateLog } from './state-log.ts'
+import { createBalances } from '../telemetry/balances.ts'
+import { serveMetrics } from '../telemetry/metrics-server.ts'
+import { createStateLog } from '../telemetry/state-log.ts'
 
 /** The request log, and the metrics and traces that the settings enable. */
 export interface Observation {
@@ -38,11 +38,19 @@ export interface Observed {
   elapsed(): number
 }
 
+interface ObservationSettings {
+  metrics_host: string
+  metrics_port: number | undefined
+  traces_url: string | undefined
+  traces_headers: Record<string, string>
+  otel_service_name: string
+}
+
 /** Loads prom-client and OpenTelemetry only when a setting enables them. */
-export async function createObservation(config: Config, observed: Observed): Promise<Observation> {
+export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
   const log = createRequestLog(observed.logger)
-  const metrics = await createMeters(config, observed)
-  const traces = await createTracing(config, observed)
+  const metrics = await createMeters(settings, observed)
+  const traces = await createTracing(settings, observed)
   const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
   const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
 
@@ -73,10 +81,10 @@ export async function createObservation(config: Config, observed: Observed): Pro
 /** All of this work is one row's. */
 const row = 0
 
-async function createMeters(config: Config, { store, chains, logger, now, elapsed }: Observed) {
-  const { metrics_host: host, metrics_port: port } = config
+async function createMeters(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
+  const { metrics_host: host, metrics_port: port } = settings
   if (port === undefined) return undefined
-  const { createMetrics } = await import('./metrics.ts')
+  const { createMetrics } = await import('../telemetry/metrics.ts')
   const balances = createBalances<RelayerRow>({
     relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
     read: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
@@ -104,10 +112,10 @@ async function createMeters(config: Config, { store, chains, logger, now, elapse
   }
 }
 
-async function createTracing(config: Config, { operations }: Observed) {
-  const { traces_url: url, traces_headers: headers, otel_service_name: service_name } = config
+async function createTracing(settings: ObservationSettings, { operations }: Observed) {
+  const { traces_url: url, traces_headers: headers, otel_service_name: service_name } = settings
   if (url === undefined) return undefined
-  const { createTraces } = await import('./traces.ts')
+  const { createTraces } = await import('../telemetry/traces.ts')
   const paths = new Map(operations.map(({ id, path }) => [id, path]))
   return createTraces({ url, headers, service_name, routeOf: (operation) => paths.get(operation) })
 }

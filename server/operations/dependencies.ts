@@ -1,0 +1,52 @@
+import type { Detail } from '../core/errors.ts'
+import type { Observer } from '../core/observer.ts'
+import type { Caller } from '../core/operation.ts'
+import type { Chains } from '../evm/chains.ts'
+import type { KeyServices } from '../keys/key-services.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { TargetCheck } from '../outbound/address-guard.ts'
+import type { Vault } from '../secrets/vault.ts'
+import type { Sending } from '../sending/sending.ts'
+import type { Store } from '../store/store.ts'
+import type { Deliverer } from '../webhooks/deliverer.ts'
+
+/** A limited resource of the process that callers share. Throws ApiError (429, 503). */
+export interface Share {
+  hold(caller: Caller, amount: number): { release(): void }
+}
+
+/** The effects of the operations. */
+export interface OperationDependencies {
+  store: Store
+  observer: Observer
+  keyring: Keyring
+  keyServices: Pick<KeyServices, 'admit'>
+  vault: Pick<Vault, 'seal'>
+  chains: Chains
+  sending: Sending
+  webhooks: {
+    sendTest: Deliverer['test']
+    /** There are deliveries to make. */
+    wake(notification_row_id: number): void
+  }
+  /** The reason why a URL may not be called; undefined: it may. */
+  checkTarget: TargetCheck
+  shares: {
+    /** Open event streams. */
+    streams: Share
+    /** Calls of nodes in flight. */
+    rpcCalls: Share
+    /** Characters of `data` in pages that are being written. */
+    pages: Share
+  }
+  /** Counts this many additional requests of the caller. Throws ApiError (429). */
+  countCalls(caller: Caller, count: number): Promise<void>
+  makeId(): string
+  /** Milliseconds since the epoch. */
+  now(): number
+  isStopping(): boolean
+  /** The reasons why the process is not ready; empty when it is. */
+  unready(): Promise<Detail[]>
+  /** Logs an error that does not change the answer. */
+  unexpected(error: unknown): void
+}

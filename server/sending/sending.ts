@@ -1,0 +1,34 @@
+import type { NonceState } from '../../generated/openapi.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { createDryRun } from './request/dry-run.ts'
+import type { createExplain } from './request/explain-transaction.ts'
+import type { Submit } from './request/submit.ts'
+import type { Waiting } from './request/waiting.ts'
+
+/** What the operations ask of sending. service/sending.ts puts it together. */
+export interface Sending {
+  submit: Submit
+  dryRun: ReturnType<typeof createDryRun>
+  explain: ReturnType<typeof createExplain>
+  waitUntil: Waiting['until']
+  nextChange: Waiting['nextChange']
+  /** Reports a change, to wake waiting requests here and on other servers. */
+  changed(): void
+  /** Makes the relayer's sender read the chain at once. `resend`: and broadcast again what is not in a block. */
+  pollNow(relayer_row_id: number, resend?: boolean): void
+  /** `latest`, `pending`: the counts of the chain; undefined: unknown. */
+  nonceState(
+    relayer: RelayerRow,
+    latest: number | undefined,
+    pending: number | undefined,
+  ): Promise<Omit<NonceState, 'chain_pending' | 'blocking'>>
+  /** The nonce that the relayer's next transaction gets: the counter, or the chain's count where that is ahead. */
+  nextNonce(relayer: RelayerRow): Promise<number>
+  /**
+   * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
+   * as the operator knows it. Throws ApiError (409).
+   */
+  heal(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void>
+  /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
+  restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
+}
