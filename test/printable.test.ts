@@ -81,7 +81,7 @@ test('prints no control character of a service, as text or as JSON', async () =>
 })
 
 test('replaces control and format characters in texts, and escapes them in lines of JSON', () => {
-  expect(printable('a\u0000\n\u001b[\u009b\u200e\u2028\ud800é😀b')).toBe('a   [    é😀b')
+  expect(printable('a\u0000\n\u001b[\u009b\u200e\u2028\ud800é😀b')).toBe('a ;  [  ;  é😀b')
   const line = JSON.stringify({ msg: '\u009b\u202e\u{e0041}é' })
   expect(escapedLine(line)).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   expect(JSON.parse(escapedLine(line))).toEqual({ msg: '\u009b\u202e\u{e0041}é' })

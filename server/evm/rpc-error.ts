@@ -28,7 +28,7 @@ export interface RpcErrorObject {
 // The first match decides, so specific patterns stand above general ones.
 const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   // First, because the text after a revert comes from the contract and may contain "nonce too low".
-  ['reverted', /execution reverted|transaction reverted|reverted with|^revert(?:ed)?\b|vm execution error/im],
+  ['reverted', /execution reverted|transaction reverted|reverted with|(?:^|; )revert(?:ed)?\b|vm execution error/i],
   ['reverted', /vm exception while processing transaction: revert|always failing transaction/i],
   // These contain "nonce too high" or "nonce too low" but are permanent, independent of the account's nonce.
   ['rejected', /nonce has max value|exceeds max nonce|nonce overflow|authority nonce too low/i],
@@ -71,12 +71,12 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['rejected', /supported by the current hardfork|failed to decode (?:signed )?transaction|empty transaction data/i],
   [
     'rejected',
-    /oversized data|^request too large$|(?:tx|transaction|initcode) (?:is )?too (?:large|big)|maxtxsizeexceeded|initcode size/i,
+    /oversized data|(?:^|; )request too large(?:$|;)|(?:tx|transaction|initcode) (?:is )?too (?:large|big)|maxtxsizeexceeded|initcode size/i,
   ],
   ['rejected', /rlptoolong|\brlp: |typed transaction too short|negative value|not an eoa|senderiscontract/i],
   ['rejected', /gas ?uint(?:64 )?overflow|int256overflow|transaction cost overflow|transaction invalid/i],
   ['rejected', /not authorized to send|forbidden sender|not on the whitelist|senders with deployed code/i],
-  ['rejected', /^(?:[a-z ]{1,40}: )?invalid(?:$|,)|marked the transaction as invalid/im],
+  ['rejected', /(?:^|; )(?:[a-z ]{1,40}: )?invalid(?:$|[,;])|marked the transaction as invalid/i],
   // Halts stand below the gas rows, because "out of gas: gas required exceeds ..." is a limit.
   ['reverted', /out ?of ?gas|invalid ?(?:fe)?opcode|stack ?(?:under|over)flow|bad ?instruction|invalid jump/i],
   ['reverted', /evm error|due to an exception|code size exceeded/i],

@@ -1,6 +1,7 @@
 import { AbiCoder } from 'ethers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { printable } from '../../server/core/printable.ts'
 import { classifyRpcError, type RpcErrorKind, revertReason } from '../../server/evm/rpc-error.ts'
 
 // What nodes and providers say: from their sources, their issues, and (anvil 1.7.1) from asking one. After "execution
@@ -197,4 +198,12 @@ test('classifies and explains any answer of a node, with a bounded and printable
       expect(revertReason(error) ?? 'none').toMatch(/^[^\p{C}\p{Zl}\p{Zp}]{1,500}$/u)
     }),
   )
+})
+
+test.each([
+  ['Internal failure\nreverted: no funds', 'reverted'],
+  ['Bad transaction\r\nmessage: invalid', 'rejected'],
+  ['Gateway\nrequest too large', 'rejected'],
+])('classifies the second line of an answer as it classifies a first one: %j', (message, kind) => {
+  expect(classifyRpcError({ code: -32000, message: printable(message) })).toBe(kind)
 })
