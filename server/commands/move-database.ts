@@ -7,12 +7,11 @@ import { readSecretFiles } from '../secret-files.ts'
 import { sync } from '../secrets/durable-file.ts'
 import type { Unlocked } from '../secrets/master-key.ts'
 import type { Connection } from '../store/sqlite/connection.ts'
-import { secrets } from '../store/sqlite/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
 import { moveRows } from '../store/transfer/move-rows.ts'
 import { CommandError, pickKeySettings, runCommand, sqliteDatabase } from './command.ts'
 import { type KeyConfig, openDatabaseVault } from './database-vault.ts'
-import { open } from './open-secrets.ts'
+import { open, secretsOf } from './open-secrets.ts'
 
 const usage = `Usage, with every service on both databases stopped, and MASTER_KEY or DATA_DIR as the service has them:
   npm run move-database -- --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/DATABASE]
@@ -61,13 +60,13 @@ function sourceFile({ database }: Source): string {
 }
 
 async function unlock(connection: Connection, source: Source): Promise<Unlocked> {
-  const { masterKeyCheck, faults } = secrets(connection)
-  const held = masterKeyCheck()
+  const { masterKeyCheck, faults } = secretsOf(connection)
+  const held = await masterKeyCheck()
   const unlocked = held && (await openDatabaseVault(source, held))
   if (!unlocked)
     throw new CommandError('The database is encrypted under another master key; set MASTER_KEY or DATA_DIR')
   if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')
-  if (faults(unlocked.vault).length > 0)
+  if ((await faults(unlocked.vault)).length > 0)
     throw new CommandError('Another program changed rows that grant rights: list them with `npm run rights -- verify`')
   return unlocked
 }

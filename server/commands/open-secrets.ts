@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts'
 import { openPostgresSecrets } from '../store/postgres/secrets.ts'
+import { secrets } from '../store/rules/secrets.ts'
 import type { SecretsStore } from '../store/secrets-store.ts'
 import { type Connection, connect } from '../store/sqlite/connection.ts'
-import { secrets } from '../store/sqlite/secrets.ts'
 import { StoreError } from '../store/store-error.ts'
 import { CommandError, requireDatabase, sqliteDatabase } from './command.ts'
 
@@ -26,17 +26,17 @@ export function open(database_file: string): Connection {
 }
 
 function sqliteSecrets(connection: Connection): SecretsStore {
-  const { masterKeyCheck, faults, acceptRights, reseal } = secrets(connection)
   return {
     now: Date.now,
-    masterKeyCheck: async () => masterKeyCheck(),
-    faults: async (guard) => faults(guard),
-    acceptRights: async (guard, entry) => acceptRights(guard, entry),
-    reseal: async (...parameters) => reseal(...parameters),
+    ...secretsOf(connection),
     sweepOut: async () => (sweepOut(connection) ? undefined : 'the file'),
     close: async () => connection.close(),
   }
 }
+
+/** The secrets of a database to which this process has exclusive access. */
+export const secretsOf = ({ read, writeCached }: Connection) =>
+  secrets({ read, writeCached, snapshot: (work) => work(read), beAlone: async () => {} })
 
 /** Deleted rows and old ciphertexts stay in free pages and in the WAL, where the old key could open them. */
 function sweepOut({ db }: Connection): boolean {

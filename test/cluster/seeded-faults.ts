@@ -32,7 +32,7 @@ export const clusterFaults: Record<string, Seed[]> = {
       instead: '',
     },
     {
-      file: 'server/store/postgres/moves.ts',
+      file: 'server/store/rules/moves.ts',
       text: 'if (before.revision !== revision) return undefined',
       instead: '',
     },
@@ -40,14 +40,14 @@ export const clusterFaults: Record<string, Seed[]> = {
   /** The next nonce is read outside of the database transaction that uses it, without the lock of its relayer. */
   'nonce-outside': [
     {
-      file: 'server/store/postgres/creations.ts',
+      file: 'server/store/rules/creations.ts',
       text: '({ relayer_row_id }: NewTransaction) => ({ relayers: [relayer_row_id] }),',
       instead: '() => ({}),',
     },
     {
-      file: 'server/store/postgres/creations.ts',
+      file: 'server/store/rules/creations.ts',
       text: 'readLedger(transaction, wanted, dependencies.now())',
-      instead: 'readLedger(connection.read, wanted, dependencies.now())',
+      instead: 'readLedger(database.read, wanted, dependencies.now())',
     },
   ],
   /** Only messages wake the work: no server polls for the work of a dead one. */

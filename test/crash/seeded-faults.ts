@@ -21,9 +21,10 @@ export interface SeededFault<Column = ColumnName> extends Seed {
 export const seededFaults = {
   /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
-    file: 'server/store/sqlite/creations.ts',
-    text: 'createTransaction: groupCommit(connection, create),',
-    instead: `createTransaction: ((commit) => {
+    file: 'server/store/rules/creations.ts',
+    text: '\n    createTransaction,\n',
+    instead: `
+    createTransaction: ((commit) => {
       const nonces = new Map()
       return async (transaction: NewTransaction) => {
         if (transaction.nonce !== undefined) return commit(transaction)
@@ -32,7 +33,8 @@ export const seededFaults = {
         nonces.set(account, nonce + 1)
         return commit({ ...transaction, nonce })
       }
-    })(groupCommit(connection, create)),`,
+    })(createTransaction),
+`,
     caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
   },
   /** A node has the signed bytes before the database does. */
@@ -45,9 +47,9 @@ export const seededFaults = {
   },
   /** The event is written later, in a separate database transaction. */
   'event-outside': {
-    file: 'server/store/sqlite/events.ts',
-    text: 'write(transactionEvent(row))',
-    instead: 'void setTimeout(write, 20_000, transactionEvent(row))',
+    file: 'server/store/rules/events.ts',
+    text: 'await write(transaction, rows.map(transactionEvent))',
+    instead: 'void setTimeout(write, 20_000, { ...transaction }, rows.map(transactionEvent))',
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>

@@ -39,7 +39,7 @@ export async function operations(rows: number, processes: number): Promise<Findi
         const demo = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })).data
         await chain.setBalance(demo.address, 10n ** 24n)
         await prepare(client)
-        store(folder, rows)
+        await store(folder, rows)
         const findings = strays()
         const { unfinished, finding } = await sendLarge(child, client)
         findings.push(...finding)

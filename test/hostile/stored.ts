@@ -21,7 +21,7 @@ const numbers = (count: number) =>
  * Fills the database of a service that runs: `rows` transactions of the relayer `full`, as many events of it and deliveries to the
  * notification `full` that have failed, notifications and audit entries; both exist already.
  */
-export function store(folder: string, rows: number): void {
+export async function store(folder: string, rows: number): Promise<void> {
   const db = new Database(join(folder, 'relayer.sqlite'), { timeout: 60_000 })
   db.pragma('synchronous = OFF')
   try {
@@ -30,7 +30,7 @@ export function store(folder: string, rows: number): void {
       fillDeliveries(db, rows)
     })
     fillNotifications(db, rows)
-    sealRights(folder, master_key)
+    await sealRights(folder, master_key)
     fillAudit(db, rows)
     db.pragma('wal_checkpoint(TRUNCATE)')
   } finally {

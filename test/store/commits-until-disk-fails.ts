@@ -1,5 +1,4 @@
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { groupCommit } from '../../server/store/sqlite/group-commit.ts'
 
 // A process of failing-disk.test.ts, with a limit on the size of its files: repeatedly commits two changes together until that fails, and
 // writes a DiskFailure to standard output.
@@ -19,10 +18,13 @@ if (import.meta.main) {
   })
   const insert = connection.db.prepare('INSERT INTO transaction_data (data) VALUES (zeroblob(100000))')
   let tries = 0
-  const add = groupCommit(connection, () => {
-    tries += 1
-    insert.run()
-  })
+  const add = connection.groupCommit(
+    () => ({}),
+    async () => {
+      tries += 1
+      insert.run()
+    },
+  )
   let outcomes: PromiseSettledResult<void>[]
   do {
     tries = 0

@@ -3,12 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { createVault } from '../../server/secrets/vault.ts'
-import { apiKeys } from '../../server/store/sqlite/api-keys.ts'
+import { storeRules } from '../../server/store/rules/store-rules.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { networks } from '../../server/store/sqlite/networks.ts'
-import { protectRights } from '../../server/store/sqlite/protection.ts'
-import { relayers } from '../../server/store/sqlite/relayers.ts'
-import { signers } from '../../server/store/sqlite/signers.ts'
+import { translated } from '../../server/store/sqlite/session.ts'
 import type { Store } from '../../server/store/store.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
@@ -59,48 +56,52 @@ test('refuses a database of a newer version, and leaves it unchanged', async () 
 })
 
 test('compiles no statement at every execution: with ORDER BY and the like, parameters have a +', () => {
+  expect(translated('WHERE a = $a::text AND b = ANY ($b::bigint[]) ORDER BY c LIMIT $limit FOR UPDATE')).toEqual({
+    text: 'WHERE a = +$a AND b IN (SELECT value FROM json_each(+$b)) ORDER BY c LIMIT +$limit',
+    lists: ['b'],
+  })
   const folder = join(import.meta.dirname, '..', '..', 'server', 'store', 'sqlite')
   const statements = readdirSync(folder).flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text),
   )
   const ordered = statements.filter((text) => /^\W*(?:SELECT|WITH).*(?:ORDER BY|LIMIT|\bmin\(|\bmax\()/s.test(text))
-  expect(ordered.length).toBeGreaterThan(20)
+  expect(ordered.length).toBeGreaterThan(2)
   expect(ordered.filter((text) => /(?:[=<>]|LIMIT|OFFSET) [?$](?!\{)/.test(text))).toEqual([])
 })
 
-test('rolls back after an error inside a write, and keeps the generation', () => {
+test('rolls back after an error inside a write, and keeps the generation', async () => {
   const { db, writeCached, generation } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const before = generation()
   const failing = () =>
-    writeCached(() => {
+    writeCached(async () => {
       db.exec("INSERT INTO notifications (id, type, url) VALUES ('a', 'webhook', 'https://example.com')")
       throw new Error('after the insert')
     })
-  expect(failing).toThrow('after the insert')
+  await expect(failing()).rejects.toThrow('after the insert')
   expect(db.prepare('SELECT count(*) FROM notifications').pluck().get()).toBe(0)
   expect(generation()).toBe(before)
 })
 
-test('moves the generation in every connection when one of them changes cached rows, and only then', () => {
+test('moves the generation in every connection when one of them changes cached rows, and only then', async () => {
   const file = join(temporaryFolder(), 'a.sqlite')
   const one = connectForTest(file)
   const other = connectForTest(file)
   const start = one.generation()
   expect(other.generation()).toBe(start)
-  one.write(() => undefined)
+  await one.write(() => undefined)
   expect([one.generation(), other.generation()]).toEqual([start, start])
-  one.writeCached(() => undefined)
+  await one.writeCached(async () => undefined)
   expect([one.generation(), other.generation()], 'nothing was written').toEqual([start, start])
   const rename = (connection: typeof one) =>
-    connection.writeCached(() =>
+    connection.writeCached(async () =>
       connection.db.exec(
         "UPDATE vault_check SET sealed = x'00'; INSERT OR REPLACE INTO vault_check (id, sealed) VALUES (1, x'01')",
       ),
     )
-  rename(one)
+  await rename(one)
   expect([one.generation(), other.generation()]).toEqual([start + 1, start + 1])
-  rename(other)
-  rename(one)
+  await rename(other)
+  await rename(one)
   expect([one.generation(), other.generation()]).toEqual([start + 3, start + 3])
 })
 
@@ -133,23 +134,17 @@ test('reads the relayers of an API key some times when it is created, replaced a
   const connection = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const guard = createVault(Buffer.alloc(32, 1))
   const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
-  protectRights(
-    connection,
-    () => ({ guard, is_protected: false, sealed, wrapped: null }),
-    () => expect.unreachable(),
-  )
   const dependencies = {
     now: () => 0,
     makeId: () => unique('id'),
     checkEvent: () => undefined,
     showRelayer: () => ({}),
   }
-  const store = {
-    ...networks(connection),
-    ...signers(connection),
-    ...relayers(connection, dependencies as never),
-    ...apiKeys(connection),
-  } as Store
+  const store = storeRules(connection, dependencies as never) as Store
+  await store.protect(
+    () => ({ guard, is_protected: false, sealed, wrapped: null }),
+    () => expect.unreachable(),
+  )
   const relayer_ids: string[] = []
   for (let count = 0; count < 50; count += 1) relayer_ids.push((await addRelayer({ store })).id)
   let read = 0

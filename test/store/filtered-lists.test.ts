@@ -3,7 +3,8 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/core/sending-rows.ts'
-import { searches } from '../../server/store/sqlite/transaction-search.ts'
+import { searches } from '../../server/store/rules/transaction-search.ts'
+import { translated } from '../../server/store/sqlite/session.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { bytesRead } from '../support/bytes-read.ts'
 import { randomFrom } from '../support/random.ts'
@@ -157,7 +158,9 @@ test('reads one index and scans no table in each search', () => {
       nonce_to: 9,
       below: 9,
     }
-    const plan = db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${statement}`).all(values)
+    const plan = db
+      .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${translated(statement.text.sqlite).text}`)
+      .all(values)
     const steps = plan.map(({ detail }) => detail)
     expect(steps.join('\n'), name).toMatch(index[name] as RegExp)
     // A hash has few transactions, so only this list may sort.

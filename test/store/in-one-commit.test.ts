@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { groupCommit } from '../../server/store/sqlite/group-commit.ts'
 import { temporaryFolder } from '../support/service.ts'
 
 /** A table of the test's own, and how many database transactions were committed or rolled back. */
@@ -19,19 +18,24 @@ function start() {
   const insert = db.prepare<[number]>('INSERT INTO numbers VALUES (?)')
   const all = db.prepare<[], number>('SELECT number FROM numbers ORDER BY number').pluck()
   const add = (number: number) => Number(insert.run(number).lastInsertRowid)
-  return { connection, add, rows: () => all.all(), commits: () => commits }
+  const groupOf = (one: (number: number) => number) =>
+    connection.groupCommit(
+      () => ({}),
+      async (_, number: number) => one(number),
+    )
+  return { groupOf, add, rows: () => all.all(), commits: () => commits }
 }
 
 test('commits changes by several methods in one turn together', async () => {
-  const { connection, add, rows, commits } = start()
-  const [first, second] = [groupCommit(connection, add), groupCommit(connection, (number: number) => -add(number))]
+  const { groupOf, add, rows, commits } = start()
+  const [first, second] = [groupOf(add), groupOf((number) => -add(number))]
   expect(await Promise.all([first(1), second(2), first(3)])).toEqual([1, -2, 3])
   expect([rows(), commits()]).toEqual([[1, 2, 3], 1])
 })
 
 test('does not fail other changes with a failed one', async () => {
-  const { connection, add, rows } = start()
-  const one = groupCommit(connection, add)
+  const { groupOf, add, rows } = start()
+  const one = groupOf(add)
   const answers = await Promise.allSettled([one(1), one(2), one(2), one(3)])
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   await expect(one(3)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
@@ -39,8 +43,8 @@ test('does not fail other changes with a failed one', async () => {
 })
 
 test('leaves the rest to the next turn when a commit takes long', async () => {
-  const { connection, add, rows, commits } = start()
-  const slow = groupCommit(connection, (number: number) => {
+  const { groupOf, add, rows, commits } = start()
+  const slow = groupOf((number) => {
     for (const end = performance.now() + 11; performance.now() < end; );
     return add(number)
   })

@@ -4,8 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../server/core/errors.ts'
 import type { PendingAuditEntry } from '../../server/core/rows.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
-import { groupCommit } from '../../server/store/postgres/group-commit.ts'
-import { sql } from '../../server/store/postgres/statement.ts'
+import { sql } from '../../server/store/rules/statement.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase as createDatabase } from '../support/postgres.ts'
@@ -273,8 +272,7 @@ describe('database transactions', () => {
     onTestFinished(proxy.stop)
     const connection = await connected(proxy.url)
     const insert = sql('INSERT INTO numbers VALUES ($number)')
-    const add = groupCommit(
-      connection,
+    const add = connection.groupCommit(
       () => ({}),
       (transaction, number: number) => transaction.run(insert, { number }),
     )
@@ -287,7 +285,7 @@ describe('database transactions', () => {
   })
 
   test('commits requests before background work, of which one commit has a limited amount', async () => {
-    const { fences, membership, url, read, ...rest } = await connected()
+    const { fences, membership, url, read, groupCommit } = await connected()
     const own = await client(url)
     await own.query('CREATE TABLE numbers (number integer, made_in bigint DEFAULT txid_current())')
     await own.query('INSERT INTO numbers VALUES (0)')
@@ -300,7 +298,6 @@ describe('database transactions', () => {
       'INSERT INTO numbers SELECT $number FROM (SELECT 1 FROM numbers WHERE number = 0 FOR UPDATE) AS first',
     )
     const add = groupCommit(
-      { ...rest, fences, membership, read },
       ({ rows }: { number: number; rows: number }) => ({ transactions: Array<number>(rows).fill(0) }),
       (transaction, { number }) => transaction.run(insert, { number }),
     )

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { RightsFault } from '../../server/core/rows.ts'
 import { createVault } from '../../server/secrets/vault.ts'
 import { connectClient } from '../../server/store/postgres/pool.ts'
-import { openPostgresStore, type PostgresStore } from '../../server/store/postgres.ts'
+import { openPostgresStore } from '../../server/store/postgres.ts'
 import type { Signal } from '../../server/store/signal-store.ts'
+import type { Store } from '../../server/store/store.ts'
 import { UnknownOutcome } from '../../server/store/unknown-outcome.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -19,10 +20,10 @@ const faults: RightsFault[] = []
 
 let database: TestDatabase
 let network: DatabaseProxy
-let here: PostgresStore
-let there: PostgresStore
+let here: Store
+let there: Store
 
-async function open(url: string): Promise<PostgresStore> {
+async function open(url: string): Promise<Store> {
   let ids = 0
   const prefix = unique('made')
   const store = await openPostgresStore(
@@ -59,7 +60,7 @@ afterAll(async () => {
 })
 
 /** The signals that a store receives from now on, as text. */
-function heardBy(store: PostgresStore): string[] {
+function heardBy(store: Store): string[] {
   const heard: string[] = []
   store.subscribe((signal: Signal | undefined) => {
     heard.push(

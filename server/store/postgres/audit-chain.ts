@@ -1,6 +1,6 @@
 import { beginning } from '../audit-batches.ts'
-import type { Session } from './session.ts'
-import { sql } from './statement.ts'
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 
 interface Chain {
   chain: number

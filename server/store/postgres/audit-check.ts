@@ -1,6 +1,6 @@
 import { type AuditBatch, type AuditHead, beginning, type ChainHead, faultOfBatch } from '../audit-batches.ts'
-import type { Session } from './session.ts'
-import { sql } from './statement.ts'
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 
 export interface TrailVerdict {
   /** The heads of the chains as far as they are intact. */

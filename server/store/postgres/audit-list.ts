@@ -1,7 +1,8 @@
 import { nextTurn } from '../../next-turn.ts'
 import { type ChainHead, type ListedAuditEntry, matcher, readBatch } from '../audit-batches.ts'
+import { sql } from '../rules/statement.ts'
 import type { Store } from '../store.ts'
-import { type Connection, sql } from './connection.ts'
+import type { Connection } from './connection.ts'
 
 /** The most batches that are read at once; a batch has up to 5,000 entries. */
 const max_batches = 20

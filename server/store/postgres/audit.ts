@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../../core/rows.ts'
 import { type AuditHead, batchesAfter, type ChainHead } from '../audit-batches.ts'
+import type { Session, Transaction } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
-import type { Session, Transaction } from './session.ts'
-import { sql } from './statement.ts'
 
 /** The last entry of a chain, whose row is locked. */
 interface Head extends AuditHead {

@@ -3,6 +3,9 @@ import { inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
 import type { ChainHead } from '../audit-batches.ts'
+import type { Database } from '../rules/database.ts'
+import type { Transaction } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail } from './audit.ts'
 import { takeChain } from './audit-chain.ts'
@@ -10,21 +13,21 @@ import { createDatabaseClock, type DatabaseClock } from './database-clock.ts'
 import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import type { DurabilitySetting } from './durability.ts'
 import { isUnavailable } from './failures.ts'
-import { createFences, type Fence, type Fences } from './fence.ts'
+import { createFences, type Fences } from './fence.ts'
 import { createGeneration } from './generation.ts'
+import { createGroup, type GroupConnection } from './group-commit.ts'
+import { lister } from './lists.ts'
+import { lockNotifications, lockRelayers } from './locks.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { rateTokens } from './rate-tokens.ts'
+import { readTogether } from './read-together.ts'
 import { createRights, type Rights } from './rights.ts'
-import { createReader, type Session, type Transaction } from './session.ts'
+import { createReader } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
-import { sql } from './statement.ts'
 import { createWrite, type Work } from './write.ts'
-
-export type { Session, Transaction } from './session.ts'
-export { type Statement, sql } from './statement.ts'
 
 export interface ConnectionWorld {
   observer?: Observer
@@ -44,31 +47,14 @@ export interface ConnectionSettings extends PoolSettings {
  * deliveries, FOR NO KEY UPDATE to change them together), the manifest of the rights, the head of the audit chain (last). It reads the
  * rows that it decides on after it has the lock: with READ COMMITTED, each statement sees everything that was committed before it.
  */
-export interface Connection {
+export interface Connection extends Database, GroupConnection {
   /** The wall clock of all servers, in milliseconds since the Unix epoch. */
   now(): number
-  /** Each statement by itself. */
-  read: Session
-  /**
-   * Runs `work` in one database transaction; an error rolls it back. The audit entry of the current `withAudit` is committed with
-   * its changes: must be called before the first `await`.
-   */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Like `write`, for changes of configuration: one at a time. */
-  writeAlone<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Like `writeAlone`, for changes of rows that servers cache: with a new generation if it changes a row. */
-  writeCached<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** Statements that see the same state. */
   snapshot: Snapshot
   /** The MACs of rows that grant rights. */
   rights: Rights
   withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
-  /** The audit entry of the current `withAudit`. */
-  currentAuditEntry(): PendingAuditEntry | undefined
-  /** The lease under which the present work runs. */
-  currentFence(): Fence | undefined
-  /** A database transaction under fences that were captured earlier: for group commits. */
-  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[]): Promise<T>
   fences: Fences
   /** This server among all that use the database. */
   membership: Membership
@@ -109,11 +95,26 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   let ownGenerations = 0
   const rights = createRights({
     snapshot,
+    readGeneration: generation.read,
     foreign: () => generation.stored() - ownGenerations,
     doubt: generation.doubt,
   })
 
+  const group: GroupConnection = {
+    currentAuditEntry: () => auditEntry,
+    currentFence: fences.current,
+    writeFor: (work, its) => write(undefined, work, its),
+  }
+  const groupCommit = createGroup(group, lockRelayers, ({ transactions }) => transactions?.length ?? 1)
+
   return {
+    ...group,
+    groupCommit,
+    groupCommitTogether: groupCommit.together,
+    groupCommitOfDeliveries: createGroup(group, lockNotifications),
+    readTogether,
+    lister: (table, columns, readRow) =>
+      lister(snapshot, table, typeof columns === 'string' ? columns : columns.postgres, readRow),
     now: clock.now,
     read,
     snapshot,
@@ -157,9 +158,6 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
         auditEntry = undefined
       }
     },
-    currentAuditEntry: () => auditEntry,
-    currentFence: fences.current,
-    writeFor: (work, its) => write(undefined, work, its),
     // Entries of any work are written together, so no fence applies to them.
     appendAudit: (entries) => trail.appendOnce((work) => write(undefined, alone(work)), entries),
     auditHead: () => trail.head(read),

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailable } from '../../core/errors.ts'
+import { type Statement, sql, type Values } from '../rules/statement.ts'
 import { isUnavailable } from './failures.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
-import { bind, type Statement, sql, type Values } from './statement.ts'
+import { queryOf } from './statement.ts'
 
 /**
  * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat detects within a
@@ -65,7 +66,7 @@ export async function openDedicatedClient(
 
   async function check(its: Client, time_ms?: number): Promise<void> {
     const asked_ms = performance.now()
-    const { rows } = await inTime(its.query<Beat>({ name: beat.name, text: beat.text }), time_ms)
+    const { rows } = await inTime(its.query<Beat>(queryOf(beat, {})), time_ms)
     const { read_only, now_ms } = rows[0] as Beat
     if (read_only !== 'off') throw new Unusable('The database is read-only')
     heard(now_ms, asked_ms)
@@ -121,8 +122,7 @@ export async function openDedicatedClient(
 
   async function attempt<Row extends object>(statement: Statement<Row>, values: Values): Promise<Row | undefined> {
     if (isLost) await inTime(reopened.promise)
-    const { name, text } = statement
-    return (await client.query<Row>({ name, text, values: bind(statement, values) })).rows[0]
+    return (await client.query<Row>(queryOf(statement, values))).rows[0]
   }
 
   const unlessDown = () => {

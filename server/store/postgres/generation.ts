@@ -1,5 +1,5 @@
+import { sql } from '../rules/statement.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
-import { sql } from './statement.ts'
 
 /**
  * The rule of caches on several servers. The API keys, relayers, signers and networks in the memory of a server are valid under a

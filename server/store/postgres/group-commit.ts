@@ -1,10 +1,9 @@
 import { StoreUnavailable } from '../../core/errors.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
+import { oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
-import type { Connection } from './connection.ts'
 import type { Fence } from './fence.ts'
-import { lockRelayers, type RelayersToLock } from './locks.ts'
-import type { Transaction } from './session.ts'
+import type { Work } from './write.ts'
 
 /** The most changes of one commit. */
 const max_batch = 200
@@ -14,20 +13,6 @@ const max_background_rows = 200
 const pause_multiplier = 2
 /** A commit may have waited for another server. */
 const max_pause_ms = 200
-
-/** A change that is requested, with the audit entry of its request. */
-export interface Requested<In> {
-  auditEntry: PendingAuditEntry | undefined
-  input: In
-}
-
-/** How several changes of one method are made together. */
-interface Together<In, Out, Ahead> {
-  /** Reads what they need, under the locks of their relayers. It changes nothing (write.ts). */
-  readAhead(transaction: Transaction, inputs: In[]): Promise<Ahead>
-  /** Makes them, and records their audit entries. Resolves to their results, in the same order. */
-  make(transaction: Transaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
-}
 
 interface Waiting<ToLock> extends Requested<never> {
   fence: Fence | undefined
@@ -45,50 +30,30 @@ interface Group<ToLock> {
     toLock: (input: In) => ToLock,
     one: (transaction: Transaction, input: In) => Promise<Out>,
   ): (input: In) => Promise<Out>
+  /** For a method whose changes are made together, by statements for all of them. */
   together<In, Out, Ahead>(
     toLock: (input: In) => ToLock,
     together: Together<In, Out, Ahead>,
   ): (input: In) => Promise<Out>
 }
 
-const groups = new WeakMap<Connection, Group<RelayersToLock>>()
+export interface GroupConnection {
+  /** The audit entry of the current `withAudit`. */
+  currentAuditEntry(): PendingAuditEntry | undefined
+  /** The lease under which the present work runs. */
+  currentFence(): Fence | undefined
+  /** A database transaction under fences that were captured earlier. */
+  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[]): Promise<T>
+}
 
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
  * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails; while the database
- * is down, all of them fail. The rows of all their relayers are locked at the beginning. `toLock`: the relayers that a change concerns.
- * Requests go before background work, because their callers wait.
- */
-export function groupCommit<In, Out>(
-  connection: Connection,
-  toLock: (input: In) => RelayersToLock,
-  one: (transaction: Transaction, input: In) => Promise<Out>,
-): (input: In) => Promise<Out> {
-  return groupOf(connection)(toLock, one)
-}
-
-/** As `groupCommit`, for a method whose changes are made together, by statements for all of them. */
-export function groupCommitTogether<In, Out, Ahead>(
-  connection: Connection,
-  toLock: (input: In) => RelayersToLock,
-  together: Together<In, Out, Ahead>,
-): (input: In) => Promise<Out> {
-  return groupOf(connection).together(toLock, together)
-}
-
-function groupOf(connection: Connection): Group<RelayersToLock> {
-  const group =
-    groups.get(connection) ?? createGroup(connection, lockRelayers, ({ transactions }) => transactions?.length ?? 1)
-  groups.set(connection, group)
-  return group
-}
-
-/**
- * A group of changes that share commits. `lock`: takes the locks of all changes of a commit at its beginning. `rowsOf`: how many rows a
- * change concerns.
+ * is down, all of them fail. `lock`: takes the locks of all changes of a commit at its beginning. `toLock`: what a change locks.
+ * `rowsOf`: how many rows a change concerns. Requests go before background work, because their callers wait.
  */
 export function createGroup<ToLock>(
-  connection: Connection,
+  connection: GroupConnection,
   lock: Lock<ToLock>,
   rowsOf: (toLock: ToLock) => number = () => 1,
 ): Group<ToLock> {
@@ -153,20 +118,11 @@ export function createGroup<ToLock>(
 /** Background work runs under a lease; requests have none. */
 const isBackground = ({ fence }: { fence: Fence | undefined }): boolean => fence !== undefined
 
-const oneByOne = <In, Out>(
-  one: (transaction: Transaction, input: In) => Promise<Out>,
-): Together<In, Out, undefined> => ({
-  readAhead: async () => undefined,
-  async make(transaction, requested) {
-    const done: Out[] = []
-    for (const { auditEntry, input } of requested) {
-      done.push(await transaction.attributed(auditEntry, () => one(transaction, input)))
-    }
-    return done
-  },
-})
-
-async function commitSome<ToLock>(connection: Connection, lock: Lock<ToLock>, batch: Waiting<ToLock>[]): Promise<void> {
+async function commitSome<ToLock>(
+  connection: GroupConnection,
+  lock: Lock<ToLock>,
+  batch: Waiting<ToLock>[],
+): Promise<void> {
   const fences = batch.flatMap(({ fence }) => fence ?? [])
   const byMethod = [...Map.groupBy(batch, ({ together }) => together)]
   try {

@@ -1,11 +1,12 @@
 import type { Listing, Slice } from '../../core/rows.ts'
+import type { ListedTable } from '../rules/database.ts'
+import { sql } from '../rules/statement.ts'
 import type { Snapshot } from './snapshot.ts'
-import { sql } from './statement.ts'
 
-/** Lists a table in order of creation. Counting costs as much as the table's size: for tables that people fill by hand. */
+/** `Database.lister`. */
 export function lister<Row extends object, T>(
   snapshot: Snapshot,
-  table: 'networks' | 'signers' | 'relayers' | 'notifications' | 'api_keys',
+  table: ListedTable,
   columns: string,
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {

@@ -1,13 +1,5 @@
-import type { Account } from '../../core/sending-rows.ts'
-import type { Transaction } from './session.ts'
-import { sql } from './statement.ts'
-
-/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. */
-export interface RelayersToLock {
-  relayers?: number[]
-  transactions?: number[]
-  accounts?: Account[]
-}
+import type { RelayersToLock, Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 
 const lock = sql(`
   SELECT row_id FROM relayers
@@ -19,9 +11,9 @@ const lock = sql(`
   ORDER BY row_id FOR NO KEY UPDATE`)
 
 /** Locks the rows of relayers, by ascending row id, until the commit. */
-export async function lockRelayers(transaction: Transaction, wanted: RelayersToLock[]): Promise<void> {
+export async function lockRelayers(session: Session, wanted: RelayersToLock[]): Promise<void> {
   const accounts = wanted.flatMap((its) => its.accounts ?? [])
-  await transaction.all(lock, {
+  await session.all(lock, {
     relayers: wanted.flatMap(({ relayers }) => relayers ?? []),
     transactions: wanted.flatMap(({ transactions }) => transactions ?? []),
     chain_ids: accounts.map(({ chain_id }) => chain_id),
@@ -34,6 +26,6 @@ const lockTargets = sql(
 )
 
 /** Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries. */
-export async function lockNotifications(transaction: Transaction, row_ids: number[]): Promise<void> {
-  await transaction.all(lockTargets, { row_ids })
+export async function lockNotifications(session: Session, row_ids: number[]): Promise<void> {
+  await session.all(lockTargets, { row_ids })
 }

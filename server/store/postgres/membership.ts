@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
-import type { Session } from './session.ts'
-import { sql } from './statement.ts'
 
 /** A server whose registration was not renewed for so long counts as dead. */
 export const lease_ms = 6_000

@@ -1,6 +1,6 @@
+import { sql } from '../rules/statement.ts'
 import type { TakeTokens } from '../store.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
-import { sql } from './statement.ts'
 
 const take = sql<{ granted: number; empty_in_ms: number }>(
   'SELECT granted, empty_in_ms FROM take_rate_tokens($caller, $interval_ms, $tolerance_ms, $max_debt_ms, $charge, $wanted)',

@@ -3,7 +3,7 @@ import type { RightsReports } from '../rights-reports.ts'
 import type { RightsChange, RightsSeal } from '../rights-seal.ts'
 import { follow, type RightsTables } from '../rights-state.ts'
 import type { RightsTable } from '../rights-tables.ts'
-import { scanRights } from './rights-scan.ts'
+import { scanRights } from '../rules/rights-scan.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The pause after a scan: 50 times its duration, at least 1 s after a new generation of another program, and 5 s otherwise. */
@@ -13,6 +13,8 @@ const longest_pause_ms = 5_000
 
 export interface MonitorDependencies {
   snapshot: Snapshot
+  /** A generation that was read once distinguishes those of other programs from those of this server. */
+  readGeneration(): Promise<unknown>
   /** Changes with a new generation of another program. */
   foreign(): number
   /** Called when a scan has found faults: rows that were trusted before, and are cached, may be refused now. */

@@ -1,7 +1,7 @@
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import { StoreError } from '../store-error.ts'
 import { migrationsText } from './migrations.ts'
-import type { Session } from './session.ts'
-import { sql } from './statement.ts'
 
 /** A rule of a view has the name _RETURN and the table of the view. */
 const selectForeign = sql<{ name: string; source: string | null }>(`

@@ -1,47 +1,22 @@
-import type { RightsFault, RightsGuard } from '../../core/rows.ts'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../rights-seal.ts'
-import { deletionOf, distrusted, faultOf, type NamedRow, withoutSeal } from '../rights-state.ts'
-import type { RightsTable, SealedRow } from '../rights-tables.ts'
+import { deletionOf, distrusted, faultOf } from '../rights-state.ts'
+import type { RightsTable } from '../rights-tables.ts'
+import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
+import { lockManifest, rows, setManifest, setSeal } from '../rules/rights-rows.ts'
+import { contentAsText } from '../rules/sealed-rows.ts'
+import type { Transaction } from '../rules/session.ts'
 import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
 import { checkSchema } from './rights-schema.ts'
-import { contentAsText, lockManifest, rows, type StoredSeal, setManifest, setSeal } from './rights-tables.ts'
-import type { Transaction } from './session.ts'
-
-type Row = StoredSeal & Pick<NamedRow, 'id'>
-export type Trusted<R extends Row> = Omit<R, Exclude<keyof SealedRow, 'row_id'>>
 
 /**
  * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC, as the SQLite store does. Each
  * method that changes such a row says so, in its database transaction; before the commit, changed rows get a new version and a MAC, and
  * the manifest is updated. The lock of the manifest comes after those of all rows, and before that of the audit chain.
  */
-export interface Rights {
-  /** Starts checking rows and sealing changes. */
-  protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
-  /** The rows that the service wrote; the others are reported. `read` may be called again. */
-  trusted<R extends Row>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
-  /**
-   * The row without its MAC. Throws ApiError (503) when it is not trusted, or does not have the requested id. `read` may be called
-   * again.
-   */
-  require<R extends Row>(
-    table: RightsTable,
-    read: () => Promise<R | undefined>,
-    id?: string,
-  ): Promise<Trusted<R> | undefined>
-  /** The same for several rows, all of which must be trusted. */
-  requireAll<R extends Row>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
-  inserted(transaction: Transaction, table: RightsTable, row_id: number): void
-  /** Must be called before the change. Locks the row. Throws ApiError (503) when it is not trusted. */
-  updated(transaction: Transaction, table: RightsTable, row_id: number): Promise<void>
-  /** Must be called before the row is deleted. */
-  deleted(transaction: Transaction, table: RightsTable, row_id: number): Promise<void>
+export interface Rights extends RightsOfRules {
   close(): Promise<void>
 }
-
-/** How often rows are read again that changed meanwhile. */
-const max_reads = 10
 
 export function createRights(dependencies: MonitorDependencies): Rights {
   const { snapshot } = dependencies
@@ -49,27 +24,6 @@ export function createRights(dependencies: MonitorDependencies): Rights {
   const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
   const tell = createReports()
   const monitor = createMonitor(dependencies, tell)
-
-  async function judged<R extends Row>(
-    table: RightsTable,
-    read: () => Promise<R[]>,
-  ): Promise<{ row: R; isTrusted: boolean }[]> {
-    const seal = sealing
-    if (!seal) return (await read()).map((row) => ({ row, isTrusted: true }))
-    await monitor.again(seal)
-    for (let reads = 1; ; reads += 1) {
-      const moves = monitor.moves()
-      const found = (await read()).map((row) => ({
-        row,
-        fault: faultOf(seal, table, contentAsText(row), monitor.of(table)),
-      }))
-      // The row may have been read before a change, and checked against the state after it.
-      const mayBeOld = moves !== monitor.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
-      if (mayBeOld && reads < max_reads) continue
-      tell(found.flatMap(({ fault }) => fault ?? []))
-      return found.map(({ row, fault }) => ({ row, isTrusted: fault === undefined }))
-    }
-  }
 
   function add(transaction: Transaction, seal: RightsSeal, change: RightsChange): void {
     const known = changesOf.get(transaction)
@@ -112,30 +66,14 @@ export function createRights(dependencies: MonitorDependencies): Rights {
 
   return {
     async protect(guard, report) {
+      await dependencies.readGeneration()
       const seal = rightsSeal(guard)
       tell.to(report)
       await snapshot(checkSchema)
       await monitor.first(seal)
       sealing = seal
     },
-    async trusted(table, read) {
-      const found = await judged(table, read)
-      return found.filter(({ isTrusted }) => isTrusted).map(({ row }) => unsealed(row))
-    },
-    async require(table, read, id) {
-      const [found] = await judged(table, async () => {
-        const row = await read()
-        return row ? [row] : []
-      })
-      if (!found) return undefined
-      if (!found.isTrusted || (id !== undefined && found.row.id !== id)) throw distrusted()
-      return unsealed(found.row)
-    },
-    async requireAll(table, read) {
-      const found = await judged(table, read)
-      if (found.some(({ isTrusted }) => !isTrusted)) throw distrusted()
-      return found.map(({ row }) => unsealed(row))
-    },
+    ...createTrust(() => sealing, monitor, tell),
     inserted(transaction, table, row_id) {
       if (sealing) add(transaction, sealing, { table, row_id, version: 0 })
     },
@@ -146,4 +84,3 @@ export function createRights(dependencies: MonitorDependencies): Rights {
 }
 
 const nameOf = ({ table, row_id }: Pick<RightsChange, 'table' | 'row_id'>) => `${table}:${row_id}`
-const unsealed = <R extends Row>(row: R): Trusted<R> => withoutSeal(row)

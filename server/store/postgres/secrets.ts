@@ -1,27 +1,11 @@
-import type { RightsGuard } from '../../core/rows.ts'
-import { rightsSeal } from '../rights-seal.ts'
-import { rightsTables } from '../rights-tables.ts'
-import { sealedColumns } from '../sealed-columns.ts'
-import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
+import { secrets, secretTables } from '../rules/secrets.ts'
+import type { Transaction } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
+import type { SecretsStore } from '../secrets-store.ts'
 import { StoreError } from '../store-error.ts'
-import { type ConnectionSettings, connect, type Transaction } from './connection.ts'
-import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key-check.ts'
+import { type ConnectionSettings, connect } from './connection.ts'
 import { connectClient } from './pool.ts'
-import { scanRights, sealAll } from './rights-scan.ts'
-import { lockManifest } from './rights-tables.ts'
-import { sql } from './statement.ts'
 
-const columns = sealedColumns.map(([table, column]) => ({
-  table,
-  select: sql<{ row_id: number; id: string; sealed: Uint8Array }>(
-    `SELECT row_id, id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY row_id`,
-  ),
-  update: sql(`UPDATE ${table} SET ${column} = $sealed WHERE row_id = $row_id`),
-}))
-const highestVersion = sql<{ version: number }>(`
-  SELECT max(version) AS version FROM (
-    ${rightsTables.map((table) => `SELECT coalesce(max(rights_version), 0) AS version FROM ${table}`).join(' UNION ALL ')}
-  ) AS versions`)
 const otherServer = sql<{ name: string }>(
   `SELECT name FROM servers WHERE row_id <> $row_id AND state <> 'ended' AND until > clock_timestamp() LIMIT 1`,
 )
@@ -40,50 +24,13 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
     if (other) throw new StoreError(`The database is in use by ${other.name}; stop every service on it first`)
   }
 
-  async function lockedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
-    return rightsSeal(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
-  }
-
-  /** The last assigned version. */
-  async function checkedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
-    const version = await lockedVersion(transaction, guard)
-    const { faults } = await scanRights(transaction, rightsSeal(guard), undefined)
-    if (faults.length > 0) throw new UntrustedRows(faults)
-    return version
-  }
-
   return {
     now,
-    masterKeyCheck: () => readMasterKeyCheck(read),
-    faults: async (guard) => (await snapshot((session) => scanRights(session, rightsSeal(guard), undefined))).faults,
-    acceptRights: (guard, entry) =>
-      writeCached(async (transaction) => {
-        await beAlone(transaction)
-        transaction.record(entry)
-        // The new versions must exceed all earlier ones, even if the manifest is lost.
-        const highest = (await transaction.one(highestVersion))?.version ?? 0
-        return sealAll(transaction, rightsSeal(guard), Math.max(await lockedVersion(transaction, guard), highest))
-      }),
-    reseal: (change, new_check, { from, to }, entry) =>
-      writeCached(async (transaction) => {
-        await beAlone(transaction)
-        const version = from ? await checkedVersion(transaction, from) : 0
-        let count = 0
-        for (const { table, select, update } of columns) {
-          for (const { row_id, id, sealed } of await transaction.all(select)) {
-            await transaction.run(update, { row_id, sealed: change(sealed, `${table}:${id}`) })
-            count += 1
-          }
-        }
-        await sealAll(transaction, rightsSeal(to), version)
-        await writeMasterKeyCheck(transaction, new_check)
-        transaction.record(entry)
-        return count
-      }),
+    ...secrets({ read, snapshot, writeCached, beAlone }),
     async sweepOut() {
       const client = await connectClient(settings)
       try {
-        await client.query(`VACUUM ${[...new Set(columns.map(({ table }) => table))].join(', ')}`)
+        await client.query(`VACUUM ${secretTables.join(', ')}`)
       } finally {
         await client.end()
       }

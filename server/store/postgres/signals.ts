@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { sql } from '../rules/statement.ts'
 import type { HearSignal, Signal } from '../signal-store.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
 import type { Client } from './pool.ts'
-import { sql } from './statement.ts'
 
 const channel = 'relayer_signals'
 /** Signals of one server in this time are one message. */

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
 import { StoreUnavailable } from '../../core/errors.ts'
+import type { Session } from '../rules/session.ts'
 import { isUnavailable } from './failures.ts'
-import { createSession, type Session } from './session.ts'
+import { createSession } from './session.ts'
 
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 

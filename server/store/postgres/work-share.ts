@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../core/errors.ts'
+import { sql } from '../rules/statement.ts'
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { coalesce } from './coalesce.ts'
-import { type Connection, sql } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { type FairShare, fairShare, mostWith, type Server } from './fair-share.ts'
 
 /** How often the parts of all servers are compared. A refusal is remembered as long. */

@@ -1,11 +1,13 @@
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
+import type { Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Trail } from './audit.ts'
 import { isUnanswered } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
+import { lockNotifications, lockRelayers } from './locks.ts'
 import { repeated } from './repeated.ts'
-import { createSession, type Transaction } from './session.ts'
+import { createSession } from './session.ts'
 
 export interface WriteDependencies {
   pool: Pool
@@ -57,6 +59,8 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     }
     const transaction: Transaction = {
       ...session,
+      lockRelayers: (wanted) => lockRelayers(session, [wanted]),
+      lockNotifications: (row_ids) => lockNotifications(session, row_ids),
       record: (entry) => void entries.push(entry),
       async attributed(entry, its) {
         const before_changes = changes

@@ -7,8 +7,8 @@ import type { Connection } from './connection.ts'
 const chain = 1
 
 export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit'> {
-  const { db, write, record, auditHead } = connection
-  const batches = db
+  const { reader, write, auditHead } = connection
+  const batches = reader
     .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
     .pluck()
 
@@ -27,7 +27,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
       const head = auditHead()
       return head.up_to === 0 ? [] : [{ chain, ...head }]
     },
-    appendAudit: async (entries) => write(() => entries.forEach(record)),
+    appendAudit: (entries) => write((transaction) => entries.forEach(transaction.record)),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
       if (Object.keys(filter).length === 0) {

@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Connection } from './connection.ts'
 
@@ -9,12 +10,12 @@ export interface Leases {
 }
 
 export function createLeases(
-  { db, write }: Pick<Connection, 'db' | 'write'>,
+  { db, reader, write }: Pick<Connection, 'db' | 'reader' | 'write'>,
   { now }: Pick<StoreDependencies, 'now'>,
 ): Leases {
-  const selectLease = db.prepare<[string], { owner: string; until: number }>(
-    'SELECT owner, until FROM leases WHERE name = ?',
-  )
+  const select = (its: Database.Database) =>
+    its.prepare<[string], { owner: string; until: number }>('SELECT owner, until FROM leases WHERE name = ?')
+  const [selectLease, readLease] = [select(db), select(reader)]
   const setLease = db.prepare<[string, string, number]>(`
     INSERT INTO leases (name, owner, until) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until`)
@@ -31,7 +32,7 @@ export function createLeases(
         lease.until > time + 10 * duration_ms ||
         !isAlive(lease.owner)
       // Read before the write, so that a waiting process causes no commits.
-      if (!mayTake(selectLease.get(name))) return false
+      if (!mayTake(readLease.get(name))) return false
       return write(() => {
         if (!mayTake(selectLease.get(name))) return false
         setLease.run(name, owner, time + duration_ms)

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { Listing, Slice } from '../../core/rows.ts'
 import { nextTurn } from '../../next-turn.ts'
+import type { ListedTable } from '../rules/database.ts'
 
 /** Rows that one step counts, which takes a millisecond. A table of fewer rows is listed as of one moment. */
 const step_rows = 10_000
@@ -8,12 +9,11 @@ const step_rows = 10_000
 const turn_ms = 5
 
 /**
- * Lists a table in order of creation. Counting costs as much as the table's size, which is acceptable for tables that people fill by
- * hand: it is done in steps, between which other work runs. Transactions use blocks.ts.
+ * `Database.lister`. The rows are counted in steps, between which other work runs. Transactions use blocks.ts.
  */
-export function lister<Row, T>(
+export function lister<Row extends object, T>(
   db: Database.Database,
-  table: 'networks' | 'signers' | 'relayers' | 'notifications' | 'api_keys',
+  table: ListedTable,
   columns: string,
   read: (row: Row) => T,
 ): (slice: Slice) => Promise<Listing<T>> {

@@ -17,10 +17,10 @@ export const migrationsText = () =>
     .join('\n')
 
 /** Brings the database to the newest schema. Throws StoreError when a newer version of the service wrote it. */
-export function migrate(db: Database.Database, write: (work: () => void) => void) {
+export function migrate(db: Database.Database): void {
   const files = migrationFiles()
   const newest = files.length
-  write(() => {
+  const bringUp = db.transaction(() => {
     const version = db.pragma('user_version', { simple: true }) as number
     if (version > newest) {
       throw new StoreError(
@@ -30,4 +30,5 @@ export function migrate(db: Database.Database, write: (work: () => void) => void
     for (const file of files.slice(version)) db.exec(readFileSync(join(folder, file), 'utf8'))
     db.pragma(`user_version = ${newest}`)
   })
+  bringUp.immediate()
 }

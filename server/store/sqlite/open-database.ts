@@ -38,8 +38,14 @@ function openFile(file: string, alone: boolean): Database.Database {
   }
 }
 
-/** For each connection of the service that reads rows. */
-export const limitCache = (db: Database.Database) => db.pragma(`cache_size = -${cache_kib}`)
+/** A connection that only reads. */
+export function openReader(file: string): Database.Database {
+  const reader = new Database(file, { readonly: true })
+  limitCache(reader)
+  return reader
+}
+
+const limitCache = (db: Database.Database) => db.pragma(`cache_size = -${cache_kib}`)
 
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })

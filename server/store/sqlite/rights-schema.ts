@@ -1,12 +1,10 @@
 import type Database from 'better-sqlite3'
-
-/** The database has triggers or views that the service did not create. */
-export class ForeignSchema extends Error {}
+import { StoreError } from '../store-error.ts'
 
 /**
  * Checks after every change of the schema that the database has only the service's own triggers and views. A foreign trigger could
  * change rows within the service's statements, and the service would seal these changes. `migrations`: their text, which contains
- * the service's own triggers.
+ * the service's own triggers. The check throws StoreError.
  */
 export function schemaCheck(db: Database.Database, migrations: () => string): () => void {
   const schema = db.prepare<[], { name: string; sql: string }>(
@@ -22,7 +20,7 @@ export function schemaCheck(db: Database.Database, migrations: () => string): ()
     const foreign = schema.all().filter(({ sql }) => !own.includes(sql))
     if (foreign.length > 0) {
       const names = foreign.map(({ name }) => name).join(', ')
-      throw new ForeignSchema(`The database has triggers or views that are not the service's: ${names}`)
+      throw new StoreError(`The database has triggers or views that are not the service's: ${names}`)
     }
     checkedSchema = current
   }

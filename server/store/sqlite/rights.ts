@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3'
-import type { RightsFault, RightsGuard } from '../../core/rows.ts'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../rights-seal.ts'
-import { deletionOf, distrusted, faultOf, type NamedRow as Row, withoutSeal } from '../rights-state.ts'
+import { deletionOf, distrusted, faultOf, type NamedRow as Row } from '../rights-state.ts'
 import { type RightsTable, rightsTables, type SealedRow } from '../rights-tables.ts'
+import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
+import { sealedColumns } from '../rules/sealed-rows.ts'
 import { createMonitor } from './rights-monitor.ts'
 import { schemaCheck } from './rights-schema.ts'
-import { rightsTriggers, sealedColumns } from './rights-tables.ts'
+import { rightsTriggers } from './rights-tables.ts'
 
 /**
  * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC: whoever can write the database
@@ -14,13 +15,7 @@ import { rightsTriggers, sealedColumns } from './rights-tables.ts'
  * Before the commit, changed rows get a new version and a MAC, and the manifest is updated. A row is checked when it is used. A scan
  * of all rows, at startup and after commits by other connections, finds rows that were rolled back or removed.
  */
-export interface Rights {
-  /** Starts checking rows and sealing changes. Must be called inside a database transaction. */
-  protect(guard: RightsGuard, report: (fault: RightsFault) => void): void
-  /** Whether the service wrote the row. Always true before `protect`. */
-  isTrusted(table: RightsTable, row: Row): boolean
-  /** The row without its MAC. Throws ApiError (503) when the row is not trusted, or does not have the requested id. */
-  require<R extends Row>(table: RightsTable, row: R, id?: string): Omit<R, Exclude<keyof SealedRow, 'row_id'>>
+export interface Rights extends RightsOfRules {
   /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
   seal(): void
   /** Must be called after every database transaction. */
@@ -44,12 +39,6 @@ export function createRights(
   const monitor = createMonitor(db, file, version, tell)
   const checkSchema = schemaCheck(db, migrations)
 
-  function isTrusted(table: RightsTable, row: Row): boolean {
-    if (!sealing) return true
-    monitor.again(sealing)
-    return judge(sealing, table, row)
-  }
-
   function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
     const fault = faultOf(seal, table, row, monitor.of(table))
     if (fault) tell([fault])
@@ -68,7 +57,8 @@ export function createRights(
   }
 
   return {
-    protect(guard, report) {
+    /** Must be called inside a database transaction. */
+    async protect(guard, report) {
       const seal = rightsSeal(guard)
       sealing = seal
       tell.to(report)
@@ -90,13 +80,13 @@ export function createRights(
       const isRecorded = (table: RightsTable, row_id: number) => Number(changes.has(nameOf(table, row_id)))
       db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
       db.exec(rightsTriggers())
-      monitor.first(seal)
+      await monitor.first(seal)
     },
-    isTrusted,
-    require(table, row, id = row.id) {
-      if (!isTrusted(table, row) || row.id !== id) throw distrusted()
-      return withoutSeal(row)
-    },
+    ...createTrust(() => sealing, monitor, tell),
+    // The triggers see every change.
+    inserted() {},
+    async updated() {},
+    async deleted() {},
     seal() {
       if (!sealing || !statements || changes.size === 0) return
       checkSchema()
@@ -128,7 +118,7 @@ const prepare = (db: Database.Database) => ({
   manifest: db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck(),
   setManifest: db.prepare<[Uint8Array]>('UPDATE rights_manifest SET sealed = ?'),
   rows: byTable((table) =>
-    db.prepare<[number], SealedRow>(`SELECT ${sealedColumns(table)} FROM ${table} WHERE row_id = ?`),
+    db.prepare<[number], SealedRow>(`SELECT ${sealedColumns('sqlite', table)} FROM ${table} WHERE row_id = ?`),
   ),
   updates: byTable((table) =>
     db.prepare<[number, Uint8Array, number]>(`UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE row_id = ?`),

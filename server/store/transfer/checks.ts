@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3'
 import type { RightsGuard } from '../../core/rows.ts'
 import { type AuditBatch, type AuditHead, beginning, faultOfBatch } from '../audit-batches.ts'
-import { scanRights } from '../postgres/rights-scan.ts'
-import type { Session } from '../postgres/session.ts'
-import { sql } from '../postgres/statement.ts'
 import { rightsSeal } from '../rights-seal.ts'
+import { scanRights } from '../rules/rights-scan.ts'
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { StoreError } from '../store-error.ts'
 import { moved_chain as chain } from './copy.ts'
@@ -33,7 +33,7 @@ export async function checkCopy(
   await checkCounts(source, target, tables)
   await checkNonces(source, target)
   const audit_entries = await checkAuditChain(target)
-  const { faults } = await scanRights(target, rightsSeal(guard), undefined)
+  const { faults } = await scanRights(target, rightsSeal(guard))
   if (faults.length > 0) throw failed(`${faults.length} rows that grant rights do not have the right MAC`)
   return { audit_entries, secrets: await openSecrets(target, guard) }
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
-import type { Session } from '../postgres/session.ts'
-import { sql } from '../postgres/statement.ts'
+import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import { StoreError } from '../store-error.ts'
 
 /** A table that is moved. */

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { connectClient } from '../../../server/store/postgres/pool.ts'
-import { openPostgresStore, type PostgresStore } from '../../../server/store/postgres.ts'
+import { openPostgresStore } from '../../../server/store/postgres.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
+import type { Store } from '../../../server/store/store.ts'
 import type { StoreDependencies } from '../../../server/store/store-dependencies.ts'
 import { newDatabase } from '../../support/postgres.ts'
 
 export interface OpenedStore {
-  store: PostgresStore
+  store: Store
   /** The wall clock of the store, which stands still. */
   clock: { ms: number }
   /** Runs a statement of the test's own, which both databases understand. */

@@ -1,0 +1,155 @@
+import type { ApiKeyRow } from '../../core/rows.ts'
+import { encode, max_api_keys, type Row, read as readRow } from '../api-key-rows.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './sealed-rows.ts'
+import type { Session, Transaction } from './session.ts'
+import { type Engine, sql } from './statement.ts'
+
+const relayerIds: Record<Engine, string> = {
+  sqlite: 'json_group_array(relayers.id ORDER BY relayers.row_id)',
+  postgres: `coalesce(json_agg(relayers.id ORDER BY relayers.row_id), '[]')::text`,
+}
+const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, former_valid_until, scopes,
+  CASE WHEN is_limited = 1 THEN (
+    SELECT ${relayerIds[engine]}
+    FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
+  ) END AS relayer_ids,
+  allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
+const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
+
+type ApiKeys = Pick<
+  Store,
+  | 'createApiKey'
+  | 'getApiKey'
+  | 'listApiKeys'
+  | 'updateApiKey'
+  | 'rotateApiKey'
+  | 'deleteApiKey'
+  | 'apiKeys'
+  | 'apiKey'
+  | 'noteApiKeyUses'
+>
+
+const select = sql<Row>((engine) => `SELECT ${columns[engine]} FROM api_keys WHERE id = $id`)
+const selectAll = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys ORDER BY row_id`,
+)
+const selectSome = sql<Row & StoredSeal>(
+  (engine) =>
+    `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys WHERE id = ANY ($ids::text[])`,
+)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
+const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, allowed_cidrs, rate_limit, expires_at, created_at)
+  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
+  RETURNING row_id`)
+const update = sql(`
+  UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, allowed_cidrs = $allowed_cidrs,
+    rate_limit = $rate_limit, expires_at = $expires_at
+  WHERE id = $id`)
+const rotate = sql(`
+  UPDATE api_keys SET former_hash = CASE WHEN $former_valid_until::text IS NULL THEN NULL ELSE secret_hash END,
+    former_valid_until = $former_valid_until, secret_hash = $secret_hash
+  WHERE row_id = $row_id`)
+const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
+const use = sql({
+  sqlite: 'UPDATE api_keys SET last_used_at = $at WHERE id = $id',
+  // Sorted, so that two of them never wait for each other.
+  postgres: `
+    UPDATE api_keys SET last_used_at = at FROM (
+      SELECT row_id, at FROM json_to_recordset($rows::json) AS uses (id text, at text)
+      JOIN api_keys USING (id) ORDER BY row_id FOR NO KEY UPDATE
+    ) AS used WHERE api_keys.row_id = used.row_id`,
+})
+const known = sql<{ id: string; row_id: number }>(
+  'SELECT id, row_id FROM relayers WHERE id = ANY ($ids::text[]) FOR KEY SHARE',
+)
+const forget = sql('DELETE FROM api_key_relayers WHERE api_key_row_id = $row_id')
+const limit = sql({
+  sqlite: 'INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) VALUES ($row_id, $relayer_row_id)',
+  postgres: `
+    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
+    SELECT $row_id::bigint, relayer_row_id FROM json_to_recordset($rows::json) AS relayer (relayer_row_id bigint)`,
+})
+
+export function apiKeys({ read, readTogether, lister, write, writeCached, rights }: Database): ApiKeys {
+  async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
+    const row = await session.one(select, { id })
+    return row && readRow(row)
+  }
+
+  /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
+  async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
+    const rows = await transaction.all(known, { ids })
+    const row_ids = new Map(rows.map(({ id, row_id }) => [id, row_id]))
+    const unknown_relayer = ids.findIndex((id) => !row_ids.has(id))
+    return unknown_relayer >= 0 ? { unknown_relayer } : ids.map((id) => row_ids.get(id) as number)
+  }
+
+  const trusted = readTogether(
+    (id: string) => id,
+    async (ids) => {
+      const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
+      return new Map(rows.map((row) => [row.id, readRow(row)]))
+    },
+  )
+
+  async function limitTo(transaction: Transaction, row_id: number, relayers: number[]): Promise<void> {
+    await transaction.run(forget, { row_id })
+    const rows = relayers.map((relayer_row_id) => ({ relayer_row_id }))
+    await transaction.runOf(limit, rows, { row_id })
+  }
+
+  return {
+    createApiKey: (api_key) =>
+      writeCached(async (transaction) => {
+        const { count } = (await transaction.one(countAll)) as { count: number }
+        if (count >= max_api_keys) return 'too_many'
+        const relayers = await rowIdsOf(transaction, api_key.relayer_ids ?? [])
+        if (!Array.isArray(relayers)) return relayers
+        const { row_id } = (await transaction.one(insert, encode(api_key))) as { row_id: number }
+        rights.inserted(transaction, 'api_keys', row_id)
+        await limitTo(transaction, row_id, relayers)
+        return (await get(transaction, api_key.id)) as ApiKeyRow
+      }),
+    getApiKey: (id) => get(read, id),
+    listApiKeys: lister('api_keys', columns, readRow),
+    updateApiKey: (id, changes) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        const before = row && (await get(transaction, id))
+        if (!before) return 'missing'
+        const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
+        if (!Array.isArray(relayers)) return relayers
+        await rights.updated(transaction, 'api_keys', row.row_id)
+        await transaction.run(update, encode({ ...before, ...changes }))
+        if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
+        return (await get(transaction, id)) as ApiKeyRow
+      }),
+    rotateApiKey: (id, secret_hash, former_valid_until) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return undefined
+        await rights.updated(transaction, 'api_keys', row.row_id)
+        await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
+        return get(transaction, id)
+      }),
+    deleteApiKey: (id) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return false
+        await rights.deleted(transaction, 'api_keys', row.row_id)
+        await transaction.run(remove, row)
+        return true
+      }),
+    // API keys that another program changed grant no rights, and do not affect the others.
+    apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),
+    apiKey: trusted,
+    noteApiKeyUses: async (uses) => {
+      const rows = [...uses].map(([id, at]) => ({ id, at }))
+      await write((transaction) => transaction.runOf(use, rows))
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  type Batch,
+  type BulkChange,
+  type BulkChangeKind,
+  isMeant,
+  max_batch,
+  max_removed,
+  rowIdsSince,
+  statusBefore,
+} from '../bulk-change-rules.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import type { Transaction } from './session.ts'
+import { indexedBy, least, sql } from './statement.ts'
+
+export interface BulkChanges {
+  /**
+   * Changes the first batch of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock of the
+   * notification's row. An unfinished change of the same kind starts over.
+   */
+  begin(
+    transaction: Transaction,
+    kind: BulkChangeKind,
+    notification_row_id: number,
+    since?: string,
+  ): Promise<Pick<Batch, 'changed' | 'isDone'>>
+  /** The next batch of the oldest change; false when there is none. */
+  proceed(transaction: Transaction): Promise<boolean>
+}
+
+const insert = sql<BulkChange>(
+  (engine) => `
+  INSERT INTO bulk_changes AS known (kind, notification_row_id, since, done_to, up_to)
+  VALUES ($kind, $notification_row_id, $since, 0, (SELECT coalesce(max(row_id), 0) FROM deliveries))
+  ON CONFLICT (kind, notification_row_id)
+    DO UPDATE SET since = ${least[engine]}(known.since, excluded.since), done_to = 0, up_to = excluded.up_to
+  RETURNING *`,
+)
+const oldest = sql<BulkChange>('SELECT * FROM bulk_changes ORDER BY row_id LIMIT 1')
+const lockOldest = sql<BulkChange>('SELECT * FROM bulk_changes WHERE row_id = $row_id FOR UPDATE')
+const advance = sql('UPDATE bulk_changes SET done_to = $done_to WHERE row_id = $row_id')
+const end = sql('DELETE FROM bulk_changes WHERE row_id = $row_id')
+const state = sql<{ disabled_reason: string | null }>(
+  'SELECT disabled_reason FROM notifications WHERE row_id = $notification_row_id',
+)
+const inState = sql<{ row_id: number; created_at: string }>(
+  (engine) => `
+  SELECT row_id, created_at FROM deliveries${indexedBy[engine]('deliveries_of')}
+  WHERE notification_row_id = $notification_row_id AND status = $status AND row_id > $done_to AND row_id <= $up_to
+  ORDER BY row_id LIMIT ${max_batch}`,
+)
+// Locked, so that no attempt is added meanwhile: the notification, which has the lock of its deliveries, may be gone.
+const any = sql<{ row_id: number }>(`
+  SELECT row_id FROM deliveries WHERE notification_row_id = $notification_row_id
+  ORDER BY status, row_id LIMIT ${max_removed} FOR UPDATE`)
+const again = sql(`
+  UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = ANY ($row_ids::bigint[])`)
+const fail = sql(`UPDATE deliveries SET status = 'failed' WHERE row_id = ANY ($row_ids::bigint[])`)
+const removals = [
+  sql('DELETE FROM delivery_attempts WHERE delivery_row_id = ANY ($row_ids::bigint[])'),
+  sql('DELETE FROM deliveries WHERE row_id = ANY ($row_ids::bigint[])'),
+]
+
+/** Changes any number of deliveries in batches. After a restart it continues with the first batch that was not committed. */
+export function createBulkChanges(now: () => number): BulkChanges {
+  async function batchOf(transaction: Transaction, change: BulkChange): Promise<Batch> {
+    const { kind, notification_row_id, since, done_to, up_to } = change
+    if (kind === 'remove') {
+      const row_ids = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
+      for (const removal of removals) await transaction.run(removal, { row_ids })
+      return { changed: row_ids.length, isDone: row_ids.length < max_removed, done_to }
+    }
+    if (!isMeant(kind, await transaction.one(state, { notification_row_id }))) {
+      return { changed: 0, isDone: true, done_to }
+    }
+    const rows = await transaction.all(inState, { notification_row_id, status: statusBefore(kind), done_to, up_to })
+    const row_ids = rowIdsSince(rows, since)
+    if (kind === 'redeliver') await transaction.run(again, { now: now(), row_ids })
+    else await transaction.run(fail, { row_ids })
+    return { changed: row_ids.length, isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
+  }
+
+  async function step(transaction: Transaction, change: BulkChange) {
+    const { changed, isDone, done_to } = await batchOf(transaction, change)
+    const { row_id } = change
+    if (isDone) await transaction.run(end, { row_id })
+    else await transaction.run(advance, { row_id, done_to })
+    return { changed, isDone }
+  }
+
+  return {
+    async begin(transaction, kind, notification_row_id, since = '') {
+      return step(transaction, (await transaction.one(insert, { kind, notification_row_id, since })) as BulkChange)
+    },
+    async proceed(transaction) {
+      const change = await transaction.one(oldest)
+      if (!change) return false
+      await transaction.lockNotifications([change.notification_row_id])
+      // It may have ended or started over before the lock.
+      const current = await transaction.one(lockOldest, { row_id: change.row_id })
+      if (current) await step(transaction, current)
+      return true
+    },
+  }
+}
+
+export function bulkChanges(
+  { read, write }: Database,
+  now: () => number,
+): Pick<Store, 'continueBulkChange' | 'hasBulkChange'> {
+  const { proceed } = createBulkChanges(now)
+  return {
+    continueBulkChange: () => write(proceed),
+    hasBulkChange: async () => (await read.one(oldest)) !== undefined,
+  }
+}

@@ -1,0 +1,135 @@
+import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
+import type { Listing } from '../../core/rows.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { type BlockList, findPage } from '../blocks.ts'
+import {
+  type BlockRow,
+  type Counts,
+  countIn,
+  type Health,
+  healthOf,
+  max_shown_attempts,
+  type Row,
+  show,
+  states,
+} from '../delivery-rows.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { createBulkChanges } from './bulk-changes.ts'
+import type { Database } from './database.ts'
+import type { Transaction } from './session.ts'
+import { sql } from './statement.ts'
+
+const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
+  deliveries.created_at, next_at`
+const select = sql<Row>(`
+  SELECT ${columns} FROM deliveries JOIN events ON events.row_id = event_row_id
+  WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
+const one = sql<Row>(`
+  SELECT ${columns} FROM deliveries JOIN events ON events.row_id = event_row_id
+  WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
+const blocks = sql<BlockRow>(`
+  SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
+  WHERE notification_row_id = $notification_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
+const numbers = sql<{ row_id: number }>(`
+  SELECT row_id FROM deliveries WHERE row_id BETWEEN $from AND $to AND notification_row_id = $notification_row_id
+    AND status = ANY ($states::text[]) AND created_at >= $since ORDER BY row_id DESC`)
+const countAll = sql<Counts>(`
+  SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
+  WHERE notification_row_id = $notification_row_id AND level = 1`)
+const lastAttempts = (delivery_row_id: string) => `
+  SELECT delivery_row_id, number, at, duration_ms, status, error, answer FROM delivery_attempts
+  WHERE delivery_row_id = ${delivery_row_id} ORDER BY number DESC LIMIT ${max_shown_attempts}`
+const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
+  sqlite: `
+    SELECT * FROM (${lastAttempts('$delivery_row_id')}) ORDER BY number`,
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (delivery_row_id bigint),
+      LATERAL (${lastAttempts('wanted.delivery_row_id')}) AS its ORDER BY delivery_row_id, number`,
+})
+const again = sql(`UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = $row_id`)
+const health = sql<Health>(
+  'SELECT disabled_reason, last_success_at, failing_since FROM notifications WHERE row_id = $notification_row_id',
+)
+
+/** Deliveries whose attempts are read in one turn of the event loop. */
+const step_rows = 100
+
+type Deliveries = Pick<Store, 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'notificationHealth'>
+
+/** The outbox, for the API. */
+export function deliveries({ read, write }: Database, { now }: Pick<StoreDependencies, 'now'>): Deliveries {
+  const bulk = createBulkChanges(now)
+
+  /** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
+  async function showAll(rows: Row[]): Promise<Delivery[]> {
+    const shown: Delivery[] = []
+    for (let at = 0; at < rows.length; at += step_rows) {
+      if (at > 0) await nextTurn()
+      const step = rows.slice(at, at + step_rows)
+      const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
+      const found = await read.allOf(
+        attemptsOf,
+        step.map((row) => ({ delivery_row_id: row.row_id })),
+      )
+      for (const { delivery_row_id, ...attempt } of found) attempts.get(delivery_row_id)?.push(attempt)
+      shown.push(...step.map((row) => show(row, attempts.get(row.row_id) ?? [])))
+    }
+    return shown
+  }
+
+  /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
+  const listOf = (notification_row_id: number, wanted: Delivery['status'][], since = ''): BlockList => ({
+    async blocks(level, from, to) {
+      const rows = await read.all(blocks, { notification_row_id, level, from, to })
+      return rows.map((row) => countIn(row, wanted, since))
+    },
+    async numbers(from, to) {
+      const rows = await read.all(numbers, { notification_row_id, states: wanted, since, from, to })
+      return rows.map(({ row_id }) => row_id)
+    },
+  })
+
+  /** Locks the notification until the commit. */
+  async function isDisabled(transaction: Transaction, notification_row_id: number): Promise<boolean> {
+    await transaction.lockNotifications([notification_row_id])
+    return (await transaction.one(health, { notification_row_id }))?.disabled_reason != null
+  }
+
+  return {
+    async listDeliveries(notification_row_id, slice, status): Promise<Listing<Delivery>> {
+      const found = await findPage(listOf(notification_row_id, status.length > 0 ? status : states), slice)
+      const rows = await read.all(select, { row_ids: found.items })
+      return { items: await showAll(rows), total_items: found.total_items }
+    },
+    redeliver: (notification_row_id, id) =>
+      write(async (transaction) => {
+        const isOff = await isDisabled(transaction, notification_row_id)
+        const row = await transaction.one(one, { notification_row_id, id })
+        if (!row) return 'missing'
+        if (isOff) return 'disabled'
+        await transaction.run(again, { now: now(), row_id: row.row_id })
+        const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
+        return show(
+          (await transaction.one(one, { notification_row_id, id })) as Row,
+          attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
+        )
+      }),
+    async redeliverFailed(notification_row_id, since) {
+      const begun = await write(async (transaction) =>
+        (await isDisabled(transaction, notification_row_id))
+          ? undefined
+          : bulk.begin(transaction, 'redeliver', notification_row_id, since),
+      )
+      if (begun === undefined) return 'disabled'
+      const { changed, isDone } = begun
+      if (isDone) return changed
+      const rest = await findPage(listOf(notification_row_id, ['failed'], since), { offset: 0, limit: 0 })
+      return changed + rest.total_items
+    },
+    async notificationHealth(notification_row_id) {
+      const known = (await read.one(health, { notification_row_id })) as Health
+      return healthOf(known, (await read.one(countAll, { notification_row_id })) as Counts)
+    },
+  }
+}

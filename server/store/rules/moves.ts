@@ -1,0 +1,209 @@
+import type { Move, TransactionRow } from '../../core/sending-rows.ts'
+import { batchesOfMoves, bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
+import { reservedOf } from '../reservation.ts'
+import type { Store } from '../store.ts'
+import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts'
+import { writeAttempts } from './attempts.ts'
+import type { Database } from './database.ts'
+import type { Events } from './events.ts'
+import { firstsInLine } from './first-in-line.ts'
+import { changeReservations } from './reservations.ts'
+import type { Transaction } from './session.ts'
+import type { Spending } from './spending.ts'
+import { sql } from './statement.ts'
+import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
+import { addData, readData } from './transaction-data.ts'
+
+/** The most moves that are written together. */
+const max_moves = 100
+
+export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
+const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
+const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
+
+/** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
+const kept = ['row_id', 'id', 'relayer_row_id', 'relayer_id', 'sequence', 'chain_id', 'from', 'created_at', 'spent']
+/** They change rarely, and in SQLite setting such a column, even to its present value, rewrites its indexes. */
+const indexed = ['nonce', 'to', 'reference', 'data_row_id'] as const
+const changing = allColumns.filter((name) => !kept.includes(name) && !indexed.some((its) => its === name))
+
+// In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.
+const updateOf = (names: readonly Column[]) =>
+  sql({
+    sqlite: `
+      UPDATE transactions SET ${names.map((name) => `"${name}" = $${name}`).join(', ')}
+      WHERE row_id = $row_id AND revision = $known_revision`,
+    postgres: `
+      UPDATE transactions SET ${names.map((name) => `"${name}" = new."${name}"`).join(', ')}
+      FROM ${recordsOf(['row_id', ...names], 'known_revision bigint')}
+      WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
+        AND transactions.revision = new.known_revision`,
+  })
+const update = updateOf(changing)
+const updateAll = updateOf([...changing, ...indexed])
+
+/**
+ * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
+ * where the revision has changed.
+ */
+export type MoveAll = (transaction: Transaction, moves: Move[]) => Promise<(TransactionRow | undefined)[]>
+export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
+
+interface Step {
+  move: Move
+  before: TransactionRow
+  after: TransactionRow
+}
+
+export function createMoves(events: Events, spending: Spending, now: () => number): MoveAll {
+  /** Every row is read once and written once, in its last state; each of its states has its event. */
+  async function moveSome(transaction: Transaction, moves: Move[]): Promise<(TransactionRow | undefined)[]> {
+    const stored = await transaction.all(rowsById, { row_ids: [...new Set(moves.map(({ row_id }) => row_id))] })
+    const present = new Map(stored.map((row) => [row.row_id, read(row)]))
+    const moved: (TransactionRow | undefined)[] = []
+    const steps: Step[] = []
+    for (const move of moves) {
+      const before = present.get(move.row_id)
+      const after = before && (await movedBy(transaction, before, move))
+      moved.push(after)
+      if (!after) continue
+      present.set(move.row_id, after)
+      steps.push({ move, before, after })
+    }
+    if (steps.length === 0) return moved
+
+    const rows = stored.flatMap((before) => {
+      const row = present.get(before.row_id) as TransactionRow
+      if (row.revision === before.revision) return []
+      const isIndexed = indexed.some((name) => row[name] !== before[name])
+      return { ...encode(row), known_revision: before.revision, isIndexed }
+    })
+    const row_ids = rows.map(({ row_id }) => row_id)
+    const updates = [...Map.groupBy(rows, ({ isIndexed }) => isIndexed)].map(([isIndexed, its]) =>
+      transaction.runOf(
+        isIndexed ? updateAll : update,
+        its.map(({ isIndexed: _, ...row }) => row),
+        { row_ids },
+      ),
+    )
+    // They are sent together, and run one after the other.
+    const [changed] = await Promise.all([
+      Promise.all(updates),
+      changeReservations(transaction, steps.map(reservationOf)),
+      writeAttempts(
+        transaction,
+        steps.map(({ move, before }) => ({ ...move, row: before })),
+        now(),
+      ),
+      events.ofTransactions(
+        transaction,
+        steps.flatMap(({ before, after }) => (after.status === before.status ? [] : after)),
+      ),
+    ])
+    // The locks of the relayers exclude other moves, so the rows are those that were read.
+    if (changed.reduce((sum, its) => sum + its, 0) !== rows.length)
+      throw new Error('A transaction changed while its relayer was locked')
+    await tellWaits(
+      transaction,
+      row_ids.map((row_id) => present.get(row_id) as TransactionRow),
+    )
+    return moved
+  }
+
+  async function movedBy(transaction: Transaction, before: TransactionRow, move: Move) {
+    const { revision, set, spending: spends } = move
+    if (before.revision !== revision) return undefined
+    if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
+    const after = movedRow(before, set, now())
+    const { data } = set
+    if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
+      after.data_bytes = bytesOf(data)
+      after.data_row_id = await addData(transaction, data)
+    }
+    after.reserved = reservedOf(after)
+    return after
+  }
+
+  /**
+   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+   * wait for it, and may be thousands.
+   */
+  async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+    const untold = rows.filter(
+      ({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for),
+    )
+    if (untold.length === 0) return
+    const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
+    for (const row of untold) {
+      const { row_id, waiting_for, waits_told } = row
+      if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
+      row.waits_told = [...waits_told, waiting_for]
+      await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
+      await events.ofWait(transaction, row)
+    }
+  }
+
+  return async (transaction, moves) => {
+    const moved: (TransactionRow | undefined)[] = []
+    for (const some of together(moves)) moved.push(...(await moveSome(transaction, some)))
+    return moved
+  }
+}
+
+const reservationOf = ({ before, after }: Step) => ({
+  account: { chain_id: before.chain_id, address: before.from },
+  before: before.reserved,
+  after: after.reserved,
+})
+
+/** Splits moves by number, by size, and where one changes attempts of a transaction that has moved before it. */
+function together(moves: Move[]): Move[][] {
+  const batches: Move[][] = []
+  let bytes = 0
+  const seen = new Set<number>()
+  for (const move of moves) {
+    const { row_id, attempt, taken, refused } = move
+    const isAgain = seen.has(row_id) && (attempt || taken || refused) !== undefined
+    if (isAgain || bytes >= max_move_bytes || batches.at(-1)?.length === max_moves) {
+      batches.push([])
+      bytes = 0
+      seen.clear()
+    } else if (batches.length === 0) batches.push([])
+    batches.at(-1)?.push(move)
+    bytes += bytesOfMove(move)
+    seen.add(row_id)
+  }
+  return batches
+}
+
+/** Moves in group commits, which are split where they are large. */
+export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'> {
+  const moveBatch = database.groupCommitTogether(
+    (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+    {
+      readAhead: async () => undefined,
+      async make(transaction, requested) {
+        const moved = await moveAll(
+          transaction,
+          requested.flatMap(({ input }) => input),
+        )
+        let at = 0
+        return requested.map(({ auditEntry, input }) => {
+          const its = moved.slice(at, at + input.length)
+          at += input.length
+          // A refused move has no effect, so it gets no audit entry.
+          if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+          return its
+        })
+      },
+    },
+  )
+
+  return {
+    async move(moves) {
+      const moved: (TransactionRow | undefined)[] = []
+      for (const batch of batchesOfMoves(moves)) moved.push(...(await moveBatch(batch)))
+      return moved
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { Network } from '../../../generated/openapi.ts'
+import { columns, encode, type Row, read as readRow } from '../network-rows.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './sealed-rows.ts'
+import type { Session } from './session.ts'
+import { sql } from './statement.ts'
+
+const select = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns}, ${sealedColumns(engine, 'networks')} FROM networks WHERE id = $id`,
+)
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO networks (${columns})
+  VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
+    $is_testnet, $explorer_urls, $features, $tags)
+  ON CONFLICT DO NOTHING RETURNING row_id`)
+const update = sql(`
+  UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
+    average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
+    features = $features, tags = $tags
+  WHERE row_id = $row_id`)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
+const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
+const remove = sql('DELETE FROM networks WHERE row_id = $row_id')
+
+type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
+
+export function networks({ read, lister, writeCached, rights }: Database): Networks {
+  /** Throws ApiError (503) for a row that another program has changed. */
+  async function trusted(session: Session, id: string): Promise<{ row_id: number; network: Network } | undefined> {
+    const found = await rights.require('networks', () => session.one(select, { id }), id)
+    if (!found) return undefined
+    const { row_id, ...row } = found
+    return { row_id, network: readRow(row) }
+  }
+
+  return {
+    createNetwork: (network) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(insert, encode(network))
+        if (row) rights.inserted(transaction, 'networks', row.row_id)
+        return row !== undefined
+      }),
+    getNetwork: async (id) => (await trusted(read, id))?.network,
+    listNetworks: lister('networks', columns, readRow),
+    updateNetwork: (id, change) =>
+      writeCached(async (transaction) => {
+        const found = await trusted(transaction, id)
+        if (!found) return undefined
+        const changed = change(found.network)
+        await rights.updated(transaction, 'networks', found.row_id)
+        await transaction.run(update, { ...encode(changed), row_id: found.row_id })
+        return changed
+      }),
+    deleteNetwork: (id) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return 'missing'
+        if (await transaction.one(used, { id })) return 'in_use'
+        await rights.deleted(transaction, 'networks', row.row_id)
+        await transaction.run(remove, row)
+        return 'deleted'
+      }),
+  }
+}

@@ -1,0 +1,165 @@
+import type { Network, Signer } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import { columns, encode, type Row, read as readRow } from '../relayer-rows.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import type { Database } from './database.ts'
+import { createEvents } from './events.ts'
+import { type StoredSeal, sealedColumns } from './sealed-rows.ts'
+import type { Session, Transaction } from './session.ts'
+import { type Engine, sql } from './statement.ts'
+
+type Sealed = Row & StoredSeal
+
+type Relayers = Pick<
+  Store,
+  | 'createRelayer'
+  | 'getRelayer'
+  | 'getRelayerByRowId'
+  | 'relayersOn'
+  | 'listRelayers'
+  | 'updateRelayer'
+  | 'deleteRelayer'
+  | 'noteBalance'
+>
+
+const sealed = (engine: Engine) => `${columns}, ${sealedColumns(engine, 'relayers')}`
+const select = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE id = $id`)
+const selectByRowId = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE row_id = $row_id`)
+const selectSome = sql<Row>(`SELECT ${columns} FROM relayers WHERE id = ANY ($ids::text[]) ORDER BY row_id`)
+const selectOn = sql<Sealed>(
+  (engine) => `SELECT ${sealed(engine)} FROM relayers WHERE address = $address ORDER BY row_id`,
+)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id')
+const networkOf = sql<StoredSeal & Pick<Network, 'id' | 'chain_id'>>(
+  (engine) => `SELECT id, chain_id, ${sealedColumns(engine, 'networks')} FROM networks WHERE name = $name`,
+)
+const signerOf = sql<StoredSeal & Pick<Signer, 'id' | 'address'>>(
+  (engine) => `SELECT id, address, ${sealedColumns(engine, 'signers')} FROM signers WHERE id = $id`,
+)
+const creatorOf = sql<{ created_by: string }>('SELECT created_by FROM notifications WHERE id = $id')
+const sameAddress = sql('SELECT 1 FROM relayers WHERE chain_id = $chain_id AND address = $address')
+const insert = sql<Row>(`
+  INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
+    policies, custom_rpc_urls, system_disabled, disabled_reason)
+  VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
+    $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
+  RETURNING ${columns}`)
+const update = sql(`
+  UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id, policies = $policies,
+    custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
+  WHERE row_id = $row_id`)
+const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
+const unfinished = sql(`
+  SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'pending'
+  UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status IN ('sent', 'submitted')
+  UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'mined' LIMIT 1`)
+const limitedKeys = sql<{ row_id: number }>(
+  'SELECT api_key_row_id AS row_id FROM api_key_relayers WHERE relayer_row_id = $row_id ORDER BY api_key_row_id',
+)
+const lowBalance = sql<{ low_balance: 0 | 1 }>('SELECT low_balance FROM relayers WHERE row_id = $row_id')
+const setLowBalance = sql(
+  'UPDATE relayers SET low_balance = $low_balance WHERE row_id = $row_id AND low_balance <> $low_balance',
+)
+const remove = sql('DELETE FROM relayers WHERE row_id = $row_id')
+const remember = sql('INSERT INTO former_relayers (row_id, relayer_id) VALUES ($row_id, $id)')
+const takeOverKeys = sql(`
+  UPDATE idempotency SET relayer_row_id = $row_id
+  WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
+const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
+
+export function relayers(database: Database, dependencies: StoreDependencies): Relayers {
+  const { read, lister, write, writeCached, rights } = database
+  const events = createEvents(dependencies)
+  const listAll = lister('relayers', columns, readRow)
+
+  /** Throws ApiError (503) for a row that another program has changed. */
+  async function trusted(find: () => Promise<Sealed | undefined>, id?: string): Promise<RelayerRow | undefined> {
+    const row = await rights.require('relayers', find, id)
+    return row && readRow(row)
+  }
+  const byId = (session: Session, id: string) => trusted(() => session.one(select, { id }), id)
+  const byRowId = (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id }))
+
+  async function unknownNotification(transaction: Transaction, id: string | null, creator?: string): Promise<boolean> {
+    if (id === null) return false
+    const its = await transaction.one(creatorOf, { id })
+    return its === undefined || (creator !== undefined && creator !== its.created_by)
+  }
+
+  return {
+    createRelayer: (relayer) =>
+      writeCached(async (transaction) => {
+        if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
+        const { network: name, signer_id } = relayer
+        const network = await rights.require('networks', () => transaction.one(networkOf, { name }), `evm:${name}`)
+        if (!network) return 'unknown_network'
+        const findSigner = () => transaction.one(signerOf, { id: signer_id })
+        const signer = await rights.require('signers', findSigner, signer_id)
+        if (!signer) return 'unknown_signer'
+        if (await unknownNotification(transaction, relayer.notification_id)) return 'unknown_notification'
+        const [{ chain_id }, { address }] = [network, signer]
+        if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
+        const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
+        rights.inserted(transaction, 'relayers', row.row_id)
+        await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
+        await transaction.run(forget, { id: row.id })
+        return readRow(row)
+      }),
+    getRelayer: (id) => byId(read, id),
+    getRelayerByRowId: (row_id) => byRowId(read, row_id),
+    async relayersOn(address) {
+      return (await rights.requireAll('relayers', () => read.all(selectOn, { address }))).map(readRow)
+    },
+    async listRelayers(slice, ids) {
+      if (ids === undefined) return listAll(slice)
+      const rows = await read.all(selectSome, { ids: [...ids] })
+      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+    },
+    updateRelayer: (id, change, creator) =>
+      writeCached(async (transaction) => {
+        const found = await transaction.one(rowIdOf, { id })
+        if (!found) return 'missing'
+        await transaction.lockRelayers({ relayers: [found.row_id] })
+        const before = await byId(transaction, id)
+        if (!before) return 'missing'
+        const changed = change(before)
+        const { notification_id } = changed
+        const isKept = notification_id === before.notification_id
+        if (!isKept && (await unknownNotification(transaction, notification_id, creator))) return 'unknown_notification'
+        await rights.updated(transaction, 'relayers', before.row_id)
+        await transaction.run(update, { ...changed, ...encode(changed) })
+        await events.ofChange(transaction, before, changed)
+        const { disabled_reason } = changed
+        if (before.disabled_reason !== disabled_reason) {
+          transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
+        }
+        return changed
+      }),
+    async noteBalance(row_id, balance, min_balance, isLow) {
+      // Read first, because the value rarely changes and a write costs a commit.
+      if (((await read.one(lowBalance, { row_id }))?.low_balance === 1) === isLow) return
+      await write(async (transaction) => {
+        await transaction.lockRelayers({ relayers: [row_id] })
+        const isChanged = (await transaction.run(setLowBalance, { row_id, low_balance: isLow ? 1 : 0 })) === 1
+        const row = isChanged && isLow ? await byRowId(transaction, row_id) : undefined
+        if (row) await events.ofLowBalance(transaction, row, balance, min_balance)
+      })
+    },
+    deleteRelayer: (id) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return 'missing'
+        // Waits for the transactions that are being accepted; later ones find no relayer.
+        await transaction.one(lockToDelete, row)
+        if (await transaction.one(unfinished, row)) return 'in_use'
+        // The MAC of an API key covers its list of relayers, which becomes shorter.
+        for (const key of await transaction.all(limitedKeys, row))
+          await rights.updated(transaction, 'api_keys', key.row_id)
+        await rights.deleted(transaction, 'relayers', row.row_id)
+        await transaction.run(remove, row)
+        await transaction.run(remember, { row_id: row.row_id, id })
+        return 'deleted'
+      }),
+  }
+}

@@ -1,0 +1,73 @@
+import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
+import type { Account } from '../../core/sending-rows.ts'
+import type { Statement, Values } from './statement.ts'
+
+/** Runs statements: each by itself, or all in one database transaction. */
+export interface Session {
+  all<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row[]>
+  one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
+  /** The number of rows that it inserted, changed or removed. */
+  run(statement: Statement<object>, values?: Values): Promise<number>
+  /**
+   * The same for several records: SQLite runs the statement for each of them, with its members as parameters; PostgreSQL runs its own text
+   * once, with all of them in the parameter `rows`, in JSON (bytes as hex). `values`: of all records.
+   */
+  allOf<Row extends object>(statement: Statement<Row>, records: readonly object[], values?: Values): Promise<Row[]>
+  runOf(statement: Statement<object>, records: readonly object[], values?: Values): Promise<number>
+}
+
+/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. */
+export interface RelayersToLock {
+  relayers?: number[]
+  transactions?: number[]
+  accounts?: Account[]
+}
+
+/**
+ * One database transaction. Its work waits for nothing but the statements: on SQLite no other work of the process runs meanwhile, and on
+ * PostgreSQL it holds locks. The locks are PostgreSQL's; a database transaction of SQLite excludes all others.
+ */
+export interface Transaction extends Session {
+  /** Locks the rows of relayers, by ascending row id, until the commit. */
+  lockRelayers(wanted: RelayersToLock): Promise<void>
+  /** Locks the rows of notifications until the commit: no other database transaction adds or changes their deliveries. */
+  lockNotifications(row_ids: number[]): Promise<void>
+  /** Commits an audit entry with this database transaction. */
+  record(entry: AuditEntry | PendingAuditEntry): void
+  /** Records the entry if `work` changes a row. */
+  attributed<T>(entry: PendingAuditEntry | undefined, work: () => Promise<T>): Promise<T>
+  /** Runs before the commit, in the order of registration. */
+  beforeCommit(work: () => Promise<void>): void
+  /** Runs after the commit; not after a rollback, and once when the database transaction was repeated. */
+  afterCommit(work: () => void): void
+  /** How many rows were changed so far. */
+  changes(): number
+}
+
+/** A change that is requested, with the audit entry of its request. */
+export interface Requested<In> {
+  auditEntry: PendingAuditEntry | undefined
+  input: In
+}
+
+/** How several changes of one method are made together. SQLite, where a statement costs no round trip, makes each by itself. */
+export interface Together<In, Out, Ahead> {
+  /** Reads what they need, under the locks of their relayers. It changes nothing. */
+  readAhead(transaction: Transaction, inputs: In[]): Promise<Ahead>
+  /** Makes them, and records their audit entries. Resolves to their results, in the same order. */
+  make(transaction: Transaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
+}
+
+/** A change that is made alone. */
+export const oneByOne = <In, Out>(
+  one: (transaction: Transaction, input: In) => Promise<Out>,
+): Together<In, Out, undefined> => ({
+  readAhead: async () => undefined,
+  async make(transaction, requested) {
+    const done: Out[] = []
+    for (const { auditEntry, input } of requested) {
+      done.push(await transaction.attributed(auditEntry, () => one(transaction, input)))
+    }
+    return done
+  },
+})

@@ -1,0 +1,113 @@
+import type { Account, OverLimit, Spend } from '../../core/sending-rows.ts'
+import {
+  addedAmounts,
+  bucketAt,
+  oldestBucket,
+  overLimitOf,
+  type Spent,
+  sumOfBucket,
+  writeSpent,
+} from '../spending-rules.ts'
+import type { Session } from './session.ts'
+import { sql } from './statement.ts'
+
+interface Place extends Account {
+  asset: string
+}
+
+interface Bucket extends Place {
+  bucket: number
+  amount: string
+}
+
+const bucketsOf = (place: string) => `
+  SELECT chain_id, address, asset, bucket, amount FROM spending
+  WHERE chain_id = ${place}chain_id AND address = ${place}address AND asset = ${place}asset AND bucket >= $oldest`
+const select = sql<Bucket>({
+  sqlite: bucketsOf('$'),
+  // OFFSET 0: each place is looked up by the index. A join would read the whole table while it is small.
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
+      LATERAL (${bucketsOf('place.')} OFFSET 0) AS its`,
+})
+const set = sql(
+  (engine) => `
+  INSERT INTO spending (chain_id, address, asset, bucket, amount)
+  ${
+    engine === 'sqlite'
+      ? 'VALUES ($chain_id, $address, $asset, $bucket, $amount)'
+      : `SELECT chain_id, address, asset, bucket, amount FROM json_to_recordset($rows::json)
+         AS changed (chain_id bigint, address text, asset text, bucket bigint, amount text)`
+  }
+  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = excluded.amount`,
+)
+const prune = sql(`
+  DELETE FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
+
+/** The amounts that daily limits count, for several transactions that are accepted together. */
+export interface SpendingBook {
+  /**
+   * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
+   * back. `counted`: the amounts that are already counted for the transaction.
+   */
+  spend(account: Account, spending: Spend[], counted?: Spent[]): { spent: string | null } | OverLimit
+  write(session: Session): Promise<void>
+}
+
+const nameOf = ({ chain_id, address, asset }: Place) => `${chain_id} ${address} ${asset}`
+
+/** Reads the amounts of all limits. The caller holds the locks of the accounts' relayers. `now`: milliseconds since the Unix epoch. */
+export async function openSpendingBook(
+  session: Session,
+  wanted: { account: Account; spending: Spend[] }[],
+  now: number,
+): Promise<SpendingBook> {
+  const bucket = bucketAt(now)
+  const oldest = oldestBucket(bucket)
+  const places = new Map<string, Place>()
+  for (const { account, spending } of wanted) {
+    for (const { asset } of spending) {
+      const place = { chain_id: account.chain_id, address: account.address, asset }
+      places.set(nameOf(place), place)
+    }
+  }
+  const amounts = new Map<string, Map<number, string>>([...places.keys()].map((name) => [name, new Map()]))
+  if (places.size > 0) {
+    for (const row of await session.allOf(select, [...places.values()], { oldest })) {
+      amounts.get(nameOf(row))?.set(row.bucket, row.amount)
+    }
+  }
+  const changed = new Map<string, Place>()
+
+  return {
+    spend(account, spending, counted = []) {
+      const added = addedAmounts(spending, counted).map((one) => {
+        const place = { chain_id: account.chain_id, address: account.address, asset: one.spend.asset }
+        return { ...one, place, its: amounts.get(nameOf(place)) ?? new Map<number, string>() }
+      })
+      for (const { its, ...one } of added) {
+        const over = overLimitOf(one, [...its.values()])
+        if (over) return over
+      }
+      const taken: Spent[] = added.map(({ place, its, amount }) => {
+        its.set(bucket, sumOfBucket(its.get(bucket), amount))
+        changed.set(nameOf(place), place)
+        return { asset: place.asset, amount: amount.toString(), bucket }
+      })
+      return { spent: writeSpent([...counted, ...taken]) }
+    },
+    async write(to) {
+      if (changed.size === 0) return
+      const rows = [...changed].map(([name, place]) => ({
+        ...place,
+        bucket,
+        amount: amounts.get(name)?.get(bucket),
+      }))
+      await Promise.all([
+        ...[...changed.values()].map((place) => to.run(prune, { ...place, oldest })),
+        to.runOf(set, rows),
+      ])
+    },
+  }
+}

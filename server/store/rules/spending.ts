@@ -1,0 +1,160 @@
+import type { Account, OverLimit, Spend } from '../../core/sending-rows.ts'
+import {
+  bothSpent,
+  bucketAt,
+  gap_fill,
+  grantedOf,
+  oldestBucket,
+  oldestBucketOfHour,
+  readSpent,
+  sumOfBucket,
+  withoutFees,
+} from '../spending-rules.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import type { Row } from '../transaction-rows.ts'
+import type { Database } from './database.ts'
+import type { Session } from './session.ts'
+import { openSpendingBook } from './spending-book.ts'
+import { sql } from './statement.ts'
+
+type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
+
+const amounts = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
+const amountOf = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`)
+const set = sql(`
+  INSERT INTO spending (chain_id, address, asset, bucket, amount)
+  VALUES ($chain_id, $address, $asset, $bucket, $amount)
+  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = excluded.amount`)
+const prune = sql(`
+  DELETE FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
+const selectSpent = sql<{ spent: string | null }>('SELECT spent FROM transactions WHERE row_id = $row_id')
+const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row_id')
+
+/** The amounts that daily limits count. The caller holds the lock of the account's relayer. `now`: milliseconds since the epoch. */
+export function createSpending(now: () => number) {
+  const thisBucket = () => bucketAt(now())
+  const spentOf = async (session: Session, row_id: number) => (await session.one(selectSpent, { row_id }))?.spent
+
+  async function add(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
+    const place = { chain_id: account.chain_id, address: account.address, asset, bucket }
+    const before = (await session.one(amountOf, place))?.amount
+    await session.run(set, { ...place, amount: sumOfBucket(before, amount) })
+  }
+
+  async function count(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
+    const { chain_id, address } = account
+    await session.run(prune, { chain_id, address, asset, oldest: oldestBucket(bucket) })
+    await add(session, account, asset, bucket, amount)
+  }
+
+  /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
+  async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
+    const book = await openSpendingBook(session, [{ account, spending }], now())
+    const taken = book.spend(account, spending, readSpent(before))
+    if (!('outcome' in taken)) await book.write(session)
+    return taken
+  }
+
+  /** The result that `take` would have, without counting. */
+  async function wouldExceed(session: Session, account: Account, spending: Spend[], before?: string | null) {
+    const book = await openSpendingBook(session, [{ account, spending }], now())
+    const taken = book.spend(account, spending, readSpent(before))
+    return 'outcome' in taken ? taken : undefined
+  }
+
+  async function unspend(session: Session, account: Account, spent: string): Promise<void> {
+    for (const { asset, amount, bucket } of readSpent(spent)) {
+      // Amounts older than the window no longer count.
+      if (bucket >= oldestBucket(thisBucket())) await add(session, account, asset, bucket, -BigInt(amount))
+    }
+  }
+
+  return {
+    take,
+    unspend,
+    /** See `takeGapFills` of the store. */
+    async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
+      const { chain_id, address } = account
+      const bucket = thisBucket()
+      const oldest = oldestBucketOfHour(bucket)
+      const taken = await session.all(amounts, { chain_id, address, asset: gap_fill, oldest })
+      const granted = grantedOf(
+        wanted,
+        limit,
+        taken.map(({ amount }) => amount),
+      )
+      if (granted > 0) await count(session, account, gap_fill, bucket, BigInt(granted))
+      return granted
+    },
+    wouldExceed,
+    spentOf,
+    /** Counts the amounts beyond those that are already counted for the transaction. */
+    async takeMore(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends, await spentOf(session, row_id))
+      if ('outcome' in taken) return taken
+      await session.run(setSpent, { row_id, spent: taken.spent })
+      return undefined
+    },
+    /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
+    async takeAgain(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+      isSigned: boolean,
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends)
+      if ('outcome' in taken) return taken
+      const before = await spentOf(session, row_id)
+      await session.run(setSpent, { row_id, spent: bothSpent(isSigned ? withoutFees(before) : before, taken.spent) })
+      return undefined
+    },
+    async giveBack(session: Session, { row_id, chain_id, from }: Spender): Promise<void> {
+      const spent = await spentOf(session, row_id)
+      if (spent == null) return
+      await unspend(session, { chain_id, address: from }, spent)
+      await session.run(setSpent, { row_id, spent: null })
+    },
+  }
+}
+
+export type Spending = ReturnType<typeof createSpending>
+
+/** The spending of transactions that are signed and not sent, and the limit of gap fills. */
+export function spendings(
+  database: Database,
+  { now }: Pick<StoreDependencies, 'now'>,
+): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, unspend, takeGapFills, wouldExceed, spentOf } = createSpending(now)
+  const spend = database.groupCommit(
+    ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
+    (transaction, { account, spending }) => take(transaction, account, spending),
+  )
+  return {
+    takeGapFills: (account, wanted, limit) =>
+      database.write(async (transaction) => {
+        await transaction.lockRelayers({ accounts: [account] })
+        return takeGapFills(transaction, account, wanted, limit)
+      }),
+    spend: (account, spending) => spend({ account, spending }),
+    unspend: (account, spent) =>
+      database.write(async (transaction) => {
+        await transaction.lockRelayers({ accounts: [account] })
+        await unspend(transaction, account, spent)
+      }),
+    async wouldExceed(account, spending, transaction_row_id) {
+      const { read } = database
+      const spent = transaction_row_id === undefined ? null : await spentOf(read, transaction_row_id)
+      return wouldExceed(read, account, spending, spent)
+    },
+  }
+}

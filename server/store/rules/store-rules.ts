@@ -1,0 +1,63 @@
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { activity } from './activity.ts'
+import { apiKeys } from './api-keys.ts'
+import { bulkChanges } from './bulk-changes.ts'
+import { creations } from './creations.ts'
+import type { Database } from './database.ts'
+import { deliveries } from './deliveries.ts'
+import { eventLog } from './event-log.ts'
+import { gauges } from './gauges.ts'
+import { readMasterKeyCheck } from './master-key-check.ts'
+import { networks } from './networks.ts'
+import { nonces } from './nonces.ts'
+import { notifications } from './notifications.ts'
+import { outbox } from './outbox.ts'
+import { protectRights } from './protection.ts'
+import { relayers } from './relayers.ts'
+import { relayersAtWork } from './relayers-at-work.ts'
+import { restarts } from './restarts.ts'
+import { retention } from './retention.ts'
+import { signers } from './signers.ts'
+import { spendings } from './spending.ts'
+import { sql } from './statement.ts'
+import { transactionLists } from './transaction-lists.ts'
+import { transactionReads } from './transaction-reads.ts'
+import { transactions } from './transactions.ts'
+import { watches } from './watches.ts'
+
+/** What each database does in its own way. */
+type OfDatabase =
+  | ('generation' | 'version' | 'tell' | 'subscribe' | 'takeTokens' | 'close' | 'withAudit' | 'share')
+  | ('appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit')
+
+const ping = sql('SELECT 1 FROM generation')
+
+/** The methods of the store that are the same on every database. */
+export const storeRules = (database: Database, dependencies: StoreDependencies): Omit<Store, OfDatabase> => ({
+  now: dependencies.now,
+  ping: async () => void (await database.read.one(ping)),
+  masterKeyCheck: () => readMasterKeyCheck(database.read),
+  protect: (prove, report) => protectRights(database, prove, report),
+  ...networks(database),
+  ...signers(database),
+  ...relayers(database, dependencies),
+  ...notifications(database, dependencies),
+  ...apiKeys(database),
+  ...eventLog(database),
+  ...outbox(database, dependencies),
+  ...deliveries(database, dependencies),
+  ...bulkChanges(database, dependencies.now),
+  ...gauges(database),
+  ...retention(database),
+  ...creations(database, dependencies),
+  ...spendings(database, dependencies),
+  ...transactions(database, dependencies),
+  ...transactionReads(database),
+  ...relayersAtWork(database),
+  ...transactionLists(database),
+  ...restarts(database, dependencies),
+  ...nonces(database, dependencies.now),
+  ...watches(database),
+  ...activity(database),
+})

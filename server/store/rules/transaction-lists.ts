@@ -1,0 +1,157 @@
+import type { Listing, Slice } from '../../core/rows.ts'
+import type { TransactionFilter } from '../../core/sending-rows.ts'
+import type { ShownColumns } from '../../core/shown-transaction.ts'
+import { nextTurn } from '../../next-turn.ts'
+import { findPage } from '../blocks.ts'
+import type { Store } from '../store.ts'
+import { hexOf } from '../transaction-data.ts'
+import { type BlockRow, countIn, max_depth, searchFor } from '../transaction-filters.ts'
+import { type ShownRow, show, shownColumns, type WholeRow } from '../transaction-rows.ts'
+import type { Database } from './database.ts'
+import { sql } from './statement.ts'
+import { readData } from './transaction-data.ts'
+import { search } from './transaction-search.ts'
+
+/** The longest data that is read together with its row. */
+const short_bytes = 1_000
+/** The most data that is written out in one turn of the event loop, which takes some milliseconds. */
+const turn_characters = 1_000_000
+/** The most rows that are read in one turn of the event loop, and the most whose row ids are: some milliseconds. */
+const step_rows = 250
+const merged_rows = 1_000
+
+type ListedRow = ShownRow & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
+
+interface Place {
+  relayer_row_id: number
+  sequence: number
+}
+
+// Two seeks in the index of (relayer_row_id, sequence). Sequences have no gaps, so both ends give the length of the list.
+const ends = sql<{ first: number | null; last: number | null }>(`
+  SELECT (SELECT min(sequence) FROM transactions WHERE relayer_row_id = $relayer_row_id) AS first,
+    (SELECT max(sequence) FROM transactions WHERE relayer_row_id = $relayer_row_id) AS last`)
+const listed = `${shownColumns}, data_bytes, data_row_id,
+  CASE WHEN data_bytes <= ${short_bytes} THEN (SELECT data FROM transaction_data WHERE row_id = data_row_id) END AS data`
+const rowAt = sql<ListedRow>({
+  sqlite: `SELECT ${listed} FROM transactions WHERE relayer_row_id = $relayer_row_id AND sequence = $sequence`,
+  postgres: `
+    SELECT ${listed} FROM json_to_recordset($rows::json) AS place (relayer_row_id bigint, sequence bigint, at bigint)
+    JOIN transactions USING (relayer_row_id, sequence) ORDER BY at`,
+})
+const blocks = sql<BlockRow>(`
+  SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
+  WHERE relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
+const numbers = sql<{ sequence: number }>(`
+  SELECT sequence FROM transactions WHERE relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
+    AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
+    AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
+  ORDER BY sequence DESC`)
+const relayerRowIds = sql<{ row_id: number }>(
+  'SELECT row_id FROM relayers WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id',
+)
+const rowIdsAt = sql<Place & { row_id: number }>(`
+  SELECT row_id, relayer_row_id, sequence FROM transactions
+  WHERE relayer_row_id = $relayer_row_id AND sequence = ANY ($sequences::bigint[])`)
+
+/** Pages of transactions, newest first. */
+export function transactionLists({ read }: Database): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
+  /** Rows and large data are read in steps, between which other work runs. */
+  async function readPlaces(
+    places: Place[],
+    admit: (data_bytes: number) => void = () => undefined,
+  ): Promise<ShownColumns[]> {
+    const rows: ListedRow[] = []
+    for (let first = 0; first < places.length; first += step_rows) {
+      if (first > 0) await nextTurn()
+      const step = places.slice(first, first + step_rows)
+      const wanted = step.map(({ relayer_row_id, sequence }, at) => ({ relayer_row_id, sequence, at }))
+      rows.push(...(await read.allOf(rowAt, wanted)))
+    }
+    admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
+    const items: ShownColumns[] = []
+    let characters = 0
+    for (const [index, row] of rows.entries()) {
+      if (characters >= turn_characters || (index > 0 && index % step_rows === 0)) {
+        await nextTurn()
+        characters = 0
+      }
+      const data = row.data_bytes > short_bytes ? await readData(read, row.data_row_id) : hexOf(row.data)
+      items.push(show(row, data))
+      characters += data?.length ?? 0
+    }
+    return items
+  }
+
+  async function all(relayer_row_id: number, { offset, limit }: Slice): Promise<Listing<number>> {
+    const { first = null, last = null } = (await read.one(ends, { relayer_row_id })) ?? {}
+    if (first === null || last === null) return { items: [], total_items: 0 }
+    const to = last - offset
+    const count = Math.max(0, Math.min(limit, to - first + 1))
+    return { items: Array.from({ length: count }, (_, index) => to - index), total_items: last - first + 1 }
+  }
+
+  /** A transaction that changes its status while the page is read is shown with the new status. */
+  function filtered(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+    const values = {
+      relayer_row_id,
+      states: filter.status.length > 0 ? filter.status : null,
+      after: filter.created_after ?? null,
+      before: filter.created_before ?? null,
+    }
+    return findPage(
+      {
+        async blocks(level, from, to) {
+          const rows = await read.all(blocks, { relayer_row_id, level, from, to })
+          return rows.map((row) => ({ block: row.block, count: countIn(row, filter) }))
+        },
+        numbers: async (from, to) => (await read.all(numbers, { ...values, from, to })).map(({ sequence }) => sequence),
+      },
+      slice,
+    )
+  }
+
+  /** The sequence numbers of a page, and the length of the list. */
+  function find(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+    const by = searchFor(filter)
+    if (by !== undefined) return search(read, by, relayer_row_id, slice, filter)
+    const { status, created_after, created_before } = filter
+    return status.length > 0 || created_after || created_before
+      ? filtered(relayer_row_id, slice, filter)
+      : all(relayer_row_id, slice)
+  }
+
+  /** Row ids follow the order of creation across all relayers. */
+  async function merged(relayer_row_ids: number[], depth: number, filter: TransactionFilter) {
+    let newest: (Place & { row_id: number })[] = []
+    let total_items = 0
+    for (const relayer_row_id of relayer_row_ids) {
+      const found = await find(relayer_row_id, { offset: 0, limit: depth }, filter)
+      total_items += found.total_items
+      const places: typeof newest = []
+      for (let first = 0; first < found.items.length; first += merged_rows) {
+        await nextTurn()
+        const sequences = found.items.slice(first, first + merged_rows)
+        places.push(...(await read.all(rowIdsAt, { relayer_row_id, sequences })))
+      }
+      if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
+    }
+    return { newest, total_items }
+  }
+
+  return {
+    async listTransactions(relayer_row_id, slice, filter, admit) {
+      const { items, total_items } = await find(relayer_row_id, slice, filter)
+      const places = items.map((sequence) => ({ relayer_row_id, sequence }))
+      return { items: await readPlaces(places, admit), total_items }
+    },
+    async listTransactionsOf(ids, { offset, limit }, filter, admit) {
+      const rows = await read.all(relayerRowIds, { ids: ids ? [...ids] : null })
+      const depth = Math.min(offset + limit, max_depth)
+      const row_ids = rows.map(({ row_id }) => row_id)
+      const { newest, total_items } = await merged(row_ids, limit === 0 ? 0 : depth, filter)
+      if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
+      return { items: await readPlaces(newest.slice(offset, offset + limit), admit), total_items }
+    },
+  }
+}

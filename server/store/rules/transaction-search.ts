@@ -1,0 +1,95 @@
+import type { Listing, Slice } from '../../core/rows.ts'
+import type { TransactionFilter } from '../../core/sending-rows.ts'
+import { nextTurn } from '../../next-turn.ts'
+import type { Search } from '../transaction-filters.ts'
+import type { Session } from './session.ts'
+import { least, type Statement, sql, type Truth } from './statement.ts'
+
+/** Rows that one step reads: some milliseconds at most. */
+const step_rows = 250
+/** The longest time that a search blocks the event loop. */
+const turn_ms = 5
+
+interface Step {
+  sequence: number
+  /** The position in the index at which the next step continues. */
+  at: number
+  is_match: Truth
+}
+
+/** The whole filter, for the rows of an index that answers a part of it. */
+const matches = `(
+  relayer_row_id = $relayer_row_id
+  AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
+  AND ($created_after::text IS NULL OR created_at > $created_after::text)
+  AND ($created_before::text IS NULL OR created_at < $created_before::text)
+  AND ($reference::text IS NULL OR reference = $reference::text)
+  AND ($to::text IS NULL OR "to" = $to::text)
+  AND ($hash::text IS NULL OR EXISTS (
+    SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = $hash::text)))`
+
+const bySequence = (where: string, match = matches) => `
+  SELECT sequence, sequence AS at, ${match} AS is_match FROM transactions
+  WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${step_rows}`
+
+export const searches: Record<Search, Statement<Step>> = {
+  hash: sql(
+    bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash)
+      AND ($nonce_from::bigint IS NULL OR nonce >= $nonce_from::bigint) AND ($nonce_to::bigint IS NULL OR nonce <= $nonce_to::bigint)`),
+  ),
+  nonce: sql(
+    (engine) => `
+    SELECT sequence, nonce AS at, ${matches} AS is_match FROM transactions
+    WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = $relayer_row_id)
+      AND "from" = (SELECT address FROM relayers WHERE row_id = $relayer_row_id)
+      AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= ${least[engine]}(coalesce($nonce_to::bigint, $below::bigint), $below::bigint - 1)
+    ORDER BY nonce DESC LIMIT ${step_rows}`,
+  ),
+  reference: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference')),
+  to: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to')),
+  // Where the index answers the whole filter, no row is read.
+  reference_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference', 'true')),
+  to_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to', 'true')),
+}
+
+/**
+ * Finds a page of a list that an index answers, and the length of the list: walks the rows of the index in steps, between which
+ * other work runs. Sequence numbers, the highest first; with a range of nonces, the highest nonce first.
+ */
+export async function search(
+  session: Session,
+  by: Search,
+  relayer_row_id: number,
+  { offset, limit }: Slice,
+  filter: TransactionFilter,
+): Promise<Listing<number>> {
+  const values = {
+    relayer_row_id,
+    states: filter.status.length > 0 ? filter.status : null,
+    created_after: filter.created_after ?? null,
+    created_before: filter.created_before ?? null,
+    reference: filter.reference ?? null,
+    to: filter.to ?? null,
+    hash: filter.hash ?? null,
+    nonce_from: filter.nonce_from ?? null,
+    nonce_to: filter.nonce_to ?? null,
+  }
+  const items: number[] = []
+  let total_items = 0
+  let below = Number.MAX_SAFE_INTEGER
+  let began = performance.now()
+  for (;;) {
+    const rows = await session.all(searches[by], { ...values, below })
+    for (const { sequence, is_match } of rows) {
+      if (!is_match) continue
+      if (total_items >= offset && items.length < limit) items.push(sequence)
+      total_items += 1
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < step_rows) return { items, total_items }
+    below = last.at
+    if (performance.now() - began < turn_ms) continue
+    await nextTurn()
+    began = performance.now()
+  }
+}

@@ -1,0 +1,108 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
+import { crowdedBy } from '../room.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { hexOf } from '../transaction-data.ts'
+import { bytesOf, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
+import { attempts } from './attempts.ts'
+import { batchWithdrawal } from './batch-withdrawal.ts'
+import type { Database } from './database.ts'
+import { createEvents } from './events.ts'
+import { createMoves, type MoveOne, moves, rowById } from './moves.ts'
+import { nextNonce, setNonce } from './nonce-counter.ts'
+import { unfinishedOf } from './room.ts'
+import { createSpending } from './spending.ts'
+import { sql } from './statement.ts'
+
+type Transactions = Pick<
+  Store,
+  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch'
+>
+
+const byId = sql<WholeRow>(
+  `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
+)
+const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
+
+/** Changes of transactions after their acceptance. */
+export function transactions(database: Database, dependencies: StoreDependencies): Transactions {
+  const { write } = database
+  const events = createEvents(dependencies)
+  const spendings = createSpending(dependencies.now)
+  const moveAll = createMoves(events, spendings, dependencies.now)
+  const move: MoveOne = async (transaction, one) => (await moveAll(transaction, [one]))[0]
+
+  return {
+    ...attempts(database),
+    ...moves(database, moveAll),
+    renumber: (row_id, revision, reason, spending) =>
+      write(async (transaction) => {
+        await transaction.lockRelayers({ transactions: [row_id] })
+        const row = await transaction.one(rowById, { row_id })
+        if (row?.revision !== revision) return undefined
+        const account = { chain_id: row.chain_id, address: row.from }
+        const isSigned = (await transaction.one(signed, { row_id })) !== undefined
+        const over = await spendings.takeAgain(transaction, row, spending, isSigned)
+        if (over) {
+          const { policy, limit } = over.spend
+          const status_reason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
+          const error = { code: 'policy_violation', message: status_reason, revert_data: null }
+          await move(transaction, { row_id, revision, set: { status: 'failed', status_reason, error } })
+          return over
+        }
+        const nonce = (await nextNonce(transaction, account)) as number
+        await setNonce(transaction, account, nonce + 1)
+        const set = {
+          nonce,
+          status: 'pending' as const,
+          status_reason: `${reason}; it has a new nonce`,
+          hash: null,
+          signature: null,
+        }
+        return move(transaction, { row_id, revision, set })
+      }),
+    replaceTransaction: (wanted, spending, room) =>
+      write(async (transaction) => {
+        await transaction.lockRelayers({ transactions: [wanted.row_id] })
+        const row = await transaction.one(rowById, { row_id: wanted.row_id })
+        if (row?.revision !== wanted.revision) return undefined
+        const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
+        const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
+        const crowded = crowdedBy(unfinished, { count: 0, bytes }, room)
+        return crowded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
+      }),
+    withdraw: (relayer_row_id, id, intent, status_reason, failure) =>
+      write(async (transaction) => {
+        await transaction.lockRelayers({ relayers: [relayer_row_id] })
+        const row = await transaction.one(byId, { id, relayer_row_id })
+        if (!row) return 'missing'
+        const { row_id, revision, chain_id, from, nonce, status, hash } = row
+        const account = { chain_id, address: from }
+        const data = hexOf(row.data)
+        if (!withdrawable.has(status) || row.intent !== 'send') return { refused: withoutData(row) }
+        const neverSigned = status === 'pending' && hash === null
+        // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
+        if (neverSigned && !(await transaction.one(signed, { row_id }))) await spendings.giveBack(transaction, row)
+        const error = failure ?? null
+        const isHighest = neverSigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
+        if (isHighest) await setNonce(transaction, account, nonce)
+        const set = isHighest
+          ? { nonce: null, status: endOf[intent], intent, status_reason, error }
+          : { intent, resign: true, status_reason, error }
+        return { ...done(await move(transaction, { row_id, revision, set })), data }
+      }),
+    ...batchWithdrawal(database, events, spendings, dependencies.now),
+  }
+}
+
+const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
+const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
+
+/** A move inside the database transaction that read the row cannot come too late. */
+function done(moved: TransactionRow | undefined): TransactionRow {
+  if (!moved) throw new Error('A row changed inside a database transaction')
+  return moved
+}

@@ -1,0 +1,109 @@
+import type Sqlite from 'better-sqlite3'
+import { ApiError } from '../../core/errors.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
+import type { Transaction } from '../rules/session.ts'
+import { UnknownOutcome } from '../unknown-outcome.ts'
+import type { Trail } from './audit.ts'
+import type { Rights } from './rights.ts'
+import { createSession } from './session.ts'
+
+interface CommitDependencies {
+  trail: Trail
+  rights: Pick<Rights, 'seal' | 'ended'>
+  /** Called when the disk has failed: this process must not write any more. */
+  broken(error: unknown): void
+  /** The duration of each commit. */
+  committed: ((duration_ms: number) => void) | undefined
+}
+
+/**
+ * Runs `work` in one database transaction, with its audit entries. A deferred transaction that turns into a write fails at once under
+ * another writer; this one takes the write lock at its beginning, and waits its turn. The caller runs one at a time.
+ */
+export function createCommit(db: Sqlite.Database, { trail, rights, broken, committed }: CommitDependencies) {
+  const [begin, end, rollback] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT'), db.prepare('ROLLBACK')]
+  const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
+  const session = createSession(db)
+  const changes = () => totalChanges.get() as number
+  const nothing = async () => {}
+
+  async function once<T>(its: PendingAuditEntry | undefined, work: (transaction: Transaction) => T | Promise<T>) {
+    const entries: (AuditEntry | PendingAuditEntry)[] = []
+    const before: (() => Promise<void>)[] = []
+    const after: (() => void)[] = []
+    const transaction: Transaction = {
+      ...session,
+      lockRelayers: nothing,
+      lockNotifications: nothing,
+      record: (entry) => void entries.push(entry),
+      async attributed(entry, change) {
+        const changes_before = entry && changes()
+        const done = await change()
+        // A refused change has no effect, so it gets no audit entry.
+        if (entry && changes() !== changes_before) entries.push(entry)
+        return done
+      },
+      beforeCommit: (change) => void before.push(change),
+      afterCommit: (call) => void after.push(call),
+      changes,
+    }
+    let [atCommit, isCommitted] = [false, false]
+    let done: T
+    try {
+      begin.run()
+      done = await transaction.attributed(its, async () => work(transaction))
+      for (const change of before) await change()
+      rights.seal()
+      trail.append(entries)
+      atCommit = true
+      end.run()
+      isCommitted = true
+    } catch (error) {
+      if (db.inTransaction) rollback.run()
+      throw failureOf(error, atCommit)
+    } finally {
+      rights.ended(isCommitted)
+    }
+    for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+    for (const call of after) call()
+    return done
+  }
+
+  /** The error that a failed database transaction is reported by. `atCommit`: COMMIT itself has failed. */
+  function failureOf(error: unknown, atCommit: boolean): unknown {
+    if (isUntrustworthy(error)) {
+      broken(error)
+      if (atCommit) return unknownOutcome()
+    }
+    return codeOf(error) === 'SQLITE_FULL' ? diskFull() : error
+  }
+
+  return async <T>(its: PendingAuditEntry | undefined, work: (transaction: Transaction) => T | Promise<T>) => {
+    const started = performance.now()
+    try {
+      return await once(its, work)
+    } finally {
+      committed?.(performance.now() - started)
+    }
+  }
+}
+
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? ''
+
+/**
+ * After a failed fsync the kernel may drop the pages that it could not write, and SQLite would continue to commit on top of them.
+ * After that only data that is read again from the disk is correct.
+ */
+export const isUntrustworthy = (error: unknown): boolean => /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(codeOf(error))
+
+/** With Retry-After, because SQLite has undone the database transaction. */
+const diskFull = () =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }], {
+    'Retry-After': '1',
+  })
+
+/** The log may have all pages of the database transaction. Then the next process that opens the file finds it committed. */
+const unknownOutcome = () =>
+  new UnknownOutcome(
+    'The disk failed during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',
+  )

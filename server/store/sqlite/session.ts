@@ -1,0 +1,69 @@
+import type Sqlite from 'better-sqlite3'
+import type { Session } from '../rules/session.ts'
+import type { Statement, Values } from '../rules/statement.ts'
+
+interface Prepared {
+  its: Sqlite.Statement<[object]>
+  /** The names of the parameters that are lists. */
+  lists: string[]
+}
+
+/**
+ * Runs the statements of the rules. Each is prepared once, at its first use. The work is done when the method returns; the promise is
+ * resolved already.
+ */
+export function createSession(db: Sqlite.Database): Session {
+  const known = new Map<Statement<object>, Prepared>()
+
+  function prepare(statement: Statement<object>): Prepared {
+    const { text, lists } = translated(statement.text.sqlite)
+    const prepared = { its: db.prepare<[object]>(text), lists }
+    known.set(statement, prepared)
+    return prepared
+  }
+  const prepared = (statement: Statement<object>) => known.get(statement) ?? prepare(statement)
+
+  return {
+    async all<Row extends object>(statement: Statement<Row>, values: Values = {}) {
+      const { its, lists } = prepared(statement)
+      return its.all(bound(values, lists)) as Row[]
+    },
+    async one<Row extends object>(statement: Statement<Row>, values: Values = {}) {
+      const { its, lists } = prepared(statement)
+      return its.get(bound(values, lists)) as Row | undefined
+    },
+    async run(statement, values = {}) {
+      const { its, lists } = prepared(statement)
+      return its.run(bound(values, lists)).changes
+    },
+    async allOf<Row extends object>(statement: Statement<Row>, records: readonly object[], values: Values = {}) {
+      const { its, lists } = prepared(statement)
+      return records.flatMap((record) => its.all({ ...bound(values, lists), ...record }) as Row[])
+    },
+    async runOf(statement, records, values = {}) {
+      const { its, lists } = prepared(statement)
+      return records.reduce((sum: number, record) => sum + its.run({ ...bound(values, lists), ...record }).changes, 0)
+    },
+  }
+}
+
+function bound(values: Values, lists: string[]): Values {
+  if (lists.length === 0) return values
+  const encoded = lists.map((name) => [name, values[name] && JSON.stringify(values[name])])
+  return { ...values, ...Object.fromEntries(encoded) }
+}
+
+/**
+ * The text for SQLite. Parameters are written as `+$name`: for a bare parameter beside ORDER BY, LIMIT, min() or max(), the planner of
+ * SQLite depends on the bound value and compiles the statement for every execution (5 to 8 us; a seek takes 1 us).
+ */
+export function translated(text: string): { text: string; lists: string[] } {
+  const lists = [...text.matchAll(/\$([a-z]\w*)::\w+\[\]/g)].map(([, name]) => name as string)
+  return {
+    lists: [...new Set(lists)],
+    text: text
+      .replace(/= ANY \((\$[a-z]\w*)::\w+\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
+      .replace(/(\$[a-z]\w*)(?:::\w+(?:\[\])?)?/g, '+$1')
+      .replace(/ FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)$/, ''),
+  }
+}
