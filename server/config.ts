@@ -16,6 +16,9 @@ import {
 } from './database-setting.ts'
 import { readSecretFiles } from './secret-files.ts'
 
+/** Of Linux and most other systems: a user without files. */
+const nobody = 65_534
+
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const integer = (minimum: number, maximum: number, otherwise: number) => anInteger(minimum, maximum).default(otherwise)
@@ -88,6 +91,11 @@ const settings = z.object({
     .refine((list) => list.every((file) => isAbsolute(file)), 'must be a list of absolute paths, separated by commas')
     .default([]),
   PKCS11_PIN: z.string().optional(),
+  PKCS11_USER: z
+    .string()
+    .regex(/^[0-9]{1,9}:[0-9]{1,9}$/, 'must be the ids of a user and a group, for example 65534:65534')
+    .transform((ids) => ids.split(':').map(Number) as [number, number])
+    .default([nobody, nobody]),
   PKCS11_ENVIRONMENT: text(4_096)
     .transform((list) => list.split(',').map((name) => name.trim()))
     .refine(
@@ -186,6 +194,8 @@ export function readConfig(environment: Environment) {
       modules: values.PKCS11_MODULES,
       pin: values.PKCS11_PIN,
       environment: values.PKCS11_ENVIRONMENT,
+      /** Of the modules' processes, when the service runs as root. */
+      user: values.PKCS11_USER,
     },
     /** Headers for remote signers, by the URL of the signer. */
     remote_signer_headers: values.REMOTE_SIGNER_HEADERS,

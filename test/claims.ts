@@ -57,8 +57,12 @@ export const securityClaims: Claims = {
   'The service removes secrets from its environment after reading': [
     'config.test: removes the secrets that it has read from the environment',
   ],
-  'Each process tries a wrong PIN once': [
-    'key-services/pkcs11.keys: rejects a wrong module, token, key, curve or PIN with the reason, and tries a wrong PIN once',
+  'After a refused PIN, no other `pin` of a caller is tried': [
+    'key-services/pkcs11.keys: tries one wrong PIN of callers who may manage, in all processes together, until an administrator’s PIN is accepted',
+    'store/conformance/token-logins.test: lets one of many callers try at a time',
+  ],
+  'process has the user of `PKCS11_USER`': [
+    'key-services/pkcs11.keys: signs messages, typed data and transactions with a key in a token, and stores the PIN encrypted',
   ],
   'is in sessionStorage until its tab is closed': [],
   'In production, startup fails when another user can read or write these files': [

@@ -43,7 +43,7 @@ const defaults = {
   log_level: 'info',
   allow_private_targets: true,
   secret_files: [],
-  pkcs11: { modules: [], pin: undefined, environment: [] },
+  pkcs11: { modules: [], pin: undefined, environment: [], user: [65_534, 65_534] },
   remote_signer_headers: {},
   retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
   webhook_time_scale: 1,

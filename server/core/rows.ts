@@ -164,3 +164,9 @@ export interface Settlement {
   /** Disables the notification with this reason, and fails its pending deliveries. */
   disable?: string
 }
+
+/**
+ * Who gives a PIN. A `caller` may try none after the token refused one; an `operator` (a setting, or a signer that was admitted) another
+ * one than the token refused; an `administrator` (an API key with all rights) any.
+ */
+export type LoginTrust = 'caller' | 'operator' | 'administrator'

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { keccak256 } from 'ethers/crypto'
 import { ApiError, badRequest } from '../core/errors.ts'
 import type { Observer } from '../core/observer.ts'
+import type { LoginTrust } from '../core/rows.ts'
 import type { HeadersByUrl } from '../core/settings/remote-signer-headers.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { createAzureKeyVault } from './azure-key-vault.ts'
@@ -11,15 +12,16 @@ import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts
 import { createPkcs11, type Pkcs11Settings } from './pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
+import type { TokenLogins } from './token-logins.ts'
 import { createVaultKv } from './vault-kv.ts'
 import { createWeb3signer } from './web3signer.ts'
 
 export interface KeyServices {
   /**
    * The address of the key, after a signature by it was checked, and the reference, with the version of the key. Throws ApiError
-   * (400, 422, 503).
+   * (400, 422, 503). `trust`: of the caller who gives it.
    */
-  admit(reference: KeyReference): Promise<{ address: string; reference: KeyReference }>
+  admit(reference: KeyReference, trust: LoginTrust): Promise<{ address: string; reference: KeyReference }>
   /** Calls nothing. One signer per key, so that the limits hold for all relayers of the key. */
   signer(reference: KeyReference, address: string): Signer
   /** Ends all calls. */
@@ -32,6 +34,7 @@ const max_signers = 1_000
 export function createKeyServices(
   outbound: Outbound,
   settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByUrl },
+  logins: TokenLogins,
   elapsed: () => number,
   observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
 ): KeyServices {
@@ -41,12 +44,12 @@ export function createKeyServices(
   const awsKms = createAwsKms(outbound)
   const googleCloudKms = createGoogleCloudKms(outbound)
   const azureKeyVault = createAzureKeyVault(outbound)
-  const pkcs11 = createPkcs11(settings.pkcs11)
+  const pkcs11 = createPkcs11(settings.pkcs11, logins)
   const web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
   const vaultKv = createVaultKv(outbound)
 
   /** `address`: of the key; undefined before its admission. */
-  function open(reference: KeyReference, address?: string): RemoteKey {
+  function open(reference: KeyReference, address?: string, trust: LoginTrust = 'operator'): RemoteKey {
     // The setting ALLOW_PRIVATE_TARGETS may have changed since the signer was created.
     const fault = urlFault(reference, outbound.checkTarget)
     if (fault) return refusing(new KeyServiceFault('refused', `the ${fault.field} of the key service ${fault.message}`))
@@ -59,7 +62,7 @@ export function createKeyServices(
       case 'azure_key_vault':
         return azureKeyVault(config)
       case 'pkcs11':
-        return pkcs11.key(config)
+        return pkcs11.key(config, trust)
       case 'remote':
         return web3signer(config)
       case 'vault':
@@ -93,15 +96,15 @@ export function createKeyServices(
   }
 
   return {
-    async admit(reference) {
+    async admit(reference, trust) {
       const fault = urlFault(reference, outbound.checkTarget)
       if (fault) throw badRequest(`/body/config/${fault.field}`, fault.message)
       try {
         return await limited(admission_ms, async (signal) => {
-          const { address, version } = await open(reference).publicKey(signal)
+          const { address, version } = await open(reference, undefined, trust).publicKey(signal)
           const exact = version === undefined ? reference : withVersion(reference, version)
           const { digest, preimage } = probe()
-          checked((await open(exact).sign(digest, signal, preimage)).rs, digest, address)
+          checked((await open(exact, undefined, trust).sign(digest, signal, preimage)).rs, digest, address)
           return { address, reference: exact }
         })
       } catch (error) {

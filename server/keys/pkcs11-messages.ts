@@ -24,7 +24,8 @@ export interface TokenFault {
   restart: boolean
 }
 
-export type TokenAnswer = { id: number } & ({ point: Uint8Array } | { rs: Uint8Array } | TokenFault)
+/** The answer to the login has the id 0. */
+export type TokenAnswer = { id: number } & ({ point: Uint8Array } | { rs: Uint8Array } | { open: true } | TokenFault)
 
 /** After these, PIN counters of tokens have decreased. */
 export const pinFaults = new Set([

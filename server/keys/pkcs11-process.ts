@@ -4,8 +4,8 @@ import type { TokenAnswer, TokenFault, TokenKey, TokenLogin, TokenRequest, Token
 import { pinFaults } from './pkcs11-messages.ts'
 
 /*
- * A process of its own for one token. The calls of a module block, and may hang or crash; here they do not affect the service. It
- * opens the token with its first request. After a fault of the token the service ends this process, and starts another one.
+ * A process of its own for one token. The calls of a module block, and may hang or crash; here they do not affect the service. The first
+ * message opens the token. After a fault of the token the service ends this process, and starts another one.
  */
 
 /** Each signature in flight needs a session of its own. A token may permit fewer. */
@@ -32,7 +32,6 @@ interface OpenKey {
 }
 
 const pkcs11js: typeof import('pkcs11js') = createRequire(import.meta.url)('pkcs11js')
-let login: TokenLogin | undefined
 let token: { module: PKCS11; slot: Handle } | undefined
 /** Whether threads of this process may use the module at the same time. */
 let isThreaded = false
@@ -47,15 +46,20 @@ let signed_at = Number.NEGATIVE_INFINITY
 
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message: TokenStart | TokenRequest) => {
-  if ('login' in message) login = message.login
-  else void answer(message)
+  void answer(message)
 })
 
-async function answer({ id, key, digest }: TokenRequest): Promise<void> {
+async function answer(message: TokenStart | TokenRequest): Promise<void> {
+  const id = 'login' in message ? 0 : message.id
   try {
-    const { module, slot } = openToken()
-    const open = openKey(module, slot, key)
-    reply(digest ? { id, rs: await sign(module, slot, open, digest) } : { id, point: open.point })
+    if ('login' in message) {
+      token = openToken(message.login)
+      return reply({ id, open: true })
+    }
+    if (!token) throw new Error('no login')
+    const { module, slot } = token
+    const open = openKey(module, slot, message.key)
+    reply(message.digest ? { id, rs: await sign(module, slot, open, message.digest) } : { id, point: open.point })
   } catch (error) {
     const fault = (error as Error).message
     const kind = kindOf(fault, error instanceof Refusal)
@@ -68,12 +72,9 @@ function kindOf(fault: string, isRefusal: boolean): TokenFault['kind'] {
   return busy.has(fault) && performance.now() - signed_at < busy_ms ? 'throttled' : 'unavailable'
 }
 
-const reply = (message: TokenAnswer) => process.send?.(message)
+const reply = (message: TokenAnswer): void => void process.send?.(message)
 
-function openToken(): { module: PKCS11; slot: Handle } {
-  if (token) return token
-  if (!login) throw new Error('no login')
-  const { module: file, token_label, pin } = login
+function openToken({ module: file, token_label, pin }: TokenLogin): { module: PKCS11; slot: Handle } {
   const module = new pkcs11js.PKCS11()
   try {
     module.load(file)
@@ -91,8 +92,7 @@ function openToken(): { module: PKCS11; slot: Handle } {
   module.C_Login(session, pkcs11js.CKU_USER, pin)
   sessions = 1
   idle.push(session)
-  token = { module, slot }
-  return token
+  return { module, slot }
 }
 
 /**

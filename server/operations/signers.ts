@@ -5,7 +5,7 @@ import type {
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, notFound } from '../core/errors.ts'
-import { type Handlers, single } from '../core/operation.ts'
+import { type Caller, type Handlers, single } from '../core/operation.ts'
 import type { SignerRow } from '../core/rows.ts'
 import { generateKey } from '../keys/keyring.ts'
 import { openKeystore } from '../keys/keystore.ts'
@@ -21,11 +21,13 @@ export function signers(
   const { store, makeId } = dependencies
 
   return {
-    async createSigner({ body, auditEntry }) {
+    async createSigner({ body, caller, auditEntry }) {
       const id = body.id ?? makeId()
       // No key service is called for an id that is taken. The commit checks again.
       if (await store.getSigner(id)) throw taken()
-      const signer = isLocal(body) ? await localRow(id, body, dependencies) : await remoteRow(id, body, dependencies)
+      const signer = isLocal(body)
+        ? await localRow(id, body, dependencies)
+        : await remoteRow(id, body, dependencies, caller)
       auditEntry.subject = id
       const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
       if (!isNew) throw taken()
@@ -73,8 +75,12 @@ async function remoteRow(
   signer_id: string,
   { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
   { keyServices, keyring }: SignerDependencies,
+  caller: Caller,
 ): Promise<SignerRow> {
-  const { address, reference } = await keyServices.admit(asked)
+  const { address, reference } = await keyServices.admit(
+    asked,
+    caller.roles.has('administer') ? 'administrator' : 'caller',
+  )
   return keyring.encloseReference(signer_id, reference, address)
 }
 

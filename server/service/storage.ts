@@ -14,6 +14,7 @@ import { makeId } from '../ids.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { createKeyServices } from '../keys/key-services.ts'
 import { createKeyring, generateKey, type Keyring } from '../keys/keyring.ts'
+import { createTokenLogins } from '../keys/token-logins.ts'
 import { show as showRelayer } from '../operations/relayers.ts'
 import { createLookup, createTargetCheck } from '../outbound/address-guard.ts'
 import { readSecrets, type Secrets } from '../secrets/read-secrets.ts'
@@ -113,7 +114,13 @@ export async function openStorage(config: Config, dependencies: World): Promise<
   const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost, checkTarget)
   try {
     const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
-    const keyServices = createKeyServices({ lookup, checkTarget }, config, elapsed, observer)
+    const keyServices = createKeyServices(
+      { lookup, checkTarget },
+      config,
+      createTokenLogins(store, vault.mac),
+      elapsed,
+      observer,
+    )
     const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
     const audit = await createAudit(store, now, elapsed, logger)

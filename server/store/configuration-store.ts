@@ -3,6 +3,7 @@ import type {
   ApiKeyRow,
   Deletion,
   Listing,
+  LoginTrust,
   NewRelayer,
   NotificationChanges,
   NotificationRow,
@@ -26,6 +27,14 @@ export interface ConfigurationStore {
   getSecret(id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined>
   listSigners(slice: Slice): Promise<Listing<Signer>>
   deleteSigner(id: string): Promise<Deletion>
+
+  /**
+   * Whether a PIN may be tried on a PKCS #11 token; `busy`: another process tries one. `pin`: its MAC. A PIN that the token has accepted
+   * may be tried always; otherwise a `caller` may try one until the token refuses one, an `operator` each once, and an `administrator` any.
+   */
+  beginLogin(token: string, pin: Uint8Array, trust: LoginTrust): Promise<'try' | 'busy' | 'refused'>
+  /** `unknown`: the token did not see the PIN. */
+  endLogin(token: string, pin: Uint8Array, outcome: 'accepted' | 'refused' | 'unknown'): Promise<void>
 
   createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>

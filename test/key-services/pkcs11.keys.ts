@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -29,6 +29,9 @@ const create = ({ raw }: TestService, config: object) =>
 const sign = ({ raw }: TestService, relayer_id: string) =>
   raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
+/** The variables of OpenSC's spy. */
+const spied = { PKCS11_ENVIRONMENT: 'PKCS11SPY,PKCS11SPY_OUTPUT' }
+
 /** The processes of tokens that this process has started. */
 const tokenProcesses = () =>
   execFileSync('ps', ['-o', 'pid=,args=', '--ppid', `${process.pid}`], { encoding: 'utf8' })
@@ -53,10 +56,13 @@ test('signs messages, typed data and transactions with a key in a token, and sto
     await expectEverySignature(service.client, relayer)
     await expectKept(service, Buffer.from(pin), relayer.address)
   }
-  expect(tokenProcesses()).toHaveLength(1)
+  const [process_id = 0, ...more] = tokenProcesses()
+  expect(more).toEqual([])
+  const user = execFileSync('ps', ['-o', 'uid=', '-p', `${process_id}`], { encoding: 'utf8' })
+  expect(Number(user)).toBe(process.getuid?.() === 0 ? 65_534 : process.getuid?.())
 })
 
-test('rejects a wrong module, token, key, curve or PIN with the reason, and tries a wrong PIN once', async () => {
+test('rejects a wrong module, token, key, curve or PIN with the reason', async () => {
   const service = await startTestService(settings)
   const good = { token_label, key_label: 'mainnet' }
   const cases: [object, number, RegExp][] = [
@@ -67,7 +73,6 @@ test('rejects a wrong module, token, key, curve or PIN with the reason, and trie
     [{ token_label, key_label: 'twin' }, 422, /more than one private EC key/],
     [{ token_label, key_label: 'p256' }, 422, /not on the curve secp256k1/],
     [{ ...good, pin: '0000' }, 422, /CKR_PIN_INCORRECT/],
-    [{ ...good, pin: '0000' }, 422, /refused the PIN \(CKR_PIN_INCORRECT\); it is not tried again/],
     [{ token_label }, 400, /must be given, or key_id/],
   ]
   for (const [config, status, reason] of cases) {
@@ -79,6 +84,38 @@ test('rejects a wrong module, token, key, curve or PIN with the reason, and trie
   expect((await create(service, good)).status).toBe(201)
   const unset = await startTestService()
   expect(((await (await create(unset, good)).json()) as Failure).details?.[0]?.message).toMatch(/PKCS11_MODULES/)
+})
+
+test('tries one wrong PIN of callers who may manage, in all processes together, until an administrator’s PIN is accepted', async () => {
+  const [spy = ''] = globSync('/usr/lib/*/pkcs11-spy.so')
+  const calls_file = join(folder, 'logins')
+  writeFileSync(calls_file, '')
+  chmodSync(calls_file, 0o666)
+  Object.assign(process.env, { PKCS11SPY: softhsm_module, PKCS11SPY_OUTPUT: calls_file })
+  const logins = () => readFileSync(calls_file, 'utf8').match(/^\d+: C_Login$/gm)?.length ?? 0
+  const modules = { ...spied, PKCS11_MODULES: spy }
+  const service = await startTestService(modules)
+  const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'tenant', scopes: ['manage'] } })
+  const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+  await service.client.patch('/api/v1/api-keys/{api_key_id}', {
+    path: { api_key_id: data.api_key.id },
+    body: { expires_at },
+  })
+  const answer = async (its: TestService, token: string, given: string) => {
+    const config = { token_label, key_label: 'mainnet', pin: given }
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+    const body = JSON.stringify({ type: 'pkcs11', config })
+    return (await its.raw('/api/v1/signers', { method: 'POST', headers, body })).text()
+  }
+  expect(await answer(service, data.token, '0000')).toContain('CKR_PIN_INCORRECT')
+  for (const wrong of ['0001', '0002', '0003', '0004', '0005']) {
+    expect(await answer(service, data.token, wrong)).toContain('the token refused a PIN, so no other one is tried')
+  }
+  const again = await startTestService({ ...modules, DATA_DIR: service.data_dir })
+  expect(await answer(again, data.token, pin)).toContain('the token refused a PIN, so no other one is tried')
+  expect(logins()).toBe(1)
+  expect(await answer(again, again.api_key, pin)).toContain('"success":true')
+  expect(await answer(again, data.token, pin)).toContain('"success":true')
 })
 
 test('signs again after a token was removed and inserted, and after its process was killed', async () => {
@@ -121,8 +158,9 @@ test('does not pass a refused signature to the token', async () => {
   const [spy = ''] = globSync('/usr/lib/*/pkcs11-spy.so')
   const calls_file = join(folder, 'calls')
   writeFileSync(calls_file, '')
+  chmodSync(calls_file, 0o666)
   Object.assign(process.env, { PKCS11SPY: softhsm_module, PKCS11SPY_OUTPUT: calls_file })
-  const service = await startTestService({ ...settings, PKCS11_MODULES: spy }, { elapsed: () => 0 })
+  const service = await startTestService({ ...settings, ...spied, PKCS11_MODULES: spy }, { elapsed: () => 0 })
   const calls = () => readFileSync(calls_file, 'utf8').match(/^\d+: C_Sign$/gm)?.length ?? 0
   await expectNothingReaches(service, { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } }, calls)
 })

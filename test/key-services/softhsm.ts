@@ -24,7 +24,12 @@ export function createSoftHsm(folder: string, token_label = 'relayers'): SoftHsm
   const file = join(folder, 'softhsm2.conf')
   writeFileSync(file, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`)
   process.env.SOFTHSM2_CONF = file
-  const run = (program: string, words: string[]) => execFileSync(program, words, { stdio: 'pipe' })
+  // As root, the service gives the module's process to `nobody`.
+  const own = () => process.getuid?.() === 0 && execFileSync('chown', ['-R', '65534:65534', folder])
+  const run = (program: string, words: string[]) => {
+    execFileSync(program, words, { stdio: 'pipe' })
+    own()
+  }
   run('softhsm2-util', ['--init-token', '--free', '--label', token_label, '--so-pin', '12345678', '--pin', pin])
   return {
     token_label,

@@ -21,6 +21,7 @@ import { retention } from './retention.ts'
 import { signers } from './signers.ts'
 import { spendings } from './spending.ts'
 import { sql } from './statement.ts'
+import { tokenLogins } from './token-logins.ts'
 import { transactionLists } from './transaction-lists.ts'
 import { transactionReads } from './transaction-reads.ts'
 import { transactions } from './transactions.ts'
@@ -41,6 +42,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   protect: (prove, report) => protectRights(database, prove, report),
   ...networks(database),
   ...signers(database),
+  ...tokenLogins(database, dependencies),
   ...relayers(database, dependencies),
   ...notifications(database, dependencies),
   ...apiKeys(database),
