@@ -88,14 +88,15 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
   }
   const shown = { ...read(row), data }
   const transaction = { ...shownTransaction(shown), warnings }
-  const answer = {
-    body_hash: idempotency?.body_hash ?? '',
+  const bytesOfData = data === null ? null : Buffer.from(data.slice(2), 'hex')
+  const answer = idempotency && {
+    ...idempotency,
     answer: JSON.stringify({ ...transaction, data: null }),
-    data: data === null ? null : Buffer.from(data.slice(2), 'hex'),
+    data: bytesOfData,
     transaction_row_id: row.row_id,
   }
-  if (idempotency) ledger.known.set(keyOf(relayer_row_id, idempotency), answer)
-  ledger.accepted.push({ row, shown, data: answer.data, known: idempotency && { ...answer, ...idempotency } })
+  if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer })
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
 

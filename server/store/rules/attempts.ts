@@ -5,9 +5,15 @@ import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'
 
-const selectAll = sql<AttemptRow & { transaction_row_id: number }>(`
-  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ANY ($row_ids::bigint[])
-  ORDER BY transaction_row_id, number`)
+const attemptsAt = (transaction_row_id: string) => `
+  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transaction_row_id}`
+const selectAll = sql<AttemptRow & { transaction_row_id: number }>({
+  sqlite: `${attemptsAt('$transaction_row_id')} ORDER BY number`,
+  // OFFSET 0: each transaction is looked up by the index. A join would read the whole table while it is small.
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (transaction_row_id bigint),
+      LATERAL (${attemptsAt('wanted.transaction_row_id')} OFFSET 0) AS its ORDER BY transaction_row_id, number`,
+})
 // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
 const selectSlice = sql<AttemptRow>(`
   SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = $transaction_row_id AND number > $offset
@@ -63,7 +69,8 @@ export function attempts({ read, readTogether }: Database): Pick<Store, 'attempt
     (row_id: number) => row_id,
     async (row_ids: number[]) => {
       const found = new Map<number, AttemptRow[]>()
-      for (const { transaction_row_id, ...attempt } of await read.all(selectAll, { row_ids })) {
+      const wanted = row_ids.map((transaction_row_id) => ({ transaction_row_id }))
+      for (const { transaction_row_id, ...attempt } of await read.allOf(selectAll, wanted)) {
         found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
       }
       return found

@@ -33,11 +33,16 @@ const ends = sql<{ first: number | null; last: number | null }>(`
     (SELECT max(sequence) FROM transactions WHERE relayer_row_id = $relayer_row_id) AS last`)
 const listed = `${shownColumns}, data_bytes, data_row_id,
   CASE WHEN data_bytes <= ${short_bytes} THEN (SELECT data FROM transaction_data WHERE row_id = data_row_id) END AS data`
-const rowAt = sql<ListedRow>({
-  sqlite: `SELECT ${listed} FROM transactions WHERE relayer_row_id = $relayer_row_id AND sequence = $sequence`,
+const rowsOf = sql<ListedRow>({
+  sqlite: `
+    SELECT ${listed} FROM transactions
+    WHERE relayer_row_id = $relayer_row_id AND sequence BETWEEN $lowest AND $highest ORDER BY sequence DESC`,
   postgres: `
-    SELECT ${listed} FROM json_to_recordset($rows::json) AS place (relayer_row_id bigint, sequence bigint, at bigint)
-    JOIN transactions USING (relayer_row_id, sequence) ORDER BY at`,
+    SELECT ${listed} FROM json_to_recordset($rows::json) AS run (relayer_row_id bigint, lowest bigint, highest bigint, at bigint),
+      LATERAL (
+        SELECT * FROM transactions
+        WHERE relayer_row_id = run.relayer_row_id AND sequence BETWEEN run.lowest AND run.highest OFFSET 0
+      ) AS its ORDER BY at, sequence DESC`,
 })
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
@@ -65,8 +70,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     for (let first = 0; first < places.length; first += step_rows) {
       if (first > 0) await nextTurn()
       const step = places.slice(first, first + step_rows)
-      const wanted = step.map(({ relayer_row_id, sequence }, at) => ({ relayer_row_id, sequence, at }))
-      rows.push(...(await read.allOf(rowAt, wanted)))
+      rows.push(...(await read.allOf(rowsOf, runsOf(step))))
     }
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: ShownColumns[] = []
@@ -154,4 +158,15 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
       return { items: await readPlaces(newest.slice(offset, offset + limit), admit), total_items }
     },
   }
+}
+
+/** Places that follow each other without a gap. `at`: the number of the run. */
+function runsOf(places: Place[]): { relayer_row_id: number; lowest: number; highest: number; at: number }[] {
+  const runs: ReturnType<typeof runsOf> = []
+  for (const { relayer_row_id, sequence } of places) {
+    const run = runs.at(-1)
+    if (run?.relayer_row_id === relayer_row_id && run.lowest === sequence + 1) run.lowest = sequence
+    else runs.push({ relayer_row_id, lowest: sequence, highest: sequence, at: runs.length })
+  }
+  return runs
 }

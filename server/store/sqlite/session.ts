@@ -36,13 +36,16 @@ export function createSession(db: Sqlite.Database): Session {
       const { its, lists } = prepared(statement)
       return its.run(bound(values, lists)).changes
     },
-    async allOf<Row extends object>(statement: Statement<Row>, records: readonly object[], values: Values = {}) {
-      const { its, lists } = prepared(statement)
-      return records.flatMap((record) => its.all({ ...bound(values, lists), ...record }) as Row[])
+    async allOf<Row extends object>(statement: Statement<Row>, records: readonly object[], values?: Values) {
+      const { its } = prepared(statement)
+      return records.flatMap((record) => its.all(values ? { ...values, ...record } : record) as Row[])
     },
-    async runOf(statement, records, values = {}) {
-      const { its, lists } = prepared(statement)
-      return records.reduce((sum: number, record) => sum + its.run({ ...bound(values, lists), ...record }).changes, 0)
+    async runOf(statement, records, values) {
+      const { its } = prepared(statement)
+      return records.reduce(
+        (sum: number, record) => sum + its.run(values ? { ...values, ...record } : record).changes,
+        0,
+      )
     },
   }
 }
