@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { inFolder } from '../bench/processes.ts'
-import { readmeClaims, securityClaims } from '../claims.ts'
+import { documentClaims, securityClaims } from '../claims.ts'
 import { attack, type Reached } from './attackers.ts'
 import type { Finding, Point } from './finding.ts'
 import { startInLaxFolder } from './first-start.ts'
@@ -82,7 +82,7 @@ export const attacks: Record<Point, Attack> = {
     tests: ['secrets/rights'],
   },
   11: {
-    what: 'claims of README and SECURITY.md that do not hold',
+    what: 'claims of the documents and SECURITY.md that do not hold',
     before: '4 did not hold',
     wanted: 'each that can be tried is tried; the rest is said plainly',
     tests: ['security-claims', 'claims'],
@@ -146,7 +146,7 @@ export async function points(processes: number): Promise<Finding[]> {
 }
 
 function triedClaims(): Reached {
-  const claims = Object.values({ ...securityClaims, ...readmeClaims })
+  const claims = Object.values({ ...securityClaims, ...documentClaims })
   const tried = claims.filter((tests) => tests.length > 0).length
   return { found: `${tried} of ${claims.length} claims tried, the others are warnings`, holds: true }
 }
