@@ -1,19 +1,8 @@
 const { existsSync, readFileSync } = require('node:fs')
 const { posix } = require('node:path')
 
-// Imports run downward, floor by floor; everything may import core/, which is pure and imports only itself and generated/. Rooms on one
-// floor do not import each other.
-const floors = [
-  ['commands'],
-  ['service'],
-  ['json-rpc'],
-  ['http'],
-  ['operations'],
-  ['sending', 'webhooks', 'background'],
-  ['keys', 'evm', 'telemetry'],
-  ['secrets', 'store', 'outbound'],
-  ['core'],
-]
+// Imports run downward, floor by floor; everything may import core/, which is pure and imports only itself and generated/.
+const floors = require('./test/floors.cjs')
 const rooms = floors.flat()
 const below = (room) => floors.slice(floors.findIndex((floor) => floor.includes(room)) + 1).flat()
 /** The settings and small helpers beside main.ts. */
