@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { sql } from '../../server/store/rules/statement.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { temporaryFolder } from '../support/service.ts'
 
@@ -23,7 +24,7 @@ function start() {
       () => ({}),
       async (_, number: number) => one(number),
     )
-  return { groupOf, add, rows: () => all.all(), commits: () => commits }
+  return { connection, groupOf, add, rows: () => all.all(), commits: () => commits }
 }
 
 test('commits changes by several methods in one turn together', async () => {
@@ -50,4 +51,54 @@ test('leaves the rest to the next turn when a commit takes long', async () => {
   })
   await Promise.all([1, 2, 3].map(slow))
   expect([rows(), commits()]).toEqual([[1, 2, 3], 3])
+})
+
+const select = sql<{ number: number }>('SELECT number FROM numbers ORDER BY number')
+
+test('runs database transactions one after the other, whatever they wait for', async () => {
+  const { connection, add } = start()
+  const steps: string[] = []
+  const write = (number: number, wait: () => Promise<unknown>) =>
+    connection.write(async () => {
+      steps.push(`begin ${number}`)
+      await wait()
+      add(number)
+      await wait()
+      steps.push(`end ${number}`)
+    })
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  await Promise.all([write(1, turn), write(2, async () => undefined), write(3, turn)])
+  expect(steps).toEqual(['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
+})
+
+test('reads what was committed before, while a database transaction is open', async () => {
+  const { connection, add } = start()
+  const seen: number[][] = []
+  const look = async () => seen.push((await connection.read.all(select)).map(({ number }) => number))
+  await connection.write(async (transaction) => {
+    add(1)
+    await look()
+    expect(await transaction.all(select)).toEqual([{ number: 1 }])
+  })
+  await look()
+  await expect(
+    connection.write(async () => {
+      add(2)
+      await look()
+      throw new Error('in the middle')
+    }),
+  ).rejects.toThrow('in the middle')
+  await look()
+  expect(seen).toEqual([[], [1], [1], [1]])
+})
+
+test('writes by two connections of one process wait for each other, and not for the lock of SQLite', async () => {
+  const { connection, add, rows } = start()
+  const other = connect(connection.db.name)
+  onTestFinished(other.close)
+  await Promise.all([
+    connection.write(async () => void (await Promise.resolve(add(1)))),
+    other.write(() => void other.db.exec('INSERT INTO numbers SELECT max(number) + 1 FROM numbers')),
+  ])
+  expect(rows()).toEqual([1, 2])
 })

