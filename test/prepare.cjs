@@ -8,7 +8,11 @@ const { existsSync } = require('node:fs')
 const runsTypeScript = Number(process.versions.node.split('.')[0]) >= 24
 
 const steps = [
-  { script: 'docs', page: '/docs', isInstalled: () => existsSync('node_modules/@redocly/cli') },
+  {
+    script: 'docs',
+    page: '/docs',
+    isInstalled: () => runsTypeScript && existsSync('node_modules/@redocly/cli'),
+  },
   {
     script: 'build:console',
     page: '/console',
