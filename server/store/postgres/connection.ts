@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../core/errors.ts'
 import { inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
-import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
+import type { AuditEntry } from '../../core/rows.ts'
 import type { ChainHead } from '../audit-batches.ts'
+import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
 import type { Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
@@ -47,14 +48,13 @@ export interface ConnectionSettings extends PoolSettings {
  * deliveries, FOR NO KEY UPDATE to change them together), the manifest of the rights, the head of the audit chain (last). It reads the
  * rows that it decides on after it has the lock: with READ COMMITTED, each statement sees everything that was committed before it.
  */
-export interface Connection extends Database, GroupConnection {
+export interface Connection extends Database, AuditContext, GroupConnection {
   /** The wall clock of all servers, in milliseconds since the Unix epoch. */
   now(): number
   /** Statements that see the same state. */
   snapshot: Snapshot
   /** The MACs of rows that grant rights. */
   rights: Rights
-  withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   fences: Fences
   /** This server among all that use the database. */
   membership: Membership
@@ -91,7 +91,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   const snapshot = createSnapshot(pool, check)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
   const ordered = inOrder()
-  let auditEntry: PendingAuditEntry | undefined
+  const audit = createAuditContext()
   let ownGenerations = 0
   const rights = createRights({
     snapshot,
@@ -100,8 +100,16 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     doubt: generation.doubt,
   })
 
+  const writeAlone: Connection['writeAlone'] = (work) => {
+    const [its, itsFences] = [audit.currentAuditEntry(), present()]
+    const locked = async (transaction: Transaction) => {
+      await transaction.one(lockGeneration)
+      return work(transaction)
+    }
+    return ordered(() => write(its, alone(locked), itsFences))
+  }
   const group: GroupConnection = {
-    currentAuditEntry: () => auditEntry,
+    currentAuditEntry: audit.currentAuditEntry,
     currentFence: fences.current,
     writeFor: (work, its) => write(undefined, work, its),
   }
@@ -121,21 +129,11 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     rights,
     fences,
     membership,
-    write: (work) => write(auditEntry, alone(work), present()),
-    writeAlone(work) {
-      const its = auditEntry
-      const itsFences = present()
-      const locked = async (transaction: Transaction) => {
-        await transaction.one(lockGeneration)
-        return work(transaction)
-      }
-      return ordered(() => write(its, alone(locked), itsFences))
-    },
-    writeCached(work) {
-      const its = auditEntry
-      const itsFences = present()
-      const locked = async (transaction: Transaction) => {
-        await transaction.one(lockGeneration)
+    ...audit,
+    write: (work) => write(audit.currentAuditEntry(), alone(work), present()),
+    writeAlone,
+    writeCached: (work) =>
+      writeAlone(async (transaction) => {
         const before = transaction.changes()
         const done = await work(transaction)
         // A refused change has no effect, so caches stay valid.
@@ -146,18 +144,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
           })
         }
         return done
-      }
-      return ordered(() => write(its, alone(locked), itsFences))
-    },
-    // `work` calls one method before its first await, which takes the entry.
-    withAudit(its, work) {
-      auditEntry = its
-      try {
-        return work()
-      } finally {
-        auditEntry = undefined
-      }
-    },
+      }),
     // Entries of any work are written together, so no fence applies to them.
     appendAudit: (entries) => trail.appendOnce((work) => write(undefined, alone(work)), entries),
     auditHead: () => trail.head(read),

@@ -1,9 +1,10 @@
 import { createReports } from '../rights-reports.ts'
-import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../rights-seal.ts'
+import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf } from '../rights-state.ts'
 import type { RightsTable } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
-import { lockManifest, rows, setManifest, setSeal } from '../rules/rights-rows.ts'
+import { rows } from '../rules/rights-rows.ts'
+import { sealChanges } from '../rules/rights-scan.ts'
 import { contentAsText } from '../rules/sealed-rows.ts'
 import type { Transaction } from '../rules/session.ts'
 import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
@@ -32,23 +33,11 @@ export function createRights(dependencies: MonitorDependencies): Rights {
     if (!changes.has(name)) changes.set(name, change)
     if (known) return
     changesOf.set(transaction, changes)
-    transaction.beforeCommit(() => sealChanges(transaction, seal, [...changes.values()]))
-  }
-
-  async function sealChanges(transaction: Transaction, seal: RightsSeal, changes: RightsChange[]): Promise<void> {
-    await checkSchema(transaction)
-    const manifest = seal.openManifest((await transaction.one(lockManifest))?.sealed)
-    if (!manifest) throw new Error('The manifest of the rows that grant rights is missing')
-    const sealed: RightsChange[] = []
-    for (const change of changes) {
-      const { table, row_id } = change
-      const row = await transaction.one(rows[table].one, { row_id })
-      const done = sealChange(seal, manifest, change, row && contentAsText(row))
-      if (done) await transaction.run(setSeal[table], { row_id, ...done })
-      sealed.push({ table, row_id, version: done?.rights_version ?? 0 })
-    }
-    await transaction.run(setManifest, { sealed: seal.sealManifest(manifest) })
-    transaction.afterCommit(() => monitor.follow(sealed))
+    transaction.beforeCommit(async () => {
+      await checkSchema(transaction)
+      const sealed = await sealChanges(transaction, seal, changes.values())
+      transaction.afterCommit(() => monitor.follow(sealed))
+    })
   }
 
   async function change(transaction: Transaction, table: RightsTable, row_id: number, isDeletion: boolean) {

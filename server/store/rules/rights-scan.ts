@@ -1,7 +1,7 @@
-import { emptySums, type RightsSeal, toggle } from '../rights-seal.ts'
+import { emptySums, type RightsChange, type RightsSeal, sealChange, toggle } from '../rights-seal.ts'
 import { createScan, type RightsState, type RightsTables } from '../rights-state.ts'
 import { type RightsTable, rightsTables } from '../rights-tables.ts'
-import { max_step, readManifest, rows, setManifest, setSeal } from './rights-rows.ts'
+import { lockManifest, max_step, readManifest, rows, setManifest, setSeal } from './rights-rows.ts'
 import { contentAsText, type StoredRow } from './sealed-rows.ts'
 import type { Session } from './session.ts'
 
@@ -54,4 +54,27 @@ export async function sealAll(session: Session, seal: RightsSeal, first_version:
   }
   await session.run(setManifest, { sealed: seal.sealManifest({ version, sums }) })
   return version - first_version
+}
+
+/**
+ * Gives the changed rows of a database transaction a new version and a MAC, and changes the manifest, whose lock is taken after those of all
+ * rows. Resolves to the changes with the new versions; version 0: deleted.
+ */
+export async function sealChanges(
+  session: Session,
+  seal: RightsSeal,
+  changes: Iterable<RightsChange>,
+): Promise<RightsChange[]> {
+  const manifest = seal.openManifest((await session.one(lockManifest))?.sealed)
+  if (!manifest) throw new Error('The manifest of the rows that grant rights is missing')
+  const sealed: RightsChange[] = []
+  for (const change of changes) {
+    const { table, row_id } = change
+    const row = await session.one(rows[table].one, { row_id })
+    const done = sealChange(seal, manifest, change, row && contentAsText(row))
+    if (done) await session.run(setSeal[table], { row_id, ...done })
+    sealed.push({ table, row_id, version: done?.rights_version ?? 0 })
+  }
+  await session.run(setManifest, { sealed: seal.sealManifest(manifest) })
+  return sealed
 }

@@ -24,8 +24,8 @@ export interface RelayersToLock {
 }
 
 /**
- * One database transaction. Its work waits for nothing but the statements: on SQLite no other work of the process runs meanwhile, and on
- * PostgreSQL it holds locks. The locks are PostgreSQL's; a database transaction of SQLite excludes all others.
+ * One database transaction. Its work waits for nothing but the statements: meanwhile, all other database transactions wait on SQLite, and
+ * those that need the same locks on PostgreSQL. On SQLite, the locks do nothing.
  */
 export interface Transaction extends Session {
   /** Locks the rows of relayers, by ascending row id, until the commit. */

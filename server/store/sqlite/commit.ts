@@ -53,7 +53,7 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
       begin.run()
       done = await transaction.attributed(its, async () => work(transaction))
       for (const change of before) await change()
-      rights.seal()
+      await rights.seal(session)
       trail.append(entries)
       atCommit = true
       end.run()

@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import { type InOrder, inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
-import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { AuditHead } from '../audit-batches.ts'
+import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
 import { oneByOne, type Transaction } from '../rules/session.ts'
 import { createTrail } from './audit.ts'
@@ -24,7 +24,7 @@ export interface ConnectionWorld {
   broken?(error: unknown): void
 }
 
-export interface Connection extends Database {
+export interface Connection extends Database, AuditContext {
   /** The connection that writes. Outside of `write` it may show what is not committed yet. */
   db: Sqlite.Database
   /** The connection that reads: it shows what is committed. */
@@ -34,10 +34,6 @@ export interface Connection extends Database {
    * the other. The audit entry of the current `withAudit` is committed with its changes: must be called before the first `await`.
    */
   write<T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T>
-  /** Commits the audit entry with the changes of the method that `work` calls before its first `await`. */
-  withAudit<T>(auditEntry: PendingAuditEntry, work: () => T): T
-  /** The audit entry of the current `withAudit`. */
-  currentAuditEntry(): PendingAuditEntry | undefined
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
   rights: Rights
@@ -76,16 +72,15 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
 
   const commit = createCommit(db, { trail, rights, broken, committed: observer.committed })
   const ordered = writersOf(file)
-  let auditEntry: PendingAuditEntry | undefined
+  const audit = createAuditContext()
   const write = async <T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T> => {
-    const its = auditEntry
+    const its = audit.currentAuditEntry()
     const done = await ordered(() => commit(its, work))
     checkpoints?.committed()
     return done
   }
-  const currentAuditEntry = () => auditEntry
   const bumpGeneration = db.prepare('UPDATE generation SET value = value + 1')
-  const group = createGroup(write, currentAuditEntry)
+  const group = createGroup(write, audit.currentAuditEntry)
   const readGeneration = reader.prepare<[], number>('SELECT value FROM generation').pluck()
 
   return {
@@ -109,15 +104,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     readTogether: (nameOf, readAll) => async (key) => (await readAll([key])).get(nameOf(key)),
     lister: (table, columns, read) =>
       lister(reader, table, typeof columns === 'string' ? columns : columns.sqlite, read),
-    withAudit(its, work) {
-      auditEntry = its
-      try {
-        return work()
-      } finally {
-        auditEntry = undefined
-      }
-    },
-    currentAuditEntry,
+    ...audit,
     auditHead: trail.head,
     rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
     version: () => dataVersion.get() as number,

@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3'
 import { createReports } from '../rights-reports.ts'
-import { type RightsChange, type RightsSeal, rightsSeal, sealChange } from '../rights-seal.ts'
+import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf, type NamedRow as Row } from '../rights-state.ts'
-import { type RightsTable, rightsTables, type SealedRow } from '../rights-tables.ts'
+import type { RightsTable } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
-import { sealedColumns } from '../rules/sealed-rows.ts'
+import { sealChanges } from '../rules/rights-scan.ts'
+import type { Session } from '../rules/session.ts'
 import { createMonitor } from './rights-monitor.ts'
 import { schemaCheck } from './rights-schema.ts'
 import { rightsTriggers } from './rights-tables.ts'
@@ -17,7 +18,7 @@ import { rightsTriggers } from './rights-tables.ts'
  */
 export interface Rights extends RightsOfRules {
   /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
-  seal(): void
+  seal(session: Session): Promise<void>
   /** Must be called after every database transaction. */
   ended(committed: boolean): void
   close(): void
@@ -31,7 +32,6 @@ export function createRights(
   migrations: () => string,
 ): Rights {
   let sealing: RightsSeal | undefined
-  let statements: Statements | undefined
   const changes = new Map<string, RightsChange>()
   /** The changes that the current database transaction seals; version 0: deleted. */
   let sealed: RightsChange[] = []
@@ -60,9 +60,7 @@ export function createRights(
     /** Must be called inside a database transaction. */
     async protect(guard, report) {
       const seal = rightsSeal(guard)
-      sealing = seal
       tell.to(report)
-      statements = prepare(db)
       checkSchema()
       const call = (
         table: RightsTable,
@@ -81,24 +79,17 @@ export function createRights(
       db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
       db.exec(rightsTriggers())
       await monitor.first(seal)
+      sealing = seal
     },
     ...createTrust(() => sealing, monitor, tell),
     // The triggers see every change.
     inserted() {},
     async updated() {},
     async deleted() {},
-    seal() {
-      if (!sealing || !statements || changes.size === 0) return
+    async seal(session) {
+      if (!sealing || changes.size === 0) return
       checkSchema()
-      const manifest = sealing.openManifest(statements.manifest.get())
-      if (!manifest) throw new Error('The manifest of the rows that grant rights is missing')
-      for (const its of changes.values()) {
-        const { table, row_id } = its
-        const done = sealChange(sealing, manifest, its, statements.rows[table].get(row_id))
-        if (done) statements.updates[table].run(done.rights_version, done.rights_mac, row_id)
-        sealed.push({ table, row_id, version: done?.rights_version ?? 0 })
-      }
-      statements.setManifest.run(sealing.sealManifest(manifest))
+      sealed = await sealChanges(session, sealing, changes.values())
     },
     ended(committed) {
       if (changes.size === 0) return
@@ -111,19 +102,3 @@ export function createRights(
 }
 
 const nameOf = (table: RightsTable, row_id: number) => `${table}:${row_id}`
-
-type Statements = ReturnType<typeof prepare>
-
-const prepare = (db: Database.Database) => ({
-  manifest: db.prepare<[], Uint8Array>('SELECT sealed FROM rights_manifest').pluck(),
-  setManifest: db.prepare<[Uint8Array]>('UPDATE rights_manifest SET sealed = ?'),
-  rows: byTable((table) =>
-    db.prepare<[number], SealedRow>(`SELECT ${sealedColumns('sqlite', table)} FROM ${table} WHERE row_id = ?`),
-  ),
-  updates: byTable((table) =>
-    db.prepare<[number, Uint8Array, number]>(`UPDATE ${table} SET rights_version = ?, rights_mac = ? WHERE row_id = ?`),
-  ),
-})
-
-const byTable = <T>(make: (table: RightsTable) => T) =>
-  Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
