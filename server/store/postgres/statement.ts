@@ -54,9 +54,14 @@ export function records(rows: readonly object[]): string {
 }
 
 function withHex(row: object): object {
-  const bytes = Object.entries(row).filter(([, value]) => value instanceof Uint8Array)
-  if (bytes.length === 0) return row
-  return { ...row, ...Object.fromEntries(bytes.map(([name, value]) => [name, Buffer.from(value).toString('hex')])) }
+  const names = Object.keys(row) as (keyof typeof row)[]
+  if (!names.some((name) => (row[name] as unknown) instanceof Uint8Array)) return row
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+    ]),
+  )
 }
 
 const unstorable = /\\u(?:0000|d[89a-f])/
