@@ -106,7 +106,7 @@ export type NewTransaction = Pick<
   /** Part of the response and of each replay of it; absent: none. */
   warnings?: Warning[]
   /** Absent: no limit. */
-  room?: Room
+  capacity?: Capacity
 }
 
 /** The result of accepting several transactions together. */
@@ -117,15 +117,15 @@ export type BatchCreation =
   | { outcome: 'refused'; index: number; creation: Creation }
 
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
-export interface Room {
+export interface Capacity {
   max_unfinished: number
   max_unfinished_bytes: number
 }
 
 /** A limit for the unfinished transactions of a relayer is exceeded. */
-export interface Crowded {
-  outcome: 'crowded'
-  policy: keyof Room
+export interface AtCapacity {
+  outcome: 'at_capacity'
+  policy: keyof Capacity
   limit: number
 }
 
@@ -167,7 +167,7 @@ export type Creation =
   /** The unfinished transactions leave too little of the funds. */
   | { outcome: 'too_little'; reserved: string }
   | OverLimit
-  | Crowded
+  | AtCapacity
 
 /** A signed version of a transaction. It is stored before it is sent to a node. */
 export interface Attempt extends AttemptRow {

@@ -20,7 +20,7 @@ const keep_ms = 1_000
 const max_callers = 10_000
 
 /** The requests that a server has taken from the bucket of a caller. */
-interface Purse {
+interface LocalBucket {
   /** Below 0: used and not yet taken. */
   tokens: number
   filled_at_ms: number
@@ -38,12 +38,12 @@ interface Purse {
  */
 export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
   const bucketFor = bucketReader(usual, 1)
-  const purses = new Map<string, Purse>()
+  const buckets = new Map<string, LocalBucket>()
 
-  function purseOf(id: string): Purse {
-    const known = purses.get(id)
+  function localBucketOf(id: string): LocalBucket {
+    const known = buckets.get(id)
     if (known) return known
-    if (purses.size >= max_callers) forgetIdle()
+    if (buckets.size >= max_callers) forgetIdle()
     const made = {
       tokens: 0,
       filled_at_ms: 0,
@@ -52,52 +52,52 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
       filling: Promise.resolve(),
       next: undefined,
     }
-    purses.set(id, made)
+    buckets.set(id, made)
     return made
   }
 
   function forgetIdle(): void {
     const time = now()
-    for (const [id, { tokens, filled_at_ms, next }] of purses) {
-      if (tokens >= 0 && next === undefined && time - filled_at_ms > keep_ms) purses.delete(id)
+    for (const [id, { tokens, filled_at_ms, next }] of buckets) {
+      if (tokens >= 0 && next === undefined && time - filled_at_ms > keep_ms) buckets.delete(id)
     }
   }
 
   /** One database call for all waiting requests. Requests that arrive during the call wait for the next one. */
-  function fill(purse: Purse, id: string, bucket: Bucket, count: number): Promise<void> {
-    if (!purse.next) {
+  function fill(local: LocalBucket, id: string, bucket: Bucket, count: number): Promise<void> {
+    if (!local.next) {
       const mine = { wanted: 0, filled: Promise.resolve() }
-      purse.next = mine
-      mine.filled = purse.filling
+      local.next = mine
+      mine.filled = local.filling
         .catch(() => undefined)
         .then(() => turn())
         .then(() => {
-          purse.next = undefined
-          return take(purse, id, bucket, mine.wanted)
+          local.next = undefined
+          return take(local, id, bucket, mine.wanted)
         })
-      purse.filling = mine.filled
+      local.filling = mine.filled
     }
-    purse.next.wanted += count
-    return purse.next.filled
+    local.next.wanted += count
+    return local.next.filled
   }
 
   async function take(
-    purse: Purse,
+    local: LocalBucket,
     id: string,
     { interval_ms, tolerance_ms, max_debt_ms }: Bucket,
     needed: number,
   ): Promise<void> {
-    const kept = purse.tokens
-    purse.tokens = 0
+    const kept = local.tokens
+    local.tokens = 0
     const wanted = Math.max(needed, Math.ceil((batch_s * 1_000) / interval_ms))
     try {
       const { granted, empty_in_ms } = await ask(id, { interval_ms, tolerance_ms, max_debt_ms }, -kept, wanted)
-      purse.tokens += granted
-      purse.filled_at_ms = now()
-      purse.empty_in_ms = empty_in_ms
-      if (granted < needed) purse.again_at_ms = purse.filled_at_ms + pause_ms
+      local.tokens += granted
+      local.filled_at_ms = now()
+      local.empty_in_ms = empty_in_ms
+      if (granted < needed) local.again_at_ms = local.filled_at_ms + pause_ms
     } catch (error) {
-      purse.tokens += Math.min(0, kept)
+      local.tokens += Math.min(0, kept)
       throw error
     }
   }
@@ -107,32 +107,32 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
       const bucket = bucketFor(rate_limit)
       const { burst, interval_ms, tolerance_ms, policy } = bucket
       checkCount(count, burst)
-      const purse = purseOf(id)
+      const local = localBucketOf(id)
       for (let isFilled = false; ; isFilled = true) {
         const time_ms = now()
-        const passed_ms = time_ms - purse.filled_at_ms
+        const passed_ms = time_ms - local.filled_at_ms
         // The requests that were just taken are used, also after a pause of this process.
-        const has = purse.tokens >= count && (isFilled || passed_ms < keep_ms)
-        const full_ms = Math.max(0, purse.empty_in_ms - passed_ms)
+        const has = local.tokens >= count && (isFilled || passed_ms < keep_ms)
+        const full_ms = Math.max(0, local.empty_in_ms - passed_ms)
         if (has) {
-          purse.tokens -= count
-          const left = Math.min(burst, Math.floor(purse.tokens + (tolerance_ms - full_ms) / interval_ms + 0.001))
+          local.tokens -= count
+          const left = Math.min(burst, Math.floor(local.tokens + (tolerance_ms - full_ms) / interval_ms + 0.001))
           const reset_s = Math.ceil(((burst - left) * interval_ms) / 1_000)
           return { RateLimit: `"default";r=${Math.max(0, left)};t=${reset_s}`, 'RateLimit-Policy': policy }
         }
-        if (isFilled || time_ms < purse.again_at_ms) {
-          const wait_ms = full_ms + (count - purse.tokens) * interval_ms - tolerance_ms
+        if (isFilled || time_ms < local.again_at_ms) {
+          const wait_ms = full_ms + (count - local.tokens) * interval_ms - tolerance_ms
           throw rateLimited(Math.max(1, Math.ceil(wait_ms / 1_000)), policy)
         }
-        await fill(purse, id, bucket, count)
+        await fill(local, id, bucket, count)
       }
     },
     weigh({ id, rate_limit }, bytes) {
       const more = moreFor(bytes)
       if (!(more > 0)) return
       const { burst, interval_ms, max_debt_ms } = bucketFor(rate_limit)
-      const purse = purseOf(id)
-      purse.tokens = Math.max(purse.tokens - more, -(burst + max_debt_ms / interval_ms))
+      const local = localBucketOf(id)
+      local.tokens = Math.max(local.tokens - more, -(burst + max_debt_ms / interval_ms))
     },
   }
 }

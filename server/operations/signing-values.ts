@@ -3,13 +3,14 @@ import { badRequest } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
 import type { Signature } from '../keys/signer.ts'
 
+const give_one = 'give exactly one of message and message_hex'
+
 /** The text or the bytes to sign. */
 export function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
-  if (message !== undefined && message_hex !== undefined)
-    throw badRequest('/body/message_hex', 'must not be given together with message; give exactly one of them')
+  if (message !== undefined && message_hex !== undefined) throw badRequest('/body/message_hex', give_one)
   if (message !== undefined) return message
   if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
-  throw badRequest('/body/message', 'must be given, or message_hex; exactly one of them')
+  throw badRequest('/body/message', give_one)
 }
 
 /** 32 bytes from 64 hex digits, with or without 0x. */

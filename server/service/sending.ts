@@ -24,7 +24,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
   const { store, observer, now, elapsed, chains, keyring } = storage
   const { networkClient } = chains
   const waiting = createWaiting()
-  const heardOfChange = () => {
+  const noteChange = () => {
     waiting.changed()
     webhooks.poll()
   }
@@ -43,7 +43,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
     findRelayer: keyring.findRelayer,
     networkClient,
     changed() {
-      heardOfChange()
+      noteChange()
       store.tell({ kind: 'changed' })
     },
   }
@@ -66,21 +66,21 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
   }
   const pollNow = (relayer_row_id: number, resend = false) => {
     pollHere(relayer_row_id, resend)
-    store.tell({ kind: resend ? 'resend' : 'hurry', relayer_row_id })
+    store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id })
   }
   // Another server may have the sender's lease of the relayer, or the client that waits.
   store.subscribe((signal) => {
     switch (signal?.kind) {
       case 'work':
         return worker.wake(signal.relayer_row_id)
-      case 'hurry':
+      case 'poll':
       case 'resend':
         return pollHere(signal.relayer_row_id, signal.kind === 'resend')
       case 'changed':
-        return heardOfChange()
+        return noteChange()
       default:
         worker.poll()
-        heardOfChange()
+        noteChange()
     }
   })
 

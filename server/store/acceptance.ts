@@ -1,8 +1,8 @@
+import { exceededBy, type Unfinished } from '../core/capacity.ts'
 import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
 import { answerAgain, type KnownAnswer } from './first-responses.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reservation.ts'
-import { crowdedBy, type Unfinished } from './room.ts'
 import { bytesOf, type Row, read } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
@@ -44,7 +44,7 @@ export const nonceOf = (account: Account, nonce: number): string => `${accountOf
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function accept(ledger: Ledger, created_at: string, its: NewTransaction): Creation {
-  const { idempotency, spending, funds, warnings = [], room, expected_nonce, ...wanted } = its
+  const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, ...wanted } = its
   const { relayer_row_id, data } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
   if (known) return answerAgain(known, idempotency.body_hash)
@@ -62,8 +62,8 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
     return { outcome: 'too_little', reserved: account.reserved }
   }
   const bytes = bytesOf(data)
-  const crowded = room && crowdedBy(relayer.unfinished, { count: 1, bytes }, room)
-  if (crowded) return crowded
+  const exceeded = capacity && exceededBy(relayer.unfinished, { count: 1, bytes }, capacity)
+  if (exceeded) return exceeded
   const taken = spending ? ledger.spend(place, spending) : { spent: null }
   if ('outcome' in taken) return taken
 

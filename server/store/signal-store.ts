@@ -2,12 +2,12 @@
  * What servers on one database tell each other, so that they need not wait until they look by themselves. A signal that is lost costs
  * time only.
  * - `work`: the relayer has a new transaction for its sender.
- * - `hurry`: its sender shall read the chain at once; `resend`: and broadcast all signed transactions again.
+ * - `poll`: its sender shall read the chain at once; `resend`: and broadcast all signed transactions again.
  * - `changed`: a transaction, or its events, changed.
  * - `leases`: leases are free.
  */
 export type Signal =
-  | { kind: 'work' | 'hurry' | 'resend'; relayer_row_id: number }
+  | { kind: 'work' | 'poll' | 'resend'; relayer_row_id: number }
   | { kind: 'changed' }
   | { kind: 'leases' }
 

@@ -2,16 +2,16 @@ import type { TransactionError } from '../../generated/openapi.ts'
 import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
 import type {
   Account,
+  AtCapacity,
   AttemptRow,
   BatchCreation,
+  Capacity,
   Creation,
-  Crowded,
   Intent,
   Move,
   NewTransaction,
   OverLimit,
   Replay,
-  Room,
   Spend,
   TransactionFilter,
   TransactionRow,
@@ -80,10 +80,10 @@ export interface TransactionStore {
   replaceTransaction(
     move: Move,
     spending: Spend[],
-    room: Room,
-  ): Promise<TransactionRow | OverLimit | Crowded | undefined>
+    capacity: Capacity,
+  ): Promise<TransactionRow | OverLimit | AtCapacity | undefined>
   /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
-  crowding(relayer_row_id: number, data_bytes: number, room: Room): Promise<Crowded | undefined>
+  exceededCapacity(relayer_row_id: number, data_bytes: number, capacity: Capacity): Promise<AtCapacity | undefined>
   /**
    * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
    * when it was certainly not signed.

@@ -141,11 +141,11 @@ test('requires exactly one of message and message_hex, and the error says so', a
   }
   expect(await detailOf({})).toEqual([
     400,
-    [{ path: '/body/message', message: 'must be given, or message_hex; exactly one of them' }],
+    [{ path: '/body/message', message: 'give exactly one of message and message_hex' }],
   ])
   expect(await detailOf({ message: '', message_hex: '0x' })).toEqual([
     400,
-    [{ path: '/body/message_hex', message: 'must not be given together with message; give exactly one of them' }],
+    [{ path: '/body/message_hex', message: 'give exactly one of message and message_hex' }],
   ])
 })
 

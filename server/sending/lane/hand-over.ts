@@ -6,7 +6,7 @@ import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
-import { inOrder } from './in-order.ts'
+import { inGivenOrder } from './in-given-order.ts'
 import { narrow, noteNotTaken, noteSent } from './in-pool.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
 import { pollSoon } from './schedule.ts'
@@ -65,7 +65,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
     const { signer } = lane.held
     if (signer.at_once === 1) return oneByOne(lane, decided)
-    return inOrder(
+    return inGivenOrder(
       decided,
       () => signer.at_once,
       (one, signal) => signOne(lane, one, signal),

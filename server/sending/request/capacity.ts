@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts'
 import type { RelayerRow } from '../../core/rows.ts'
-import type { Crowded, Room } from '../../core/sending-rows.ts'
+import type { AtCapacity, Capacity } from '../../core/sending-rows.ts'
 
 const default_max_unfinished = 10_000
 const default_max_unfinished_bytes = 64 * 1024 * 1024
@@ -10,13 +10,13 @@ const retry_after_s = 5
 /**
  * The most unfinished transactions of a relayer, and the most bytes of data in them, so that one caller cannot fill the service.
  */
-export const capacityOf = ({ policies }: Pick<RelayerRow, 'policies'>): Room => ({
+export const capacityOf = ({ policies }: Pick<RelayerRow, 'policies'>): Capacity => ({
   max_unfinished: policies.max_unfinished ?? default_max_unfinished,
   max_unfinished_bytes: policies.max_unfinished_bytes ?? default_max_unfinished_bytes,
 })
 
 /** The ApiError (429, with Retry-After) for a relayer with too many unfinished transactions. Nothing was changed. */
-export function tooMany({ policy, limit }: Crowded): ApiError {
+export function tooMany({ policy, limit }: AtCapacity): ApiError {
   const message =
     policy === 'max_unfinished'
       ? `The relayer has reached its limit of ${limit} unfinished transactions`

@@ -35,8 +35,8 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
     const fee = quote && feeOf(quote.gas_limit, quote.prices)
     const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
     if (over) refusals.push(overLimit(over))
-    const crowded = await store.crowding(relayer.row_id, dataBytes(request), capacityOf(relayer))
-    if (crowded) refusals.push(tooMany(crowded))
+    const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
+    if (exceeded) refusals.push(tooMany(exceeded))
     const { next_nonce } = await store.getAccount(chain_id, address)
 
     return {

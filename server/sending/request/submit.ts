@@ -102,7 +102,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       authorization_list: request.authorization_list,
       intent: 'send',
       status_reason: null,
-      room: capacityOf(relayer),
+      capacity: capacityOf(relayer),
       funds: quote.funds.toString(),
       warnings: warningsOf(relayer, request, quote),
       ...(spending.length > 0 && { spending }),
@@ -151,8 +151,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       }
       const request = readTransactionRequest(body)
       // An early check, before the chain is asked. The commit checks again.
-      const crowded = await store.crowding(found.row_id, dataBytes(request), capacityOf(found))
-      if (crowded) throw tooMany(crowded)
+      const exceeded = await store.exceededCapacity(found.row_id, dataBytes(request), capacityOf(found))
+      if (exceeded) throw tooMany(exceeded)
       const { relayer, quote } = await prepare(found, request, authorize)
 
       const transaction = newTransaction(relayer, request, quote)
@@ -214,7 +214,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
           store.replaceTransaction(move, spending, capacityOf(relayer)),
         )
         if (!moved) continue
-        if ('outcome' in moved) throw moved.outcome === 'crowded' ? tooMany(moved) : overLimit(moved)
+        if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
         wake(relayer.row_id)
         return { ...moved, data }
       }
@@ -239,7 +239,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw relayerNotFound(relayer_id)
     case 'over_limit':
       throw overLimit(creation)
-    case 'crowded':
+    case 'at_capacity':
       throw tooMany(creation)
     case 'other_nonce':
       throw new NonceTaken(creation.next_nonce)

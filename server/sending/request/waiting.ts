@@ -29,20 +29,20 @@ export function createWaiting(): Waiting {
 
   const tell = () => {
     timer = undefined
-    const heard = listeners
+    const woken = listeners
     listeners = new Set()
-    for (const listener of heard) listener()
+    for (const listener of woken) listener()
   }
 
   const nextChange = (ms: number) =>
     new Promise<void>((resolve) => {
-      const end = setTimeout(heard, ms)
-      function heard() {
+      const end = setTimeout(wakeUp, ms)
+      function wakeUp() {
         clearTimeout(end)
-        listeners.delete(heard)
+        listeners.delete(wakeUp)
         resolve()
       }
-      listeners.add(heard)
+      listeners.add(wakeUp)
     })
 
   return {

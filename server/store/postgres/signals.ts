@@ -14,9 +14,9 @@ const max_ids = 250
 const notify = sql(`SELECT pg_notify('${channel}', payload) FROM unnest($payloads::text[]) AS payload`)
 
 const ids = z.array(z.number().int()).optional()
-const payloadSchema = z.object({ from: z.string(), leases: z.boolean(), work: ids, hurry: ids, resend: ids })
-type Kind = 'work' | 'hurry' | 'resend'
-const kinds: readonly Kind[] = ['work', 'hurry', 'resend']
+const payloadSchema = z.object({ from: z.string(), leases: z.boolean(), work: ids, poll: ids, resend: ids })
+type Kind = 'work' | 'poll' | 'resend'
+const kinds: readonly Kind[] = ['work', 'poll', 'resend']
 
 export type Signals = ReturnType<typeof createSignals>
 
@@ -27,7 +27,7 @@ export type Signals = ReturnType<typeof createSignals>
 export function createSignals() {
   const listeners: HearSignal[] = []
   const own = randomUUID()
-  const waiting = { work: new Set<number>(), hurry: new Set<number>(), resend: new Set<number>() }
+  const waiting = { work: new Set<number>(), poll: new Set<number>(), resend: new Set<number>() }
   let client: DedicatedClient | undefined
   let timer: NodeJS.Timeout | undefined
   let leases = false
@@ -45,7 +45,7 @@ export function createSignals() {
     for (let at = 0; at === 0 || at < all.length; at += max_ids) {
       const some = all.slice(at, at + max_ids)
       const of = (wanted: Kind) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id)
-      payloads.push(JSON.stringify({ from: own, leases, work: of('work'), hurry: of('hurry'), resend: of('resend') }))
+      payloads.push(JSON.stringify({ from: own, leases, work: of('work'), poll: of('poll'), resend: of('resend') }))
     }
     leases = false
     // While the database is down, no server receives it.

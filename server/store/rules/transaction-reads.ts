@@ -1,13 +1,13 @@
+import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { crowdedBy } from '../room.ts'
 import type { Store } from '../store.ts'
 import { dataColumn, hexOf } from '../transaction-data.ts'
 import { columns, type Row, read as readRow, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
 import { firstsInLine } from './first-in-line.ts'
 import { inSteps } from './in-steps.ts'
-import { nothing, unfinishedOfAll } from './room.ts'
 import { type Statement, sql, type Values } from './statement.ts'
+import { nothing, unfinishedOfAll } from './unfinished.ts'
 
 type Reads = Pick<
   Store,
@@ -22,7 +22,7 @@ type Reads = Pick<
   | 'holders'
   | 'isSettledFrom'
   | 'countUnfinished'
-  | 'crowding'
+  | 'exceededCapacity'
   | 'lastConfirmedAt'
 >
 
@@ -103,8 +103,8 @@ export function transactionReads({ read, readTogether }: Database): Reads {
     isSettledFrom: async (chain_id, address, nonce) =>
       (await read.one(settled, { chain_id, address, nonce })) !== undefined,
     countUnfinished: async (relayer_row_id) => (await unfinishedOf(relayer_row_id))?.count ?? 0,
-    crowding: async (relayer_row_id, bytes, room) =>
-      crowdedBy((await unfinishedOf(relayer_row_id)) ?? nothing, { count: 1, bytes }, room),
+    exceededCapacity: async (relayer_row_id, bytes, capacity) =>
+      exceededBy((await unfinishedOf(relayer_row_id)) ?? nothing, { count: 1, bytes }, capacity),
     lastConfirmedAt: async (relayer_row_id) =>
       (await read.one(lastConfirmed, { relayer_row_id }))?.confirmed_at ?? null,
   }

@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { crowdedBy } from '../room.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { hexOf } from '../transaction-data.ts'
@@ -11,9 +11,9 @@ import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { createMoves, type MoveOne, moves, rowById } from './moves.ts'
 import { nextNonce, setNonce } from './nonce-counter.ts'
-import { unfinishedOf } from './room.ts'
 import { createSpending } from './spending.ts'
 import { sql } from './statement.ts'
+import { unfinishedOf } from './unfinished.ts'
 
 type Transactions = Pick<
   Store,
@@ -62,15 +62,15 @@ export function transactions(database: Database, dependencies: StoreDependencies
         }
         return move(transaction, { row_id, revision, set })
       }),
-    replaceTransaction: (wanted, spending, room) =>
+    replaceTransaction: (wanted, spending, capacity) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ transactions: [wanted.row_id] })
         const row = await transaction.one(rowById, { row_id: wanted.row_id })
         if (row?.revision !== wanted.revision) return undefined
         const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
         const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
-        const crowded = crowdedBy(unfinished, { count: 0, bytes }, room)
-        return crowded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
+        const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
+        return exceeded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
       }),
     withdraw: (relayer_row_id, id, intent, status_reason, failure) =>
       write(async (transaction) => {

@@ -58,7 +58,7 @@ export function history(seed: number): () => Call {
       ...(funds && { funds }),
       ...pick([{}, { idempotency: { caller: 'c', key: `k${below(8)}`, body_hash: pick(['x', 'y']) } }]),
       ...pick([{}, {}, {}, { nonce: below(12) }, { expected_nonce: below(12) }]),
-      room: { max_unfinished: 8, max_unfinished_bytes: 20_000 },
+      capacity: { max_unfinished: 8, max_unfinished_bytes: 20_000 },
     }
     return ({ store }, relayers) =>
       store.withAudit(entry(`create ${id}`), () =>
@@ -138,8 +138,8 @@ export function history(seed: number): () => Call {
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
       if (!row) return 'unknown'
-      const room = { max_unfinished: 10, max_unfinished_bytes: 9_000 }
-      return opened.store.replaceTransaction({ row_id: row.row_id, revision: row.revision, set }, spends, room)
+      const capacity = { max_unfinished: 10, max_unfinished_bytes: 9_000 }
+      return opened.store.replaceTransaction({ row_id: row.row_id, revision: row.revision, set }, spends, capacity)
     }
   }
   const renumber = (): Call => {
@@ -209,7 +209,7 @@ export function history(seed: number): () => Call {
         await store.inFlight(row_id, 10),
         await store.mined(row_id, block, 10),
         await store.countUnfinished(row_id),
-        await store.crowding(row_id, 100, { max_unfinished: 5, max_unfinished_bytes: 500 }),
+        await store.exceededCapacity(row_id, 100, { max_unfinished: 5, max_unfinished_bytes: 500 }),
         await store.lastConfirmedAt(row_id),
         await store.endedSince(row_id, block),
         await store.failedUnmined(row_id, 10),

@@ -86,7 +86,7 @@ test('returns the same answers and rows for one history of calls on every store'
     'held',
     'other_nonce',
     'too_little',
-    'crowded',
+    'at_capacity',
     'over_limit',
     'refused',
   ]

@@ -1,4 +1,4 @@
-import type { Unfinished } from '../room.ts'
+import type { Unfinished } from '../../core/capacity.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
