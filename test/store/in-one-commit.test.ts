@@ -102,3 +102,21 @@ test('writes by two connections of one process wait for each other, and not for 
   ])
   expect(rows()).toEqual([1, 2])
 })
+
+test('changes nothing after a database transaction has failed, by work that goes on', async () => {
+  const { connection, rows } = start()
+  const insert = sql('INSERT INTO numbers VALUES ($number)')
+  const late = Promise.withResolvers<unknown>()
+  const failing = connection.write(async (transaction) => {
+    const goOn = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      await transaction.run(insert, { number: 2 })
+    }
+    goOn().then(late.resolve, late.resolve)
+    await transaction.run(insert, { number: 1 })
+    await transaction.run(insert, { number: 1 })
+  })
+  await expect(failing).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
+  expect(await late.promise).toMatchObject({ message: 'The database transaction has ended' })
+  expect(rows()).toEqual([])
+})

@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3'
 import { ApiError } from '../../core/errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
-import type { Transaction } from '../rules/session.ts'
+import type { Session, Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../unknown-outcome.ts'
 import type { Trail } from './audit.ts'
 import type { Rights } from './rights.ts'
@@ -31,8 +31,9 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
     const entries: (AuditEntry | PendingAuditEntry)[] = []
     const before: (() => Promise<void>)[] = []
     const after: (() => void)[] = []
+    let isOpen = true
     const transaction: Transaction = {
-      ...session,
+      ...whileOpen(session, () => isOpen),
       lockRelayers: nothing,
       lockNotifications: nothing,
       record: (entry) => void entries.push(entry),
@@ -62,6 +63,7 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
       if (db.inTransaction) rollback.run()
       throw failureOf(error, atCommit)
     } finally {
+      isOpen = false
       rights.ended(isCommitted)
     }
     for (const entry of entries) if ('recorded' in entry) entry.recorded = true
@@ -85,6 +87,18 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
     } finally {
       committed?.(performance.now() - started)
     }
+  }
+}
+
+/** Work that goes on after another part of it has failed must not change anything outside of its database transaction. */
+function whileOpen(session: Session, isOpen: () => boolean): Session {
+  const over = () => Promise.reject(new Error('The database transaction has ended'))
+  return {
+    all: (statement, values) => (isOpen() ? session.all(statement, values) : over()),
+    one: (statement, values) => (isOpen() ? session.one(statement, values) : over()),
+    run: (statement, values) => (isOpen() ? session.run(statement, values) : over()),
+    allOf: (statement, records, values) => (isOpen() ? session.allOf(statement, records, values) : over()),
+    runOf: (statement, records, values) => (isOpen() ? session.runOf(statement, records, values) : over()),
   }
 }
 

@@ -6,7 +6,7 @@ import type { AuditHead } from '../audit-batches.ts'
 import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
 import { oneByOne, type Transaction } from '../rules/session.ts'
-import { createTrail } from './audit.ts'
+import { auditHeadOf, createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, isUntrustworthy } from './commit.ts'
 import { createGroup } from './group-commit.ts'
@@ -105,7 +105,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     lister: (table, columns, read) =>
       lister(reader, table, typeof columns === 'string' ? columns : columns.sqlite, read),
     ...audit,
-    auditHead: trail.head,
+    auditHead: auditHeadOf(reader),
     rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
     version: () => dataVersion.get() as number,
     generation: () => readGeneration.get() as number,
