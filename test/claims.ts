@@ -139,7 +139,10 @@ export const securityClaims: Claims = {
     'key-services/pkcs11.keys: tries one wrong PIN of callers who may manage, in all processes together, until an administrator’s PIN is accepted',
     'store/conformance/token-logins.test: lets one of many callers try at a time',
   ],
-  'console-key': [],
+  'console-key': [
+    'console/session.browser: rejects a wrong API key, and keeps the right one for the tab only',
+    'console/session.browser: keeps a key that is not to be remembered in memory only, until the page is reloaded',
+  ],
   'scope-sign': [
     'policies/token-calls.test: recognizes token transfers and allowances',
     'policies/token-calls.test: treats everything else as another call',

@@ -48,6 +48,17 @@ test('rejects a wrong API key, and keeps the right one for the tab only', async 
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
+test('keeps a key that is not to be remembered in memory only, until the page is reloaded', async () => {
+  const { page } = await openConsole(browser, rig.url())
+  await page.getByLabel('API key').fill(rig.api_key)
+  await page.getByLabel('Do not remember').check()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length')).toBe(0)
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+})
+
 test('allows scripts and requests of the service only by its content security policy', async () => {
   const { page } = await openConsole(browser, rig.url())
   const policy = (await page.request.get(`${rig.url()}/console`)).headers()['content-security-policy'] ?? ''
