@@ -5,7 +5,7 @@ import type { Observer } from '../../core/observer.ts'
 import type { AuditHead } from '../audit-batches.ts'
 import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
-import { oneByOne, type Transaction } from '../rules/session.ts'
+import { oneByOne, type Session, type Transaction } from '../rules/session.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, isUntrustworthy } from './commit.ts'
@@ -27,7 +27,7 @@ export interface ConnectionWorld {
 export interface Connection extends Database, AuditContext {
   /** The connection that writes. Outside of `write` it may show what is not committed yet. */
   db: Sqlite.Database
-  /** The connection that reads: it shows what is committed. */
+  /** A connection that only reads: it shows what is committed. */
   reader: Sqlite.Database
   /**
    * Runs `work` in one database transaction that takes the write lock at once; an error rolls it back. Database transactions run one after
@@ -81,12 +81,14 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
   }
   const bumpGeneration = db.prepare('UPDATE generation SET value = value + 1')
   const group = createGroup(write, audit.currentAuditEntry)
-  const readGeneration = reader.prepare<[], number>('SELECT value FROM generation').pluck()
+  const [generationOf, committedGeneration] = [db, reader].map((its) =>
+    its.prepare<[], number>('SELECT value FROM generation').pluck(),
+  )
 
   return {
     db,
     reader,
-    read: createSession(reader),
+    read: committedSession(db, reader),
     write,
     writeAlone: write,
     writeCached: (work) =>
@@ -108,7 +110,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     auditHead: auditHeadOf(reader),
     rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
     version: () => dataVersion.get() as number,
-    generation: () => readGeneration.get() as number,
+    generation: () => (db.inTransaction ? committedGeneration : generationOf)?.get() as number,
     idle: () => ordered(async () => {}),
     close() {
       rights.close()
@@ -116,6 +118,22 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
       if (reader !== db) reader.close()
       db.close()
     },
+  }
+}
+
+/**
+ * Reads what is committed: by the connection that writes, whose cache has the pages that it wrote, and by the other one while a database
+ * transaction is open.
+ */
+function committedSession(db: Sqlite.Database, reader: Sqlite.Database): Session {
+  const [own, other] = [createSession(db), createSession(reader)]
+  const its = () => (db.inTransaction ? other : own)
+  return {
+    all: (statement, values) => its().all(statement, values),
+    one: (statement, values) => its().one(statement, values),
+    run: (statement, values) => its().run(statement, values),
+    allOf: (statement, records, values) => its().allOf(statement, records, values),
+    runOf: (statement, records, values) => its().runOf(statement, records, values),
   }
 }
 
