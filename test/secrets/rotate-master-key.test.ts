@@ -175,6 +175,9 @@ test('lists every column of bytes as sealed and rotated, or as not secret', asyn
     'api_keys.former_hash',
     'api_keys.secret_hash',
     'audit.hash',
+    // MACs, which a rotation deletes.
+    'token_logins.accepted',
+    'token_logins.tried',
     ...macs,
   ]
   expect(columns).toEqual([...sealed, ...open, 'rights_manifest.sealed'].sort())

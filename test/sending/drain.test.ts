@@ -33,7 +33,8 @@ test('refuses new transactions of a drained relayer, finishes accepted ones and 
   await rig.client().post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
   await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
     path: { ...path, transaction_id: first?.id ?? '' },
-    body: { to, value: first?.value ?? '' },
+    // Prices that are enough whether it is signed already or not.
+    body: { to, value: first?.value ?? '', max_fee_per_gas: '20000000000', max_priority_fee_per_gas: '5000000000' },
   })
 
   await rig.restart()

@@ -18,6 +18,7 @@ const columns = sealedColumns.map(([table, column]) => ({
   ),
   update: sql(`UPDATE ${table} SET ${column} = $sealed WHERE row_id = $row_id`),
 }))
+const forgetLogins = sql('DELETE FROM token_logins')
 const highestVersion = sql<{ version: number }>(`
   SELECT max(version) AS version FROM (
     ${rightsTables.map((table) => `SELECT coalesce(max(rights_version), 0) AS version FROM ${table}`).join(' UNION ALL ')}
@@ -71,6 +72,8 @@ export const secrets = ({
         }
       }
       await sealAll(transaction, rightsSeal(to), version)
+      // Their MACs are under the old key.
+      await transaction.run(forgetLogins)
       await writeMasterKeyCheck(transaction, new_check)
       transaction.record(entry)
       return count
