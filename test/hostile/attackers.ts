@@ -13,9 +13,10 @@ import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { withService } from './blocking.ts'
 import type { Point } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
+import { answerTooMuch, changeWithoutEnd, signAfterTheEnd } from './tenants.ts'
 
 /** A service with a funded relayer `demo` behind a fault proxy, and a relayer `attacked` to which the attacker's keys are limited. */
-interface Scene {
+export interface Scene {
   child: ChildProcess
   url: string
   folder: string
@@ -35,14 +36,17 @@ const mebibyte = 2 ** 20
 const max_growth_mb = 150
 
 /** The attackers under which a running service is measured, by their point. The last one changes the database. */
-const attackers: Partial<Record<Point, (scene: Scene) => Promise<Reached>>> = {
-  2: holdTheNode,
-  5: signByALaxRelayer,
-  6: openACostlyKeystore,
-  7: holdBodies,
-  8: takeAllStreams,
-  10: forgeAKey,
-}
+const attackers: [Point, (scene: Scene) => Promise<Reached>][] = [
+  [2, holdTheNode],
+  [5, signByALaxRelayer],
+  [6, openACostlyKeystore],
+  [7, holdBodies],
+  [8, takeAllStreams],
+  [12, answerTooMuch],
+  [13, signAfterTheEnd],
+  [15, changeWithoutEnd],
+  [10, forgeAKey],
+]
 
 /** Runs them one after the other on one service. */
 export async function attack(processes: number): Promise<Partial<Record<Point, Reached>>> {
@@ -56,8 +60,8 @@ export async function attack(processes: number): Promise<Partial<Record<Point, R
         await chain.setBalance(demo.address, 10n ** 24n)
         await addRelayer(client, { id: 'attacked', network: 'local' })
         const reached: Partial<Record<Point, Reached>> = {}
-        for (const [point, attacker] of Object.entries(attackers)) {
-          reached[Number(point) as Point] = await attacker({ child, url, folder, client, proxy, processes })
+        for (const [point, attacker] of attackers) {
+          reached[point] = await attacker({ child, url, folder, client, proxy, processes })
         }
         return reached
       },
