@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -9,27 +8,12 @@ import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { Scope } from '../../generated/openapi.ts'
 import { api_key } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { withService } from './blocking.ts'
 import type { Point } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
+import type { Reached, Scene } from './scene.ts'
 import { answerTooMuch, changeWithoutEnd, signAfterTheEnd } from './tenants.ts'
-
-/** A service with a funded relayer `demo` behind a fault proxy, and a relayer `attacked` to which the attacker's keys are limited. */
-export interface Scene {
-  child: ChildProcess
-  url: string
-  folder: string
-  client: RelayerClient
-  proxy: FaultProxy
-  processes: number
-}
-
-/** The result of one attack. */
-export interface Reached {
-  found: string
-  holds: boolean
-}
 
 const receiver = `0x${'5a'.repeat(20)}`
 const mebibyte = 2 ** 20

@@ -1,7 +1,7 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inFolder, startServer, withServers } from '../bench/processes.ts'
-import type { Reached } from './attackers.ts'
+import type { Reached } from './scene.ts'
 
 /** Point 9: a first start in a folder that others may write, with a planted draft of the key file, under a lax umask. */
 export const startInLaxFolder = (): Promise<Reached> =>

@@ -4,9 +4,9 @@ import Database from 'better-sqlite3'
 import { hashMessage } from 'ethers'
 import { createRelayerClient } from '../../client/index.ts'
 import { api_key } from '../bench/processes.ts'
-import type { Reached } from './attackers.ts'
 import { withService } from './blocking.ts'
 import { childrenOf } from './memory-of.ts'
+import type { Reached } from './scene.ts'
 import { table } from './table.ts'
 
 const tries = 4

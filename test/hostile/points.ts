@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { inFolder } from '../bench/processes.ts'
 import { documentClaims, securityClaims } from '../claims.ts'
-import { attack, type Reached } from './attackers.ts'
+import { attack } from './attackers.ts'
 import type { Finding, Point } from './finding.ts'
 import { startInLaxFolder } from './first-start.ts'
 import { killWhileSigning } from './kill-signing.ts'
+import type { Reached } from './scene.ts'
 
 // The kinds of attack that the service is hardened against: the effect of each before, its effect now on a service with several processes,
 // and the tests of its bound. The figures of the other parts have the number of their point (points 1 and 3).

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient } from '../../client/index.ts'
 import type { Scope } from '../../generated/openapi.ts'
-import type { Reached, Scene } from './attackers.ts'
 import { memoryOf } from './memory-of.ts'
+import type { Reached, Scene } from './scene.ts'
 
 // What a key that is limited to the relayer `attacked` can do to others: points 12, 13 and 15.
 
