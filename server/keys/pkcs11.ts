@@ -79,17 +79,16 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
   async function open(login: TokenLogin, trust: LoginTrust, signal: AbortSignal, ended: () => void) {
     await logins.begin(login, trust, signal)
     const token = start(ended)
-    const answer = await ask(token, { login }, 0, signal)
-    if (!('fault' in answer)) {
-      await logins.end(login, 'accepted')
-      return token
+    try {
+      const answer = await ask(token, { login }, 0, signal)
+      // A process that ends or hangs while it logs in may have used the PIN: then the store's entry stays as it is.
+      if ('id' in answer) await logins.end(login, outcomeOf(answer))
+      if (!('fault' in answer)) return token
+      throw new KeyServiceFault(answer.kind, `the token does not open: ${answer.fault}`)
+    } catch (error) {
+      token.child.kill('SIGKILL')
+      throw error
     }
-    token.child.kill('SIGKILL')
-    // A process that ended or hangs while it logs in may have used the PIN: that stays as it is stored.
-    if (!answer.restart || pinFaults.has(answer.fault)) {
-      await logins.end(login, pinFaults.has(answer.fault) ? 'refused' : 'unknown')
-    }
-    throw new KeyServiceFault(answer.kind, `the token does not open: ${answer.fault}`)
   }
 
   function start(ended: () => void): TokenProcess {
@@ -182,4 +181,10 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
       for (const child of children) child.kill('SIGKILL')
     },
   }
+}
+
+/** A login that fails for another reason than the PIN has not used it. */
+function outcomeOf(answer: TokenAnswer): 'accepted' | 'refused' | 'unknown' {
+  if (!('fault' in answer)) return 'accepted'
+  return pinFaults.has(answer.fault) ? 'refused' : 'unknown'
 }

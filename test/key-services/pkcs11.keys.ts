@@ -107,6 +107,10 @@ test('tries one wrong PIN of callers who may manage, in all processes together, 
     const body = JSON.stringify({ type: 'pkcs11', config })
     return (await its.raw('/api/v1/signers', { method: 'POST', headers, body })).text()
   }
+  // A token that is not there has not seen the PIN.
+  hsm.remove()
+  expect(await answer(service, data.token, pin)).toContain('CKR_GENERAL_ERROR')
+  hsm.insert()
   expect(await answer(service, data.token, '0000')).toContain('CKR_PIN_INCORRECT')
   for (const wrong of ['0001', '0002', '0003', '0004', '0005']) {
     expect(await answer(service, data.token, wrong)).toContain('the token refused a PIN, so no other one is tried')
