@@ -7,8 +7,8 @@ import { type AuditHead, type ChainHead, headOfAll } from '../store/audit-batche
 import { checkTrail } from '../store/postgres/audit-check.ts'
 import { connectClient } from '../store/postgres/pool.ts'
 import { createSession } from '../store/postgres/session.ts'
-import { checkAudit } from '../store/sqlite/audit-check.ts'
-import { StoreError } from '../store/store-error.ts'
+import { checkAudit } from '../store/sqlite/audit.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { CommandError, pickSettings, requireDatabase, sqliteDatabase } from './command.ts'
 
 /*

@@ -3,8 +3,7 @@ import type { Config } from '../config.ts'
 import { ConfigError } from '../core/config-error.ts'
 import { ApiError } from '../core/errors.ts'
 import { isKnownDatabase } from '../store/postgres/secrets.ts'
-import { StoreError } from '../store/store-error.ts'
-import { UnknownOutcome } from '../store/unknown-outcome.ts'
+import { StoreError, UnknownOutcome } from '../store/store-errors.ts'
 
 /** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}

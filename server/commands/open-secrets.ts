@@ -3,7 +3,7 @@ import { openPostgresSecrets } from '../store/postgres/secrets.ts'
 import { secrets } from '../store/rules/secrets.ts'
 import type { SecretsStore } from '../store/secrets-store.ts'
 import { type Connection, connect } from '../store/sqlite/connection.ts'
-import { StoreError } from '../store/store-error.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { CommandError, requireDatabase, sqliteDatabase } from './command.ts'
 
 /** Opens the secrets of the database. Throws CommandError. */

@@ -4,8 +4,8 @@ import { ApiError } from '../core/errors.ts'
 import type { Caller } from '../core/operation.ts'
 import type { ApiKeyRow } from '../core/rows.ts'
 import { digest, readToken } from '../secrets/token.ts'
-import { addressReader, networkCheck } from './address.ts'
 import { isDoubled } from './headers.ts'
+import { addressReader, networkCheck } from './request-target.ts'
 
 /** Identifies the caller. Rejects with the same ApiError (401) for a missing, duplicate, malformed or wrong token. */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>
@@ -113,5 +113,42 @@ function holderOf(api_key: ApiKeyRow): Holder {
     former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
+  }
+}
+
+export interface ApiKeyUses {
+  note(api_key_id: string): void
+  /** Writes the remaining uses and stops the timer. */
+  stop(): Promise<void>
+}
+
+const flush_ms = 5_000
+
+/** Batches the last use of each API key, so that a request costs no write. `now`: milliseconds since the epoch. */
+export function createApiKeyUses(
+  write: (uses: ReadonlyMap<string, string>) => Promise<void>,
+  now: () => number,
+  failed: (error: unknown) => void,
+): ApiKeyUses {
+  let uses = new Map<string, number>()
+
+  const flush = async () => {
+    if (uses.size === 0) return
+    const noted = uses
+    uses = new Map()
+    try {
+      await write(new Map([...noted].map(([id, at]) => [id, new Date(at).toISOString()])))
+    } catch (error) {
+      failed(error)
+    }
+  }
+  const timer = setInterval(flush, flush_ms).unref()
+
+  return {
+    note: (api_key_id) => void uses.set(api_key_id, now()),
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { Detail } from '../core/errors.ts'
-import { contractAjv, type ErrorObject, type ValidateFunction } from './contract-ajv.ts'
 import type { ContractDocument } from './document.ts'
-import { expectedBranch, violationText } from './violation-text.ts'
+import { contractAjv, type ErrorObject, type ValidateFunction } from './schema-check.ts'
+import { expectedBranch, violationText } from './violation.ts'
 
 /** Returns the violations of a body, with JSON pointers that begin with `/body`; empty when it finds none. */
 export type BodyViolations = (body: unknown) => Detail[]

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Request, Response } from 'express'
+import { securityHeaders } from './headers.ts'
 import { document, type Reference } from './reference.ts'
-import { securityHeaders } from './security-headers.ts'
 
 const folder = join(import.meta.dirname, '..', '..', 'generated', 'console')
 

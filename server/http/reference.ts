@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { securityHeaders } from './security-headers.ts'
+import { securityHeaders } from './headers.ts'
 
 /** The published documents: the API reference and the contract. They need no token and are served from memory. */
 export type Reference = { path: string; serve: RequestHandler }[]

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Logger } from 'pino'
 import type { Caller, OperationId } from '../core/operation.ts'
 
 /** A request and its response, for the log and metrics. The only text from the caller is an id of a checked form. */
@@ -39,3 +40,21 @@ export function newRequestContext(request: IncomingMessage | undefined, makeId: 
     duration_ms: 0,
   }
 }
+
+/** One line per request, without path, query, headers and body, because these may contain secrets. */
+export const createRequestLog =
+  (logger: Logger): Ended =>
+  ({ request_id, method, operation = null, status, duration_ms, caller, remote_address, aborted }) =>
+    logger.info(
+      {
+        request_id,
+        method,
+        operation,
+        status,
+        duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+        caller: caller?.id ?? null,
+        remote_address,
+        ...(aborted && { aborted }),
+      },
+      'request',
+    )

@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
 /** The scheme and host of a target in absolute form (RFC 9112, 3.2.2). */
 const origin = /^https?:\/\/[^/?]*/i
 /** Percent-encoded unreserved characters, which are equivalent to the characters (RFC 3986, 2.3). */
@@ -17,3 +20,32 @@ export function searchOf(target: string): string {
   const start = target.indexOf('?')
   return start < 0 ? '' : target.slice(start + 1)
 }
+
+/** Returns a check whether a text is an IP address that is listed, or is in a listed network (10.0.0.0/8, fd00::/8). */
+export function networkCheck(networks: string[]): (text: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/')
+    if (prefix === undefined) list.addAddress(address, familyOf(address))
+    else list.addSubnet(address, Number(prefix), familyOf(address))
+  }
+  return (text) => isIP(text) !== 0 && list.check(text, familyOf(text))
+}
+
+/**
+ * The client address of a request: the peer of its connection or, while the address is a trusted proxy's, the last address of
+ * X-Forwarded-For, which that proxy appended. Earlier addresses are not trusted: a client can send any.
+ */
+export function addressReader(trustedProxies: string[]): (request: IncomingMessage) => string {
+  const isTrusted = networkCheck(trustedProxies)
+  return ({ socket, headers }) => {
+    // Node joins several such headers with commas.
+    const forwarded = headers['x-forwarded-for'] as string | undefined
+    const named = forwarded === undefined ? [] : forwarded.split(',')
+    let address = socket.remoteAddress ?? ''
+    while (named.length > 0 && isTrusted(address)) address = (named.pop() as string).trim()
+    return address
+  }
+}
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

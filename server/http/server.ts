@@ -10,9 +10,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Failure } from '../../generated/openapi.ts'
 import { type Detail, type ErrorCode, statusOf } from '../core/errors.ts'
 import { createConnections } from './connections.ts'
-import { isDoubled } from './headers.ts'
+import { isDoubled, securityHeaders, securityLines } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
-import { securityHeaders, securityLines } from './security-headers.ts'
 
 /** Milliseconds. Node's defaults let a slow client hold a socket for minutes. */
 export interface HttpTimes {

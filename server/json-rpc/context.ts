@@ -1,7 +1,18 @@
 import type { InOrder } from '../core/in-order.ts'
-import type { OperationId, OperationRequest } from '../core/operation.ts'
+import type { Handlers, OperationId, OperationRequest } from '../core/operation.ts'
 import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { ContractDocument } from '../http/document.ts'
+import type { OperationDependencies } from '../operations/dependencies.ts'
 import type { Call } from './call.ts'
+
+/** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
+export interface JsonRpcDependencies
+  extends Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'> {
+  operations: Omit<Handlers, 'callJsonRpc'>
+  contract: ContractDocument
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+}
 
 export type Request = OperationRequest<'callJsonRpc'>
 

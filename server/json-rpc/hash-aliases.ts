@@ -1,8 +1,7 @@
 import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
-import type { Context, Method } from './context.ts'
-import type { JsonRpcDependencies } from './dependencies.ts'
+import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
 
 interface Signed {

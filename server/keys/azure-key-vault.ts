@@ -4,7 +4,7 @@ import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
 import { createRestService, kindOfStatus } from './rest-service.ts'
-import { pointOf } from './signature-form.ts'
+import { pointOf } from './signer.ts'
 
 const name = 'Azure Key Vault'
 const api_version = '7.4'

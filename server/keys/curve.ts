@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { keccak256, SigningKey } from 'ethers/crypto'
-import type { Signature } from './signer.ts'
+import type { Signature, Signer } from './signer.ts'
 
 /** The operations on secp256k1. Both implementations return the same bytes; a test compares them. */
 export interface Curve {
@@ -73,4 +73,9 @@ function loadNativeCurve(): Curve | undefined {
   } catch {
     return undefined
   }
+}
+
+/** A signer whose key is in this process's memory. `key`: 32 bytes for which `isKey` holds. */
+export function localSigner(key: Uint8Array): Signer {
+  return { address: addressOf(curve.publicKey(key)), at_once: 1, sign: (digest) => curve.sign(digest, key) }
 }

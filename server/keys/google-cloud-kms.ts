@@ -1,12 +1,29 @@
 import type { GoogleCloudKmsConfig } from '../../generated/openapi.ts'
-import { crc32c } from './crc32c.ts'
+import type { GoogleKey } from '../core/settings/key-encryption-key.ts'
 import { addressOf } from './curve.ts'
-import { checkCrc, damaged, google_name, googleFault } from './google-answers.ts'
+import { type EncryptionKey, purpose_bytes } from './encryption-key.ts'
 import { createGoogleIdentity } from './google-identity.ts'
-import { member, textMember } from './json-request.ts'
+import { type JsonAnswer, member, textMember } from './json-request.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
-import { createRestService } from './rest-service.ts'
-import { fromDer, pointOfSpki } from './signature-form.ts'
+import { createRestService, kindOfStatus } from './rest-service.ts'
+import { fromDer, pointOfSpki } from './signer.ts'
+
+export const google_name = 'Google Cloud KMS'
+
+/** "Verifying end-to-end data integrity". An int64 in JSON is a string (proto3). */
+export function checkCrc(answer: unknown, field: string, bytes: Uint8Array): void {
+  if (`${member(answer, field)}` !== `${crc32c(bytes)}`) throw damaged(`has a wrong checksum (${field})`)
+}
+
+export const damaged = (what: string) => new KeyServiceFault('wrong', `the answer of ${google_name} ${what}`)
+
+/** Errors have the form of google.rpc.Status. RESOURCE_EXHAUSTED: a quota; it has the status 429. */
+export function googleFault({ status, body }: JsonAnswer): KeyServiceFault {
+  const error = member(body, 'error')
+  const word = textMember(error, 'status')
+  const shown = word !== undefined && /^[A-Z_]{1,40}$/.test(word) ? `${status} ${word}` : `${status}`
+  return new KeyServiceFault(kindOfStatus(status), `${google_name} answered ${shown}`, textMember(error, 'message'))
+}
 
 export const google_domains = ['googleapis.com']
 export const google_endpoint = 'https://cloudkms.googleapis.com'
@@ -67,4 +84,68 @@ export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKm
       },
     }
   }
+}
+
+/**
+ * A symmetric key in Google Cloud KMS, by its REST reference, version 1 (cryptoKeys.encrypt, cryptoKeys.decrypt), with the purpose as
+ * additional authenticated data, and the Application Default Credentials.
+ */
+export function googleEncryptionKey({ key, endpoint = google_endpoint }: GoogleKey): EncryptionKey {
+  const rest = createRestService(google_name, { lookup: undefined })
+  const token = createGoogleIdentity(google_name)
+  const additional = {
+    additionalAuthenticatedData: Buffer.from(purpose_bytes).toString('base64'),
+    additionalAuthenticatedDataCrc32c: `${crc32c(purpose_bytes)}`,
+  }
+
+  async function call(operation: string, field: string, bytes: Uint8Array, signal: AbortSignal): Promise<unknown> {
+    const answer = await rest.send({
+      url: `${endpoint.replace(/\/$/, '')}/v1/${key}:${operation}`,
+      method: 'POST',
+      headers: { Authorization: await token(undefined) },
+      body: {
+        [field]: Buffer.from(bytes).toString('base64'),
+        [`${field}Crc32c`]: `${crc32c(bytes)}`,
+        ...additional,
+      },
+      signal,
+    })
+    if (answer.status !== 200) throw googleFault(answer)
+    return answer.body
+  }
+
+  function content(answer: unknown, field: string): Uint8Array {
+    const bytes = Buffer.from(textMember(answer, field) ?? '', 'base64')
+    checkCrc(answer, `${field}Crc32c`, bytes)
+    return bytes
+  }
+
+  return {
+    async encrypt(plain, signal) {
+      const answer = await call('encrypt', 'plaintext', plain, signal)
+      for (const field of ['verifiedPlaintextCrc32c', 'verifiedAdditionalAuthenticatedDataCrc32c']) {
+        if (member(answer, field) !== true) throw damaged(`does not confirm a checksum (${field})`)
+      }
+      return content(answer, 'ciphertext')
+    },
+    async decrypt(encrypted, signal) {
+      return content(await call('decrypt', 'ciphertext', encrypted, signal), 'plaintext')
+    },
+  }
+}
+
+/** The polynomial of CRC-32C (Castagnoli, RFC 3720), reflected. */
+const polynomial = 0x82f63b78
+
+const table = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ polynomial : value >>> 1
+  return value
+})
+
+/** The CRC-32C of bytes. Node's `zlib.crc32` is another checksum. */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
+  return (crc ^ 0xffffffff) >>> 0
 }

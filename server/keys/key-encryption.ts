@@ -3,11 +3,11 @@ import { ConfigError } from '../core/config-error.ts'
 import type { WrappedKey } from '../core/rows.ts'
 import type { KeyEncryptionKey } from '../core/settings/key-encryption-key.ts'
 import type { VaultAccess } from '../core/settings/vault-access.ts'
-import { awsEncryptionKey } from './aws-encryption.ts'
+import { awsEncryptionKey } from './aws-kms.ts'
 import type { EncryptionKey } from './encryption-key.ts'
-import { googleEncryptionKey } from './google-encryption.ts'
+import { googleEncryptionKey } from './google-cloud-kms.ts'
 import { KeyServiceFault } from './key-service.ts'
-import { vaultEncryptionKey } from './vault-transit.ts'
+import { vaultEncryptionKey } from './vault.ts'
 
 const key_bytes = 32
 const call_ms = 5_000

@@ -13,7 +13,7 @@ import { createPkcs11, type Pkcs11Settings } from './pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './remote-signer.ts'
 import type { Signer } from './signer.ts'
 import type { TokenLogins } from './token-logins.ts'
-import { createVaultKv } from './vault-kv.ts'
+import { createVaultKv } from './vault.ts'
 import { createWeb3signer } from './web3signer.ts'
 
 export interface KeyServices {

@@ -3,10 +3,9 @@ import { relayerNotFound } from '../core/errors.ts'
 import type { RelayerRow, SignerRow } from '../core/rows.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Store } from '../store/store.ts'
-import { isKey } from './curve.ts'
+import { isKey, localSigner } from './curve.ts'
 import type { KeyReference } from './key-reference.ts'
 import type { KeyServices } from './key-services.ts'
-import { localSigner } from './local.ts'
 import type { Signer } from './signer.ts'
 
 const max_cached = 10_000

@@ -1,8 +1,7 @@
 import { printable } from '../core/printable.ts'
 import { addressOf, curve } from './curve.ts'
 import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from './key-service.ts'
-import { lowered } from './signature-form.ts'
-import type { Signature, Signer } from './signer.ts'
+import { lowered, type Signature, type Signer } from './signer.ts'
 
 /** The most calls in flight per key. At 50 ms a call, 64 of them give 1,280 signatures/s. */
 export const max_in_flight = 64

@@ -1,9 +1,8 @@
 import { Agent as HttpAgent } from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
 import { type JsonAnswer, type JsonRequest, requestJson, textMember } from './json-request.ts'
-import { type FaultKind, KeyServiceFault, type Outbound } from './key-service.ts'
+import { type FaultKind, KeyServiceFault, type Outbound, unanswered } from './key-service.ts'
 import { max_in_flight } from './remote-signer.ts'
-import { unanswered } from './unanswered.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
 export interface RestService {

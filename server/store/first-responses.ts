@@ -1,6 +1,6 @@
 import type { AcceptedTransaction } from '../../generated/openapi.ts'
 import type { Creation, Replay } from '../core/sending-rows.ts'
-import { withData } from './transaction-data.ts'
+import { withData } from './rules/transaction-data.ts'
 
 /** The response to a repeated batch. */
 export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {

@@ -2,7 +2,7 @@ import type { Transaction } from '../../generated/openapi.ts'
 import type { TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import type { ShownColumns } from '../core/shown-transaction.ts'
 import type { TransactionType } from '../core/transaction-form.ts'
-import { dataColumn, hexOf } from './transaction-data.ts'
+import { dataColumn, hexOf } from './rules/transaction-data.ts'
 
 /** Columns that hold JSON. */
 const json_columns = ['signature', 'speed', 'receipt', 'error', 'access_list', 'authorization_list'] as const

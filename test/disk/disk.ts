@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { checkAudit } from '../../server/store/sqlite/audit-check.ts'
+import { checkAudit } from '../../server/store/sqlite/audit.ts'
 import { node_flags } from '../bench/node-flags.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKeyConnections } from '../../server/http/key-connections.ts'
+import { createKeyConnections } from '../../server/http/connections.ts'
 import { createShares } from '../../server/http/shares.ts'
 import { exchange, json, rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneAtATime } from '../../server/store/postgres/one-at-a-time.ts'
+import { oneAtATime } from '../../server/store/postgres/coalesce.ts'
 
 test('shares a read among all who ask while another one is under way, and begins it after they have asked', async () => {
   let value = 0

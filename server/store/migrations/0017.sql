@@ -1,5 +1,5 @@
 -- The internal number of a row is its `row_id`; `key` is left to API keys, signing keys and idempotency keys. SQLite would rewrite the
--- triggers in a form of its own, which the check of the schema refuses (store/sqlite/rights-schema.ts), so they are made again. The MACs
+-- triggers in a form of its own, which the check of the schema refuses (store/sqlite/rights.ts), so they are made again. The MACs
 -- of rows cover values, not names of columns, and stay valid.
 DROP TRIGGER transaction_inserted;
 DROP TRIGGER transaction_changed;

@@ -1,8 +1,34 @@
 import type { AuditEntry } from '../../core/rows.ts'
-import { type AuditHead, batchesAfter, type ChainHead } from '../audit-batches.ts'
+import { type AuditHead, batchesAfter, beginning, type ChainHead } from '../audit-batches.ts'
 import type { Session, Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
-import { UnknownOutcome } from '../unknown-outcome.ts'
+import { UnknownOutcome } from '../store-errors.ts'
+
+interface Chain {
+  chain: number
+}
+
+const adopt = sql<Chain>(`
+  UPDATE audit_chains SET server_row_id = $server_row_id WHERE chain = (
+    SELECT chain FROM audit_chains JOIN servers ON servers.row_id = server_row_id WHERE state = 'ended'
+    ORDER BY chain LIMIT 1 FOR UPDATE OF audit_chains SKIP LOCKED)
+  RETURNING chain`)
+const begin = sql<Chain>(`
+  INSERT INTO audit_chains (chain, server_row_id, up_to, hash, at)
+  SELECT coalesce(max(chain), 0) + 1, $server_row_id, $up_to, $hash, 0 FROM audit_chains
+  ON CONFLICT DO NOTHING RETURNING chain`)
+
+/**
+ * The chain of the audit trail that a server writes: it continues the chain of a server that has ended, so that there are as many chains
+ * as there ever were servers at one time. Should that one still write an entry, the lock of the head keeps the chain whole.
+ */
+export async function takeChain(read: Session, server_row_id: number): Promise<number> {
+  for (;;) {
+    const its = (await read.one(adopt, { server_row_id })) ?? (await read.one(begin, { server_row_id, ...beginning }))
+    // Another server has begun the same one.
+    if (its) return its.chain
+  }
+}
 
 /** The last entry of a chain, whose row is locked. */
 interface Head extends AuditHead {
@@ -19,7 +45,7 @@ const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = 
 
 export type Trail = ReturnType<typeof createTrail>
 
-/** The audit trail of this server: each has a chain of its own (audit-chain.ts), because one chain would let all commits wait. */
+/** The audit trail of this server: each has a chain of its own (`takeChain`), because one chain would let all commits wait. */
 export function createTrail(chain: number) {
   /** Entries whose commit was not answered, and the head that they would have made: it is in the trail or they are not. */
   let doubtful: { entries: AuditEntry[]; made: AuditHead } | undefined

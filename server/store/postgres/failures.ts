@@ -1,3 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { StoreUnavailable } from '../../core/errors.ts'
+
 /** The whole database transaction may be repeated: serialization_failure, deadlock_detected. */
 const repeatable = new Set(['40001', '40P01'])
 
@@ -22,3 +25,24 @@ export const isUnavailable = (error: unknown): boolean =>
 /** Whether it is unknown, after this error of a COMMIT, if it was made: PostgreSQL has not answered that it was rolled back. */
 export const isUnanswered = (error: unknown): boolean =>
   (error as { severity?: string }).severity !== 'ERROR' && !isRepeatable(error)
+
+const max_attempts = 6
+/** The first pause before a repetition; each further one is twice as long. */
+const first_pause_ms = 2
+
+/**
+ * Runs a statement or a database transaction, again after a deadlock or a serialization failure. `check`: throws while the database is
+ * down. Throws ApiError (503) when the database cannot be used.
+ */
+export async function repeated<T>(check: () => void, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    check()
+    try {
+      return await work()
+    } catch (error) {
+      if (isUnavailable(error)) throw new StoreUnavailable()
+      if (!isRepeatable(error) || attempt >= max_attempts) throw error
+    }
+    await pause(Math.random() * first_pause_ms * 2 ** attempt)
+  }
+}

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../core/errors.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
 import { oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
-import { UnknownOutcome } from '../unknown-outcome.ts'
+import { UnknownOutcome } from '../store-errors.ts'
 import type { Fence } from './fence.ts'
 import type { Work } from './write.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client, QueryConfig } from 'pg'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store-errors.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
 /** The advisory lock of the schema: any number that nothing else uses. */

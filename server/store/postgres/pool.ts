@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store-errors.ts'
 
 export interface PoolSettings {
   url: string

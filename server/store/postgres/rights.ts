@@ -3,12 +3,40 @@ import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.t
 import { deletionOf, distrusted, faultOf } from '../rights-state.ts'
 import type { RightsTable } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
-import { rows } from '../rules/rights-rows.ts'
+import { contentAsText, rows } from '../rules/rights-rows.ts'
 import { sealChanges } from '../rules/rights-scan.ts'
-import { contentAsText } from '../rules/sealed-rows.ts'
-import type { Transaction } from '../rules/session.ts'
+import type { Session, Transaction } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
+import { StoreError } from '../store-errors.ts'
+import { migrationsText } from './migrations.ts'
 import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
-import { checkSchema } from './rights-schema.ts'
+
+/** A rule of a view has the name _RETURN and the table of the view. */
+const selectForeign = sql<{ name: string; source: string | null }>(`
+  SELECT tgname AS name, prosrc AS source FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+    JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE NOT tgisinternal AND nspname = current_schema()
+  UNION ALL
+  SELECT CASE WHEN rulename = '_RETURN' THEN relname ELSE rulename END, NULL FROM pg_rewrite
+    JOIN pg_class ON pg_class.oid = ev_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE nspname = current_schema()`)
+
+/**
+ * Throws StoreError when the schema has triggers, views or rules that the service did not create, or a trigger of its own with another
+ * function: they could change rows within the service's statements, and the service would seal these changes.
+ */
+export async function checkSchema(session: Session): Promise<void> {
+  own ??= migrationsText()
+  const known = own
+  const isOwn = ({ name, source }: { name: string; source: string | null }) =>
+    source !== null && source !== '' && known.includes(`$$${source}$$`) && known.includes(`CREATE TRIGGER ${name} `)
+  const foreign = (await session.all(selectForeign)).filter((its) => !isOwn(its))
+  if (foreign.length === 0) return
+  const names = foreign.map(({ name }) => name).join(', ')
+  throw new StoreError(`The database has triggers or views that are not the service's: ${names}`)
+}
+
+let own: string | undefined
 
 /**
  * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC, as the SQLite store does. Each

@@ -2,7 +2,7 @@ import { secrets, secretTables } from '../rules/secrets.ts'
 import type { Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
 import type { SecretsStore } from '../secrets-store.ts'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store-errors.ts'
 import { type ConnectionSettings, connect } from './connection.ts'
 import { connectClient } from './pool.ts'
 

@@ -1,7 +1,7 @@
 import pg, { type ClientBase, type Pool } from 'pg'
 import type { Session } from '../rules/session.ts'
 import type { Statement, Values } from '../rules/statement.ts'
-import { repeated } from './repeated.ts'
+import { repeated } from './failures.ts'
 import { queryOf, records } from './statement.ts'
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])

@@ -1,6 +1,9 @@
 import type { Pool } from 'pg'
 import { StoreUnavailable } from '../../core/errors.ts'
+import type { Listing, Slice } from '../../core/rows.ts'
+import type { ListedTable } from '../rules/database.ts'
 import type { Session } from '../rules/session.ts'
+import { sql } from '../rules/statement.ts'
 import { isUnavailable } from './failures.ts'
 import { createSession } from './session.ts'
 
@@ -33,3 +36,19 @@ export const createSnapshot =
       throw isUnavailable(error) ? new StoreUnavailable() : error
     }
   }
+
+/** `Database.lister`. */
+export function lister<Row extends object, T>(
+  snapshot: Snapshot,
+  table: ListedTable,
+  columns: string,
+  read: (row: Row) => T,
+): (slice: Slice) => Promise<Listing<T>> {
+  const select = sql<Row>(`SELECT ${columns} FROM ${table} ORDER BY row_id LIMIT $limit OFFSET $offset`)
+  const count = sql<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
+  return ({ limit, offset }) =>
+    snapshot(async (session) => {
+      const items = (await session.all(select, { limit, offset })).map(read)
+      return { items, total_items: (await session.one(count))?.count ?? 0 }
+    })
+}

@@ -1,12 +1,11 @@
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
 import type { Transaction } from '../rules/session.ts'
-import { UnknownOutcome } from '../unknown-outcome.ts'
+import { UnknownOutcome } from '../store-errors.ts'
 import type { Trail } from './audit.ts'
-import { isUnanswered } from './failures.ts'
+import { isUnanswered, repeated } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
 import { lockNotifications, lockRelayers } from './locks.ts'
-import { repeated } from './repeated.ts'
 import { createSession } from './session.ts'
 
 export interface WriteDependencies {

@@ -1,9 +1,41 @@
 import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
-import { accountColumns, type StoredAccount } from '../account-rows.ts'
 import type { ReservationSums } from '../reservation.ts'
+import type { Store } from '../store.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
+
+type StoredState = Awaited<ReturnType<Store['getAccount']>>
+
+/** A row of the table `accounts`. */
+export type StoredAccount = Omit<StoredState, 'foreign'> & {
+  foreign_nonce: number | null
+  foreign_hash: string | null
+  foreign_at: string | null
+}
+
+export const accountColumns =
+  'next_nonce, used_below, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
+
+const unused: StoredState = {
+  next_nonce: 0,
+  used_below: 0,
+  genesis_hash: null,
+  reserved: '0',
+  released: '0',
+  foreign: null,
+}
+
+/** An account without a row never had a transaction. */
+export function readAccount(row: StoredAccount | undefined): StoredState {
+  if (!row) return unused
+  const { next_nonce, used_below, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at } = row
+  const foreign =
+    foreign_nonce === null || foreign_at === null
+      ? null
+      : { nonce: foreign_nonce, hash: foreign_hash, noticed_at: foreign_at }
+  return { next_nonce, used_below, genesis_hash, reserved, released, foreign }
+}
 
 export type AccountRow = Account & ReservationSums & StoredAccount
 
@@ -25,3 +57,17 @@ export async function readAccounts(session: Session, accounts: Account[]): Promi
   )
   return new Map(rows.map((row) => [accountOf(row), row]))
 }
+
+const selectNonce = sql<{ next_nonce: number }>(
+  'SELECT next_nonce FROM accounts WHERE chain_id = $chain_id AND address = $address',
+)
+const setNextNonce = sql(`
+  INSERT INTO accounts (chain_id, address, next_nonce) VALUES ($chain_id, $address, $nonce)
+  ON CONFLICT (chain_id, address) DO UPDATE SET next_nonce = excluded.next_nonce`)
+
+/** The nonce that the account's next transaction gets; undefined: it never had one. */
+export const nextNonce = async (session: Session, { chain_id, address }: Account): Promise<number | undefined> =>
+  (await session.one(selectNonce, { chain_id, address }))?.next_nonce
+
+export const setNonce = async (session: Session, { chain_id, address }: Account, nonce: number): Promise<void> =>
+  void (await session.run(setNextNonce, { chain_id, address, nonce }))

@@ -1,9 +1,30 @@
-import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
-import { attemptColumns, signatureEntry } from '../attempt-rows.ts'
+import type { AuditEntry } from '../../core/rows.ts'
+import type { Attempt, AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'
+
+/** The columns of an attempt without its bytes. */
+export const attemptColumns =
+  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, taken_at, created_at, refusal, refusal_kind'
+
+/** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
+export const signatureEntry = (
+  { relayer_id }: TransactionRow,
+  { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
+  at: number,
+  key_request_id: string | undefined,
+): AuditEntry => ({
+  at,
+  caller: 'service',
+  operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
+  relayer_id,
+  subject: hash,
+  result: 200,
+  request_id: null,
+  ...(key_request_id !== undefined && { key_request_id }),
+})
 
 const attemptsAt = (transaction_row_id: string) => `
   SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transaction_row_id}`

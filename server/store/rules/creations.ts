@@ -3,12 +3,12 @@ import { accept } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
-import { dataColumn } from '../transaction-data.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { readLedger } from './ledger.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
+import { dataColumn } from './transaction-data.ts'
 
 const selectKnown = sql<KnownAnswer>(`
   SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency

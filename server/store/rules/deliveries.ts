@@ -1,24 +1,42 @@
-import type { Delivery, DeliveryAttempt } from '../../../generated/openapi.ts'
+import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import type { Listing } from '../../core/rows.ts'
 import { nextTurn } from '../../next-turn.ts'
-import { type BlockList, findPage } from '../blocks.ts'
-import {
-  type BlockRow,
-  type Counts,
-  countIn,
-  type Health,
-  healthOf,
-  max_shown_attempts,
-  type Row,
-  show,
-  states,
-} from '../delivery-rows.ts'
+import { type Block, type BlockList, findPage } from '../blocks.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
 import { sql } from './statement.ts'
+
+/** The number of attempts in a response: the last ones of a delivery. */
+export const max_shown_attempts = 20
+export const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
+
+export type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
+export type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
+export type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
+export type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
+
+/** `attempts`: oldest first. */
+export const show = ({ row_id: _, next_at, ...row }: Row, attempts: DeliveryAttempt[]): Delivery => ({
+  ...row,
+  next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
+  attempts,
+})
+
+/** How many deliveries of a block are in one of the states and were created at `since` or later. */
+export function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Block {
+  const sum = wanted.reduce((count, state) => count + row[state], 0)
+  const isCut = sum > 0 && row.oldest < since
+  return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
+}
+
+export const healthOf = (known: Health, counts: Counts): NotificationHealth => ({
+  ...known,
+  status: known.disabled_reason === null ? 'enabled' : 'disabled',
+  ...counts,
+})
 
 const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
   deliveries.created_at, next_at`

@@ -1,8 +1,13 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import { max_counted, max_nonces, max_relayers } from '../gauge-limits.ts'
 import type { Gauges, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { indexedBy, least, sql } from './statement.ts'
+
+/** Counts stop here, so that reading the gauges never delays a request for long. */
+export const max_counted = 20_000
+export const max_relayers = 100
+/** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
+export const max_nonces = 1_000
 
 // Row ids follow the order of creation, so the lowest is the oldest.
 const groups = (

@@ -1,12 +1,12 @@
 import type { Account, NewTransaction } from '../../core/sending-rows.ts'
 import { accountOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
-import { dataColumn } from '../transaction-data.ts'
 import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'
 import { openSpendingBook } from './spending-book.ts'
 import { sql } from './statement.ts'
 import { allColumns, recordsOf } from './transaction-columns.ts'
+import { dataColumn } from './transaction-data.ts'
 
 interface KnownRow extends KnownAnswer {
   relayer_row_id: number

@@ -6,13 +6,13 @@ import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts
 import { writeAttempts } from './attempts.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
-import { firstsInLine } from './first-in-line.ts'
 import { changeReservations } from './reservations.ts'
 import type { Transaction } from './session.ts'
 import type { Spending } from './spending.ts'
 import { sql } from './statement.ts'
 import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
 import { addData, readData } from './transaction-data.ts'
+import { firstsInLine } from './unfinished.ts'
 
 /** The most moves that are written together. */
 const max_moves = 100

@@ -1,8 +1,8 @@
 import type { Account } from '../../core/sending-rows.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
+import { setNonce } from './accounts.ts'
 import type { Database } from './database.ts'
-import { setNonce } from './nonce-counter.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql, type Truth } from './statement.ts'
 

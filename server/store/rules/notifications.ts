@@ -1,10 +1,14 @@
-import { type Row, read as readRow } from '../notification-rows.ts'
+import type { Notification } from '../../../generated/openapi.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Database } from './database.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
+
+type Row = Omit<Notification, 'has_signing_key'> & { has_signing_key: 0 | 1 }
+
+const readRow = (row: Row): Notification => ({ ...row, has_signing_key: row.has_signing_key === 1 })
 
 /** The column list omits the signing key and has only whether one exists. */
 const columns = 'id, type, url, CASE WHEN signing_key IS NULL THEN 0 ELSE 1 END AS has_signing_key'

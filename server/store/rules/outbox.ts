@@ -1,12 +1,12 @@
 import type { DueDelivery, Settlement, Target } from '../../core/rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
-import { dataColumn, withData } from '../transaction-data.ts'
 import { createBulkChanges } from './bulk-changes.ts'
 import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './sealed-rows.ts'
+import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Transaction } from './session.ts'
 import { indexedBy, sql } from './statement.ts'
+import { dataColumn, withData } from './transaction-data.ts'
 
 // Skips from target to target in the index, so it does not read every delivery.
 const atWork = sql<{ target: number }>(`

@@ -1,6 +1,42 @@
-import { type RightsTable, rightsTables } from '../rights-tables.ts'
-import { type StoredRow, sealedColumns } from './sealed-rows.ts'
+import type { NamedRow } from '../rights-state.ts'
+import { bytesOfRights, type RightsTable, rightsColumns, rightsTables, type SealedRow } from '../rights-tables.ts'
 import { type Engine, type Statement, sql } from './statement.ts'
+
+/** A row with its MAC as it is read: PostgreSQL gives the content as values. */
+export type StoredSeal = Omit<SealedRow, 'rights_content'> & { rights_content: string | unknown[] }
+export type StoredRow = StoredSeal & Pick<NamedRow, 'id'>
+
+/** The row with the content as the text that the MAC covers. */
+export const contentAsText = <Row extends StoredSeal>(row: Row): Omit<Row, 'rights_content'> & SealedRow => ({
+  ...row,
+  rights_content: typeof row.rights_content === 'string' ? row.rights_content : JSON.stringify(row.rights_content),
+})
+
+const hex: Record<Engine, (column: string) => string> = {
+  sqlite: (column) => `hex(${column})`,
+  postgres: (column) => `coalesce(upper(encode(${column}, 'hex')), '')`,
+}
+// The empty string makes it text: in SQLite, a JSON value keeps its subtype in some contexts and loses it in others.
+const relayersOf: Record<Engine, (row: string) => string> = {
+  sqlite: (row) => `(SELECT json_group_array(relayer_row_id ORDER BY relayer_row_id) || '' FROM api_key_relayers
+    WHERE api_key_row_id = ${row}.row_id)`,
+  postgres: (row) => `(SELECT '[' || coalesce(string_agg(relayer_row_id::text, ',' ORDER BY relayer_row_id), '') || ']'
+    FROM api_key_relayers WHERE api_key_row_id = ${row}.row_id)`,
+}
+const array: Record<Engine, string> = { sqlite: 'json_array', postgres: 'json_build_array' }
+
+/** An SQL expression: the protected content of a row, as JSON. `row`: the table's name, or OLD in a trigger. */
+export function contentOf(engine: Engine, table: RightsTable, row: string = table): string {
+  const values = rightsColumns[table].map((name) =>
+    bytesOfRights.has(name) ? hex[engine](`${row}.${name}`) : `${row}.${name}`,
+  )
+  const relayers = table === 'api_keys' ? [relayersOf[engine](row)] : []
+  return `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers].join(', ')})`
+}
+
+/** The columns of `StoredSeal`, as a column list. */
+export const sealedColumns = (engine: Engine, table: RightsTable): string =>
+  `${table}.row_id, ${table}.rights_version, ${table}.rights_mac, ${contentOf(engine, table)} AS rights_content`
 
 export const byTable = <T>(make: (table: RightsTable) => T) =>
   Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>

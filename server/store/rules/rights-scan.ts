@@ -1,8 +1,16 @@
 import { emptySums, type RightsChange, type RightsSeal, sealChange, toggle } from '../rights-seal.ts'
 import { createScan, type RightsState, type RightsTables } from '../rights-state.ts'
 import { type RightsTable, rightsTables } from '../rights-tables.ts'
-import { lockManifest, max_step, readManifest, rows, setManifest, setSeal } from './rights-rows.ts'
-import { contentAsText, type StoredRow } from './sealed-rows.ts'
+import {
+  contentAsText,
+  lockManifest,
+  max_step,
+  readManifest,
+  rows,
+  type StoredRow,
+  setManifest,
+  setSeal,
+} from './rights-rows.ts'
 import type { Session } from './session.ts'
 
 /** The rows of a table in steps. */

@@ -3,7 +3,7 @@ import type { RightsReports } from '../rights-reports.ts'
 import type { RightsSeal } from '../rights-seal.ts'
 import { distrusted, faultOf, type RightsTables, withoutSeal } from '../rights-state.ts'
 import type { RightsTable, SealedRow } from '../rights-tables.ts'
-import { contentAsText, type StoredRow } from './sealed-rows.ts'
+import { contentAsText, type StoredRow } from './rights-rows.ts'
 import type { Transaction } from './session.ts'
 
 export type Trusted<R extends StoredRow> = Omit<R, Exclude<keyof SealedRow, 'row_id'>>

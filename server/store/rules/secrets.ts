@@ -2,14 +2,20 @@ import type { RightsGuard } from '../../core/rows.ts'
 import { rightsSeal } from '../rights-seal.ts'
 import type { RightsState } from '../rights-state.ts'
 import { rightsTables } from '../rights-tables.ts'
-import { sealedColumns } from '../sealed-columns.ts'
 import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
 import type { Database } from './database.ts'
-import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key-check.ts'
+import { readMasterKeyCheck, writeMasterKeyCheck } from './master-key.ts'
 import { lockManifest } from './rights-rows.ts'
 import { scanRights, sealAll } from './rights-scan.ts'
 import type { Session, Transaction } from './session.ts'
 import { sql } from './statement.ts'
+
+/** The columns that hold encrypted secrets. A test compares the list with the schema. Each secret is bound to its row. */
+export const sealedColumns = [
+  ['signers', 'secret'],
+  ['notifications', 'signing_key'],
+  ['notifications', 'former_key'],
+] as const
 
 const columns = sealedColumns.map(([table, column]) => ({
   table,

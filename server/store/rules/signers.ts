@@ -2,7 +2,7 @@ import type { Signer } from '../../../generated/openapi.ts'
 import type { SignerRow } from '../../core/rows.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './sealed-rows.ts'
+import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import { sql } from './statement.ts'
 
 const select = sql<Signer>('SELECT id, type, address FROM signers WHERE id = $id')

@@ -4,12 +4,11 @@ import type { ShownColumns } from '../../core/shown-transaction.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { findPage } from '../blocks.ts'
 import type { Store } from '../store.ts'
-import { hexOf } from '../transaction-data.ts'
 import { type BlockRow, countIn, max_depth, searchFor } from '../transaction-filters.ts'
 import { type ShownRow, show, shownColumns, type WholeRow } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
 import { sql } from './statement.ts'
-import { readData } from './transaction-data.ts'
+import { hexOf, readData } from './transaction-data.ts'
 import { search } from './transaction-search.ts'
 
 /** The longest data that is read together with its row. */

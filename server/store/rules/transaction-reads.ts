@@ -1,13 +1,30 @@
 import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
-import { dataColumn, hexOf } from '../transaction-data.ts'
 import { columns, type Row, read as readRow, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
-import { firstsInLine } from './first-in-line.ts'
-import { inSteps } from './in-steps.ts'
 import { type Statement, sql, type Values } from './statement.ts'
-import { nothing, unfinishedOfAll } from './unfinished.ts'
+import { dataColumn, hexOf } from './transaction-data.ts'
+import { firstsInLine, nothing, unfinishedOfAll } from './unfinished.ts'
+
+/** The most rows that are read in one turn of the event loop: some milliseconds. */
+const turn_rows = 500
+
+/** Reads at most `limit` rows in steps, between which other work runs. `next` reads the rows after one, or the first ones. */
+export async function inSteps<Row>(
+  limit: number,
+  next: (after: Row | undefined, limit: number) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (;;) {
+    const size = Math.min(turn_rows, limit - rows.length)
+    const step = await next(rows.at(-1), size)
+    rows.push(...step)
+    if (step.length < size || rows.length >= limit) return rows
+    await nextTurn()
+  }
+}
 
 type Reads = Pick<
   Store,

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { AuditEntry } from '../../core/rows.ts'
-import { type AuditBatch, type AuditHead, batchesAfter, beginning } from '../audit-batches.ts'
+import { type AuditBatch, type AuditHead, batchesAfter, beginning, faultOfBatch } from '../audit-batches.ts'
 
 export interface Trail {
   /** Writes the entries, inside the current database transaction. */
@@ -24,4 +24,34 @@ export function createTrail(db: Database.Database): Trail {
       if (entries.length > 0) for (const batch of batchesAfter(head(), entries)) insert.run(batch)
     },
   }
+}
+
+export interface AuditVerdict {
+  /** The number of the last entry that is intact. */
+  head: AuditHead
+  /** The first fault; undefined when the whole trail is intact. */
+  fault: string | undefined
+}
+
+/**
+ * Recomputes the hash chain from its first entry. `told`: heads that were recorded elsewhere (the log) and must be in the chain; only
+ * they show that no entries are missing at the end.
+ */
+export function checkAudit(db: Database.Database, told: AuditHead[] = []): AuditVerdict {
+  return db.transaction(() => {
+    const batches = db.prepare<[], AuditBatch>('SELECT up_to, first, entries, hash FROM audit ORDER BY up_to')
+    let head = beginning
+    for (const batch of batches.iterate()) {
+      const fault = faultOfBatch(batch, head)
+      if (fault !== undefined) return { head, fault }
+      head = { up_to: batch.up_to, hash: batch.hash }
+    }
+    return { head, fault: missing(db, told) }
+  })()
+}
+
+function missing(db: Database.Database, told: AuditHead[]): string | undefined {
+  const batch = db.prepare<[number, Uint8Array]>('SELECT 1 FROM audit WHERE up_to = ? AND hash = ?')
+  const lost = told.find(({ up_to, hash }) => !batch.get(up_to, hash))
+  return lost && `The recorded head of entry ${lost.up_to} is not in the trail: entries were removed or changed`
 }

@@ -1,6 +1,6 @@
 import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { Together, Transaction } from '../rules/session.ts'
-import { UnknownOutcome } from '../unknown-outcome.ts'
+import { UnknownOutcome } from '../store-errors.ts'
 
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
 const max_commit_ms = 10

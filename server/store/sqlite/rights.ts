@@ -2,13 +2,67 @@ import type Database from 'better-sqlite3'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf, type NamedRow as Row } from '../rights-state.ts'
-import type { RightsTable } from '../rights-tables.ts'
+import { type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
+import { contentOf } from '../rules/rights-rows.ts'
 import { sealChanges } from '../rules/rights-scan.ts'
 import type { Session } from '../rules/session.ts'
+import { StoreError } from '../store-errors.ts'
 import { createMonitor } from './rights-monitor.ts'
-import { schemaCheck } from './rights-schema.ts'
-import { rightsTriggers } from './rights-tables.ts'
+
+/**
+ * Checks after every change of the schema that the database has only the service's own triggers and views. A foreign trigger could
+ * change rows within the service's statements, and the service would seal these changes. `migrations`: their text, which contains
+ * the service's own triggers. The check throws StoreError.
+ */
+export function schemaCheck(db: Database.Database, migrations: () => string): () => void {
+  const schema = db.prepare<[], { name: string; sql: string }>(
+    "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('trigger', 'view')",
+  )
+  const schemaVersion = db.prepare<[], number>('PRAGMA schema_version').pluck()
+  let checkedSchema: number | undefined
+
+  return () => {
+    const current = schemaVersion.get()
+    if (current === checkedSchema) return
+    const own = migrations()
+    const foreign = schema.all().filter(({ sql }) => !own.includes(sql))
+    if (foreign.length > 0) {
+      const names = foreign.map(({ name }) => name).join(', ')
+      throw new StoreError(`The database has triggers or views that are not the service's: ${names}`)
+    }
+    checkedSchema = current
+  }
+}
+
+/**
+ * Temporary triggers that call `rights_change` for every change of a protected row, by any statement of this connection. The content of an
+ * API key includes the list of its relayers, so it is built once per database transaction and not for each relayer in the list:
+ * `rights_is_recorded` tells whether the key's change is known already.
+ */
+export function rightsTriggers(): string {
+  const call = (table: RightsTable, kind: string, row: string) =>
+    `SELECT rights_change('${table}', '${kind}', ${row}.row_id, ${row}.rights_version, ${row}.rights_mac, ${contentOf('sqlite', table, row)})`
+  const ofTables = rightsTables.flatMap((table) => [
+    `CREATE TEMP TRIGGER rights_${table}_insert AFTER INSERT ON main.${table}
+     BEGIN SELECT rights_change('${table}', 'insert', NEW.row_id, 0, NULL, ''); END`,
+    `CREATE TEMP TRIGGER rights_${table}_update BEFORE UPDATE OF row_id, ${rightsColumns[table].join(', ')} ON main.${table}
+     BEGIN ${call(table, 'update', 'OLD')}; END`,
+    `CREATE TEMP TRIGGER rights_${table}_delete BEFORE DELETE ON main.${table}
+     BEGIN ${call(table, 'delete', 'OLD')}; END`,
+  ])
+  const ofLists = (
+    [
+      ['INSERT', 'NEW'],
+      ['DELETE', 'OLD'],
+    ] as const
+  ).map(
+    ([verb, row]) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
+     WHEN NOT rights_is_recorded('api_keys', ${row}.api_key_row_id)
+     BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys WHERE row_id = ${row}.api_key_row_id; END`,
+  )
+  return `${[...ofTables, ...ofLists].join(';\n')};`
+}
 
 /**
  * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC: whoever can write the database

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { Session } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store-errors.ts'
 
 /** A table that is moved. */
 export interface MovedTable {

@@ -1,4 +1,4 @@
-import { fromDer } from '../../../server/keys/signature-form.ts'
+import { fromDer } from '../../../server/keys/signer.ts'
 import { aws_credentials, startFakeKms } from '../../support/fake-kms.ts'
 import { spoilt } from '../../support/key-faults.ts'
 import { toDer } from '../../support/key-forms.ts'
