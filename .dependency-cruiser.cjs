@@ -6,7 +6,7 @@ const floors = require('./test/floors.cjs')
 const rooms = floors.flat()
 const below = (room) => floors.slice(floors.findIndex((floor) => floor.includes(room)) + 1).flat()
 /** The settings and small helpers beside main.ts. */
-const helpers = '^server/(?:ids|next-turn)\\.ts$'
+const helpers = '^server/(?:ids|next-turn|with-timeout)\\.ts$'
 
 // A package that declares no `exports` lets every file of it be imported: only its entry points may be. For the others Node sees to it.
 const { dependencies, devDependencies, optionalDependencies } = require('./package.json')

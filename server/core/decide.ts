@@ -1,6 +1,7 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { Tier } from './prices.ts'
 import type { Proof } from './proof.ts'
+import { isFinal } from './statuses.ts'
 
 /*
  * The life of a transaction.
@@ -142,7 +143,7 @@ export const reprice_ms: Record<Tier, number> = { safe_low: 300_000, average: 12
 
 /** The next step for one transaction. Pure: the result depends only on the arguments. */
 export function decide(transaction: Tracked, sight: Sight): Step {
-  if (isEnded(transaction.status)) return { do: 'rest' }
+  if (isFinal(transaction.status)) return { do: 'rest' }
   return onChain(transaction, sight) ?? toSend(transaction, sight)
 }
 
@@ -194,6 +195,3 @@ function toSend(transaction: Tracked, sight: Sight): Step {
   if (due && isHeldUp && blocks >= min_blocks[tier]) return { do: 'sign', purpose, slow: true }
   return sight.is_silent && nonce === latest ? { do: 'look' } : { do: 'rest' }
 }
-
-export const isEnded = (status: TransactionStatus): boolean =>
-  status === 'confirmed' || status === 'failed' || status === 'canceled' || status === 'expired'

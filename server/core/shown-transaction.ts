@@ -1,6 +1,7 @@
-import type { Transaction, TransactionError, TransactionReceipt, TransactionStatus } from '../../generated/openapi.ts'
+import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
 import { without_reason } from './outcome.ts'
 import type { TransactionRow } from './sending-rows.ts'
+import { isUnmined } from './statuses.ts'
 import { shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
@@ -64,7 +65,6 @@ const nothing_known = {
   logs_count: null,
 }
 
-const inNoBlock: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const max_reason_length = 1_000
 
 /**
@@ -74,7 +74,7 @@ const max_reason_length = 1_000
 export function shownBehind(row: ShownColumns, first: TransactionRow | undefined): Transaction {
   const shown = shownTransaction(row)
   const { id, status, waiting_for, nonce } = row
-  if (!first || first.waiting_for === null || first.id === id || !inNoBlock.has(status) || nonce === null) return shown
+  if (!first || first.waiting_for === null || first.id === id || !isUnmined(status) || nonce === null) return shown
   if (nonce < (first.nonce as number) || waiting_for !== null) return shown
   const wait_text = `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
   const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text })

@@ -1,3 +1,4 @@
+import { withTimeout } from '../with-timeout.ts'
 import type { Chain } from './chain.ts'
 
 /** The timeout for one endpoint. */
@@ -16,12 +17,9 @@ export async function pollNode(node: Chain, address: string): Promise<{ head: nu
 
 /** Resolves to undefined when the work takes longer or fails. */
 export function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), ms)
-    work
-      .then(resolve, () => resolve(undefined))
-      .finally(() => {
-        clearTimeout(timer)
-      })
-  })
+  return withTimeout(
+    ms,
+    () => new Error('not in time'),
+    () => work,
+  ).catch(() => undefined)
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { Head } from './chain.ts'
 
 /** The newest block, and the account's transaction count on chain. */
@@ -49,7 +50,7 @@ const max_remembered = 10_000
  * relayer polls again at once because something has happened. `now`: monotonic milliseconds.
  */
 export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
-  const accounts = new Map<string, Known>()
+  const accounts = new BoundedMap<string, Known>(max_remembered)
   let current: Shared | undefined
 
   function begin(): Shared {
@@ -75,7 +76,6 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
       }
       // All waiters for one head continue in the same turn of the event loop, so their calls form one batch.
       const latest = await chain.latestNonce(address)
-      if (accounts.size >= max_remembered && !known) accounts.clear()
       accounts.set(address, next(known, poll, head, latest))
       return { head, latest }
     },

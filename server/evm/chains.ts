@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Market } from '../core/prices.ts'
 import type { RelayerRow } from '../core/rows.ts'
@@ -74,7 +75,7 @@ export function createChains(
   checkTarget: TargetCheck = () => undefined,
 ): Chains {
   const networks = new Map<string, Network>()
-  const connections = new Map<string, Omit<NetworkClient, 'network'>>()
+  const connections = new BoundedMap<string, Omit<NetworkClient, 'network'>>(max_connections)
   let generation = 0
 
   const connect = (chain_id: number, given: RpcUrl[]): Omit<NetworkClient, 'network'> => {
@@ -144,8 +145,6 @@ export function createChains(
       // The last of the map is the one that was used last.
       connections.delete(key)
       connections.set(key, connection)
-      const [oldest] = connections.keys()
-      if (connections.size > max_connections && oldest !== undefined) connections.delete(oldest)
       return { ...connection, network: known }
     },
   }
@@ -216,12 +215,11 @@ function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint 
 
 /** Caches the result for `ms`. Concurrent callers share one call. A failure is not cached. */
 function remember<T>(ms: number, now: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
-  const known = new Map<string, { until: number; value: Promise<T> }>()
+  const known = new BoundedMap<string, { until: number; value: Promise<T> }>(max_remembered)
   return (key) => {
     const entry = known.get(key)
     if (entry && entry.until > now()) return entry.value
     const value = load(key)
-    if (known.size >= max_remembered) known.clear()
     known.set(key, { until: now() + ms, value })
     value.catch(() => known.delete(key))
     return value

@@ -1,4 +1,5 @@
 import type { NetworkNode } from '../../generated/openapi.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { Chain } from './chain.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -14,7 +15,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
   const { weight } = endpoint
   const started = now()
   try {
-    const { number } = await inTime(chain.head())
+    const { number } = await withTimeout(patience_ms, late, () => chain.head())
     if (!Number.isSafeInteger(number)) throw new Error('Its newest block has no number')
     const response_ms = Math.round(Math.max(0, now() - started))
     return { weight, status: 'healthy', block_number: number, response_ms, error: null }
@@ -35,9 +36,4 @@ function statusOf({ wrong_chain, throttled }: Endpoint): NodeHealth['status'] {
   return throttled ? 'rate_limited' : 'unreachable'
 }
 
-function inTime<T>(work: Promise<T>): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const timer = setTimeout(() => reject(new Error(`It did not answer within ${patience_ms / 1_000} s`)), patience_ms)
-  work.then(resolve, reject).finally(() => clearTimeout(timer))
-  return promise
-}
+const late = () => new Error(`It did not answer within ${patience_ms / 1_000} s`)

@@ -1,5 +1,5 @@
+import type { ErrorObject } from 'ajv'
 import { ApiError, type Detail } from '../core/errors.ts'
-import type { ErrorObject } from './schema-check.ts'
 
 /** A request that violates the contract, as express-openapi-validator throws it. */
 export interface Violation {

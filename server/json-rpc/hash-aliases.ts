@@ -1,6 +1,7 @@
 import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
+import { isFinal } from '../core/statuses.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
 
@@ -42,7 +43,7 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
       const mined = await findMined(context, own)
       if (mined !== null) return mined
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
-      return isOpen(own.row) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
+      return !isFinal(own.row.status) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
     },
   }
 
@@ -77,9 +78,6 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
     return (answers as (Found | null)[]).find((answer) => answer?.blockNumber != null) ?? null
   }
 }
-
-const open: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted', 'mined'])
-const isOpen = ({ status }: WholeTransactionRow): boolean => open.has(status)
 
 const isSame = (a: Transaction, b: Transaction): boolean => a.to === b.to && a.value === b.value && a.data === b.data
 

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { ApiError, relayerNotFound, statusOf } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import type { Handlers } from '../core/operation.ts'
@@ -8,7 +9,6 @@ import { idOf, invalid, readCall } from './call.ts'
 import type { Context, JsonRpcDependencies, Method, Request } from './context.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
 import { hashMethods } from './hash-aliases.ts'
-import { mapLimited } from './map-limited.ts'
 import { createAskNode, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
@@ -85,7 +85,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
         return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
       await countCalls(request.caller, body.length - 1)
       const spend = createBudget()
-      const answers = await mapLimited(body, calls_at_once, async (member, index) => {
+      const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
         const one = await answer(member, { ...parts, index })
         return one && spend(one)
       })

@@ -2,6 +2,7 @@ import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import { readSigned } from '../core/encoding/envelope.ts'
 import { ApiError, NonceTaken } from '../core/errors.ts'
 import type { RelayerRow } from '../core/rows.ts'
+import { isUnmined } from '../core/statuses.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
@@ -92,7 +93,7 @@ export function sendingMethods({
     const { relayer } = context
     const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
     if (nonce > next) throw wrongNonce('nonce too high', nonce, next)
-    if (!row || row.relayer_row_id !== relayer.row_id || !unfinished.has(row.status))
+    if (!row || row.relayer_row_id !== relayer.row_id || !isUnmined(row.status))
       throw wrongNonce('nonce too low', nonce, next)
     const reason = underpriced(row, body)
     if (reason !== undefined) {
@@ -159,7 +160,7 @@ export function sendingMethods({
       throw new JsonRpcError(codes.outcome_open, message, data)
     }
     const why = status_reason === null ? '' : `: ${status_reason}`
-    if (!unfinished.has(row.status) && !isWaiting)
+    if (!isUnmined(row.status) && !isWaiting)
       throw new JsonRpcError(codes.transaction_rejected, `the transaction ${id} is ${row.status}${why}`, data)
     const message = `the transaction ${id} is accepted and not signed yet${why}. It will be sent: do not send it again`
     throw new JsonRpcError(codes.outcome_open, message, data)
@@ -174,8 +175,6 @@ const isSameContent = (
   content.to === (to?.toLowerCase() ?? null) &&
   BigInt(content.value) === BigInt(value) &&
   (content.data ?? '0x') === (data?.toLowerCase() ?? '0x')
-
-const unfinished: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
 const wrongNonce = (kind: string, nonce: number, next: number) =>
   new JsonRpcError(codes.invalid_input, `${kind}: the next nonce is ${next}; it is ${nonce}`, { next_nonce: next }, 409)

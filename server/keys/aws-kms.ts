@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { AwsKmsConfig } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { AwsKey } from '../core/settings/key-encryption-key.ts'
 import { addressOf } from './curve.ts'
 import { type EncryptionKey, purpose } from './encryption-key.ts'
@@ -22,14 +23,13 @@ export const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import(
 export function createAwsClients({
   lookup,
 }: Pick<Outbound, 'lookup'>): (at: { region?: string; endpoint?: string }) => Promise<KMSClient> {
-  const clients = new Map<string, KMSClient>()
+  const clients = new BoundedMap<string, KMSClient>(max_clients)
 
   return async ({ region, endpoint }) => {
     const { KMSClient } = await loadAwsSdk()
     const name = JSON.stringify([region, endpoint])
     const known = clients.get(name)
     if (known) return known
-    if (clients.size >= max_clients) clients.clear()
     const agent = { keepAlive: true, maxSockets: max_in_flight, ...(lookup && { lookup }) }
     const client = new KMSClient({
       ...(region !== undefined && { region }),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ConfidentialClientApplication, ManagedIdentityApplication } from '@azure/msal-node'
 import type { AzureClientSecretConfig, AzureKeyVaultConfig } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { loadPackage } from './load-package.ts'
 import { tokenOf } from './rest-service.ts'
 import { shared } from './shared-call.ts'
@@ -40,7 +41,7 @@ type Client =
  * configuration: by it. Otherwise by the workload identity of the environment, or the managed identity of the machine.
  */
 export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: AbortSignal) => Promise<string> {
-  const clients = new Map<string, (signal: AbortSignal) => Promise<string | undefined>>()
+  const clients = new BoundedMap<string, (signal: AbortSignal) => Promise<string | undefined>>(max_clients)
   const load = () => loadPackage('@azure/msal-node', () => import('@azure/msal-node'))
 
   async function openClient(config: AzureKeyVaultConfig, authority_host: string): Promise<Client> {
@@ -99,10 +100,7 @@ export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: Abo
         config.client_id,
         hasSecret(config) && [config.tenant_id, config.client_secret],
       ])
-      const token = clients.get(of) ?? openToken(config, audience)
-      if (clients.size >= max_clients) clients.clear()
-      clients.set(of, token)
-      return token(signal)
+      return clients.of(of, () => openToken(config, audience))(signal)
     })
 }
 

@@ -1,5 +1,6 @@
 import type { AuthClient } from 'google-auth-library'
 import type { GoogleCloudKmsConfig } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { loadPackage } from './load-package.ts'
 import { tokenOf } from './rest-service.ts'
 
@@ -10,13 +11,12 @@ type Account = GoogleCloudKmsConfig['service_account']
 
 /** Access tokens for Google Cloud, as an Authorization header: by a service account, or the Application Default Credentials. */
 export function createGoogleIdentity(name: string): (account: Account) => Promise<string> {
-  const clients = new Map<string, Promise<AuthClient>>()
+  const clients = new BoundedMap<string, Promise<AuthClient>>(max_clients)
 
   function clientOf(account: Account): Promise<AuthClient> {
     const of = JSON.stringify(account ?? null)
     const known = clients.get(of)
     if (known) return known
-    if (clients.size >= max_clients) clients.clear()
     const client = openClient(account)
     clients.set(of, client)
     // Missing credentials may appear later.

@@ -3,6 +3,7 @@ import { ConfigError } from '../core/config-error.ts'
 import type { WrappedKey } from '../core/rows.ts'
 import type { KeyEncryptionKey } from '../core/settings/key-encryption-key.ts'
 import type { VaultAccess } from '../core/settings/vault-access.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { awsEncryptionKey } from './aws-kms.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import { googleEncryptionKey } from './google-cloud-kms.ts'
@@ -69,7 +70,7 @@ function open(key: KeyEncryptionKey, vault: VaultAccess | undefined): Encryption
 async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(call)
+      return await withTimeout(call_ms, late, call)
     } catch (error) {
       const isRepeated = error instanceof KeyServiceFault && ['unavailable', 'throttled'].includes(error.kind)
       if (!isRepeated || attempt === max_attempts) throw error
@@ -78,15 +79,7 @@ async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T>
   }
 }
 
-/** A vendor's package may ignore the signal, so the promise itself is limited too. */
-async function once<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController()
-  const late = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(new KeyServiceFault('unavailable', 'no answer in time')))
-  })
-  const timer = setTimeout(() => controller.abort(), call_ms)
-  return Promise.race([call(controller.signal), late]).finally(() => clearTimeout(timer))
-}
+const late = () => new KeyServiceFault('unavailable', 'no answer in time')
 
 function told(what: string, error: unknown): Error {
   if (!(error instanceof KeyServiceFault)) return error as Error

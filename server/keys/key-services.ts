@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { keccak256 } from 'ethers/crypto'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { ApiError, badRequest } from '../core/errors.ts'
 import type { Observer } from '../core/observer.ts'
 import type { LoginTrust } from '../core/rows.ts'
 import type { HeadersByUrl } from '../core/settings/remote-signer-headers.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { createAwsKms } from './aws-kms.ts'
 import { createAzureKeyVault } from './azure-key-vault.ts'
 import { createGoogleCloudKms } from './google-cloud-kms.ts'
@@ -38,9 +41,9 @@ export function createKeyServices(
   elapsed: () => number,
   observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
 ): KeyServices {
-  const calls = new Set<AbortController>()
-  let isStopped = false
-  const signers = new Map<string, Signer>()
+  const stopped = new AbortController()
+  setMaxListeners(0, stopped.signal)
+  const signers = new BoundedMap<string, Signer>(max_signers)
   const awsKms = createAwsKms(outbound)
   const googleCloudKms = createGoogleCloudKms(outbound)
   const azureKeyVault = createAzureKeyVault(outbound)
@@ -79,21 +82,8 @@ export function createKeyServices(
     },
   })
 
-  /** A vendor's package may ignore the signal, so the promise itself is limited too. */
-  function limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const controller = new AbortController()
-    const timer = setTimeout(() => controller.abort(), ms)
-    calls.add(controller)
-    const late = new Promise<never>((_, reject) => {
-      const end = () => reject(new KeyServiceFault('unavailable', 'no answer from the key service in time'))
-      controller.signal.addEventListener('abort', end, { once: true })
-    })
-    if (isStopped) controller.abort()
-    return Promise.race([call(controller.signal), late]).finally(() => {
-      clearTimeout(timer)
-      calls.delete(controller)
-    })
-  }
+  const limited = <T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    withTimeout(ms, late, call, stopped.signal)
 
   return {
     async admit(reference, trust) {
@@ -115,19 +105,19 @@ export function createKeyServices(
       const name = JSON.stringify([reference, address])
       const known = signers.get(name)
       if (known) return known
-      if (signers.size >= max_signers) signers.clear()
       const report = reportOf(reference.type, address)
       const signer = createRemoteSigner(open(reference, address), address, { elapsed, limited, report })
       signers.set(name, signer)
       return signer
     },
     stop() {
-      isStopped = true
       pkcs11.stop()
-      for (const controller of calls) controller.abort()
+      stopped.abort()
     },
   }
 }
+
+const late = () => new KeyServiceFault('unavailable', 'no answer from the key service in time')
 
 /** Random content: a text by EIP-191, because some remote signers sign nothing else. */
 function probe(): { digest: Uint8Array; preimage(): Uint8Array } {

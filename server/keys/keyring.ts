@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { relayerNotFound } from '../core/errors.ts'
 import type { RelayerRow, SignerRow } from '../core/rows.ts'
 import type { Vault } from '../secrets/vault.ts'
@@ -32,9 +33,9 @@ export interface Keyring {
 }
 
 export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyServices, 'signer'>): Keyring {
-  const cache = new Map<string, HeldRelayer>()
+  const cache = new BoundedMap<string, HeldRelayer>(max_cached)
   // Relayers on one address share the list.
-  const byAddress = new Map<string, RelayerRow[]>()
+  const byAddress = new BoundedMap<string, RelayerRow[]>(max_cached)
   let cachedGeneration = 0
 
   const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
@@ -60,10 +61,6 @@ export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyS
     const loaded = await load(relayer_id)
     // A row that was read while the generation changed may be outdated: it is used once and not cached.
     if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
-      if (cache.size >= max_cached) {
-        cache.clear()
-        byAddress.clear()
-      }
       cache.set(relayer_id, loaded)
       byAddress.set(loaded.relayer.address, loaded.on_address)
     }

@@ -2,6 +2,7 @@ import { RLP } from '@ethereumjs/rlp'
 import { Transaction } from 'ethers/transaction'
 import { getBytes } from 'ethers/utils'
 import type { RemoteConfig } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { type HeadersByUrl, headersOf } from '../core/settings/remote-signer-headers.ts'
 import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
@@ -19,7 +20,7 @@ const limit_exceeded = -32_005
  * keccak-256 of the data, and its JSON-RPC interface (eth_accounts, eth_sign, eth_signTransaction).
  */
 export function createWeb3signer(outbound: Outbound, byUrl: HeadersByUrl): (config: RemoteConfig) => RemoteKey {
-  const connections = new Map<string, RestService>()
+  const connections = new BoundedMap<string, RestService>(max_connections)
 
   function connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
     const tls = {
@@ -27,12 +28,7 @@ export function createWeb3signer(outbound: Outbound, byUrl: HeadersByUrl): (conf
       ...(client_certificate !== undefined && { cert: client_certificate, key: client_key }),
     }
     const of = JSON.stringify([new URL(url).origin, tls])
-    const known = connections.get(of)
-    if (known) return known
-    if (connections.size >= max_connections) connections.clear()
-    const opened = createRestService(name, outbound, tls)
-    connections.set(of, opened)
-    return opened
+    return connections.of(of, () => createRestService(name, outbound, tls))
   }
 
   return (config) => {

@@ -1,5 +1,5 @@
-import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { Move, TransactionRow } from '../core/sending-rows.ts'
+import { isFinal } from '../core/statuses.ts'
 import { bytesOf } from './transaction-rows.ts'
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
@@ -26,13 +26,11 @@ export function batchesOfMoves(moves: Move[]): Move[][] {
 export function movedRow(before: TransactionRow, set: Move['set'], now: number): TransactionRow {
   const { data: _, ...others } = set
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: before.revision + 1 }
-  if (finished.has(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
+  if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
   const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
   if (isChanged) after.changed_at = new Date(now).toISOString()
   return after
 }
-
-const finished: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
 /** Setting a reason clears why it waits, unless that is set too. */
 const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for' | 'wait_text'> =>

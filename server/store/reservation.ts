@@ -1,8 +1,8 @@
+import { transfer_gas } from '../core/gas.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
+import { isUnmined } from '../core/statuses.ts'
 
 type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
-
-const transfer_gas = 21_000
 
 /** The sums of an account, in wei. */
 export interface ReservationSums {
@@ -27,8 +27,7 @@ export function sumsAfter(
 
 /** The most wei that a transaction can still cost; null once it is in a block or final. */
 export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
-  const isOpen = status === 'pending' || status === 'sent' || status === 'submitted'
-  if (!isOpen || block_hash !== null) return null
+  if (!isUnmined(status) || block_hash !== null) return null
   const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
   return (BigInt(row.value) + BigInt(row.gas_limit ?? transfer_gas) * BigInt(price)).toString()
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { RightsFault } from '../core/rows.ts'
 
 /** A fault is reported again after this many other faults, which limits the memory. */
@@ -7,14 +8,13 @@ export type RightsReports = ReturnType<typeof createReports>
 
 /** Reports each fault once. */
 export function createReports() {
-  const reported = new Set<string>()
+  const reported = new BoundedMap<string, true>(max_reported)
   let report: (fault: RightsFault) => void = () => {}
   const tell = (faults: RightsFault[]) => {
     for (const fault of faults) {
       const name = JSON.stringify(fault)
       if (reported.has(name)) continue
-      if (reported.size >= max_reported) reported.clear()
-      reported.add(name)
+      reported.set(name, true)
       report(fault)
     }
   }

@@ -1,15 +1,13 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../core/sending-rows.ts'
+import { final_statuses, unfinished_statuses } from '../core/statuses.ts'
 
 /** The depth to which lists of several relayers are merged. */
 export const max_depth = 10_000
 
-type Counted = 'confirmed' | 'failed' | 'canceled' | 'expired'
+type Counted = (typeof final_statuses)[number]
 /** The counts of a block of transactions. */
 export type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
-
-const ended: Counted[] = ['confirmed', 'failed', 'canceled', 'expired']
-const unfinished: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined']
 
 /** How many transactions of a block match the filter; undefined when the counts are not sufficient. */
 export function countIn(
@@ -21,13 +19,13 @@ export function countIn(
     (created_before !== undefined && row.oldest >= created_before)
   if (isNone) return 0
   const wanted = (state: TransactionStatus) => status.length === 0 || status.includes(state)
-  const some = unfinished.filter(wanted).length
-  const known = ended.filter(wanted).reduce((sum, state) => sum + row[state], 0)
+  const some = unfinished_statuses.filter(wanted).length
+  const known = final_statuses.filter(wanted).reduce((sum, state) => sum + row[state], 0)
   const isAll =
     (created_after === undefined || row.oldest > created_after) &&
     (created_before === undefined || row.newest < created_before)
   if (isAll && (some === 0 || row.unfinished === 0)) return known
-  if (isAll && some === unfinished.length) return known + row.unfinished
+  if (isAll && some === unfinished_statuses.length) return known + row.unfinished
   // The block has no transaction that could match.
   return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
 }

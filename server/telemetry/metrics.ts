@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../core/observer.ts'
+import { unfinished_statuses } from '../core/statuses.ts'
 import type { Gauges } from '../store/store.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
@@ -116,7 +117,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       for (const one of [unfinished, oldest, pending, due, gaps, balance]) one.reset()
       return
     }
-    for (const status of ['pending', 'sent', 'submitted', 'mined'] as const) {
+    for (const status of unfinished_statuses) {
       const found = gauges.transactions.find((group) => group.status === status)
       unfinished.set({ status }, found?.count ?? 0)
       oldest.set({ status }, (found?.oldest_ms ?? 0) / 1_000)

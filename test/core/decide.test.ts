@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, isEnded, type Seen, type Sight, type Step, type Tracked } from '../../server/core/decide.ts'
+import { decide, type Seen, type Sight, type Step, type Tracked } from '../../server/core/decide.ts'
 import { Proof } from '../../server/core/proof.ts'
+import { isFinal } from '../../server/core/statuses.ts'
 
 const now = 1_800_000_000_000
 const hour_ms = 3_600_000
@@ -247,7 +248,7 @@ describe('any combination of known observations', () => {
 
   test('keeps final transactions final, and ends no other without a proof', () =>
     always(({ status }, { proof }, step) => {
-      if (isEnded(status)) expect(step).toEqual(rest)
+      if (isFinal(status)) expect(step).toEqual(rest)
       if (step.do !== 'end') return
       expect(step.proof).toBe(proof)
       const { purpose, succeeded } = step.proof.fact

@@ -1,17 +1,10 @@
 import { Transaction } from 'ethers/transaction'
+import { leastGas, max_transaction_gas } from '../gas.ts'
 import { toHex } from '../hex.ts'
 
 /** What nodes take as one transaction (geth's txMaxSize, which the other clients follow). */
 const max_bytes = 128 * 1024
-const transfer_gas = 21_000n
-const creation_gas = 32_000n
-const zero_byte_gas = 4n
-const other_byte_gas = 16n
-const listed_address_gas = 2_400n
-const listed_key_gas = 1_900n
-const floor_token_gas = 10n
 const max_initcode_bytes = 49_152
-const max_transaction_gas = 2n ** 24n
 
 /** Chains with all rules of Ethereum: the mainnet, Sepolia and Hoodi. Others may have higher limits. */
 const ethereum_chain_ids: ReadonlySet<bigint> = new Set([1n, 11_155_111n, 560_048n])
@@ -25,21 +18,11 @@ export function flawOf(raw: Uint8Array): string | undefined {
   if (raw.length > max_bytes) return `it has ${raw.length} bytes, and nodes accept at most ${max_bytes}`
   const { chainId, to, data, gasLimit, accessList } = Transaction.from(toHex(raw))
   const bytes = Buffer.from(data.slice(2), 'hex')
-  const others = BigInt(bytes.filter((byte) => byte !== 0).length)
-  const zeros = BigInt(bytes.length) - others
-  const listed = (accessList ?? []).map(
-    ({ storageKeys }) => listed_address_gas + listed_key_gas * BigInt(storageKeys.length),
-  )
-  const intrinsic =
-    transfer_gas +
-    (to === null ? creation_gas : 0n) +
-    zeros * zero_byte_gas +
-    others * other_byte_gas +
-    listed.reduce((sum, gas) => sum + gas, 0n)
+  const listed_keys = (accessList ?? []).map(({ storageKeys }) => storageKeys.length)
+  const { intrinsic, floor } = leastGas({ isCreation: to === null, data: bytes, listed_keys })
   if (gasLimit < intrinsic) return `its gas limit (${gasLimit}) is below its intrinsic gas (${intrinsic})`
   if (!ethereum_chain_ids.has(chainId)) return undefined
 
-  const floor = transfer_gas + floor_token_gas * (zeros + 4n * others)
   if (gasLimit < floor) return `its gas limit (${gasLimit}) is below the gas floor of its data (${floor})`
   if (gasLimit > max_transaction_gas) {
     return `its gas limit (${gasLimit}) is above the limit of a transaction (${max_transaction_gas})`

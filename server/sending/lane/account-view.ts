@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { given, majorityOf, reachedByMost } from '../../core/majority.ts'
 import { askEach } from '../../evm/ask-each.ts'
 import type { Chain, Head } from '../../evm/chain.ts'
@@ -48,16 +49,10 @@ interface Dispute {
 type Answer = Awaited<ReturnType<typeof answerOf>>
 
 export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 'store' | 'elapsed'>): AccountViews {
-  const disputes = new Map<number, Dispute>()
+  const disputes = new BoundedMap<number, Dispute>(max_remembered)
 
-  function disputeOf(relayer_row_id: number): Dispute {
-    const known = disputes.get(relayer_row_id)
-    if (known) return known
-    if (disputes.size >= max_remembered) disputes.clear()
-    const made = { until: 0, view: undefined, at_head: '', at: Number.NEGATIVE_INFINITY }
-    disputes.set(relayer_row_id, made)
-    return made
-  }
+  const disputeOf = (relayer_row_id: number): Dispute =>
+    disputes.of(relayer_row_id, () => ({ until: 0, view: undefined, at_head: '', at: Number.NEGATIVE_INFINITY }))
 
   async function isContradicted({ held, seen: before }: Lane, { head, latest }: Pick<View, 'head' | 'latest'>) {
     const { row_id } = held.relayer

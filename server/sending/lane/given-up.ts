@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { decide } from '../../core/decide.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { proveReceipts } from '../../evm/proofs.ts'
@@ -37,9 +38,9 @@ interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' |
  * when a majority of all endpoints has the receipt of an attempt with enough confirmations.
  */
 export function createGivenUp({ store, now, elapsed, observer, commit, settlement }: GivenUpDependencies): GivenUp {
-  const cases = new Map<number, Case>()
+  const cases = new BoundedMap<number, Case>(max_remembered)
   /** By relayer: when its rows are read again. */
-  const readAt = new Map<number, number>()
+  const readAt = new BoundedMap<number, number>(max_remembered)
 
   async function open(relayer_row_id: number): Promise<{ row: TransactionRow; known: Case }[]> {
     const rows = await store.failedUnmined(relayer_row_id, max_rows)
@@ -48,14 +49,8 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
       .filter(({ known }) => elapsed() - known.since < watched_ms)
   }
 
-  function caseOf(row_id: number): Case {
-    const known = cases.get(row_id)
-    if (known) return known
-    if (cases.size >= max_remembered) cases.clear()
-    const made = { since: elapsed(), poll_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }
-    cases.set(row_id, made)
-    return made
-  }
+  const caseOf = (row_id: number): Case =>
+    cases.of(row_id, () => ({ since: elapsed(), poll_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }))
 
   async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
     const { networkClient } = lane
@@ -75,7 +70,6 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
     async correct(lane) {
       const { row_id } = lane.held.relayer
       if (elapsed() < (readAt.get(row_id) ?? 0)) return false
-      if (readAt.size >= max_remembered) readAt.clear()
       readAt.set(row_id, elapsed() + read_again_ms)
       let isChanged = false
       for (const { row, known } of await open(row_id)) {

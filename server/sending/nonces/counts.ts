@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { conflict } from '../../core/errors.ts'
 import { judgeCount } from '../../core/nonce-verdict.ts'
 import type { Proof } from '../../core/proof.ts'
@@ -51,13 +52,13 @@ interface Doubt {
 }
 
 export function createCounts({ store, elapsed, observer, irreversible, noteHead }: CountsDependencies): Counts {
-  const doubts = new Map<number, Doubt>()
+  const doubts = new BoundedMap<number, Doubt>(max_remembered)
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
   /** By relayer: the signed transaction that raised its counter last. */
-  const raisedBy = new Map<number, { hash: string; nonce: number }>()
+  const raisedBy = new BoundedMap<number, { hash: string; nonce: number }>(max_remembered)
   /** By relayer: when a refused count was last logged. */
-  const logged = new Map<number, number>()
+  const logged = new BoundedMap<number, number>(max_remembered)
 
   async function believe(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest) {
     const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
@@ -116,10 +117,7 @@ export function createCounts({ store, elapsed, observer, irreversible, noteHead 
     const signed = doubt?.signed?.fact
     // A transaction that a reorganization may still remove is no permanent proof.
     const isDeep = proof === doubt?.signed && signed && head - signed.block_number + 1 >= network.required_confirmations
-    if (signed && proof === doubt?.signed) {
-      if (raisedBy.size >= max_remembered) raisedBy.clear()
-      raisedBy.set(relayer.row_id, signed)
-    }
+    if (signed && proof === doubt?.signed) raisedBy.set(relayer.row_id, signed)
     await irreversible.raise(relayer, to, proof, evidence, isDeep === true)
     await irreversible.noteForeign(relayer, { nonce: to - 1, hash: signed?.nonce === to - 1 ? signed.hash : null })
     doubts.delete(relayer.row_id)
@@ -127,7 +125,6 @@ export function createCounts({ store, elapsed, observer, irreversible, noteHead 
 
   function noteFalse({ row_id, id }: RelayerRow, counted: number, next_nonce: number): void {
     if ((logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - log_again_ms) return
-    if (logged.size >= max_remembered) logged.clear()
     logged.set(row_id, elapsed())
     observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce })
   }
@@ -135,7 +132,6 @@ export function createCounts({ store, elapsed, observer, irreversible, noteHead 
   function doubtOf({ row_id }: RelayerRow, head: number): Doubt {
     const known = doubts.get(row_id)
     if (known) return known
-    if (doubts.size >= max_remembered) doubts.clear()
     const doubt: Doubt = {
       from_block: head,
       search_at: 0,

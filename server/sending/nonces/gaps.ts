@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import { proveCount, type Witnesses } from '../../evm/proofs.ts'
 import type { SendingDependencies } from '../dependencies.ts'
@@ -32,9 +33,9 @@ interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' 
 
 export function createGaps({ store, makeId, elapsed, observer, usedBelow }: GapsDependencies): Gaps {
   /** By relayer: the last log line. */
-  const logged = new Map<number, string>()
+  const logged = new BoundedMap<number, string>(max_remembered)
   /** By chain: the highest block that a majority of the endpoints had, and when. */
-  const heads = new Map<number, { head: number; at: number }>()
+  const heads = new BoundedMap<number, { head: number; at: number }>(max_remembered)
 
   async function of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
     const { next_nonce } = await store.getAccount(chain_id, address)
@@ -107,7 +108,6 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
       })
     }
     for (const nonce of nonces) await store.createTransaction(fillerOf(relayer, makeId(), nonce))
-    if (logged.size >= max_remembered) logged.clear()
     logged.set(relayer.row_id, line)
     return nonces.length
   }
@@ -115,7 +115,6 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
   function noteHead(chain_id: number, head: number): void {
     const known = heads.get(chain_id)
     if (known && known.head > head && elapsed() - known.at < max_behind_ms) return
-    if (heads.size >= max_remembered) heads.clear()
     heads.set(chain_id, { head, at: elapsed() })
   }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { conflict } from '../../core/errors.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { Move, TransactionRow } from '../../core/sending-rows.ts'
@@ -68,7 +69,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   const tracing = createTracing({ ...dependencies, irreversible, noteHead })
   const identify = createChainIdentity(dependencies)
   /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
-  const sameAt = new Map<number, { latest: number; genesis_hash: string | null }>()
+  const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(max_compared)
 
   async function follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed> {
     const { chain_id, address } = relayer
@@ -131,7 +132,6 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
         const followed = await follow(relayer, witnesses, latest)
         if (followed !== 'same_chain') return followed !== 'disabled'
       }
-      if (sameAt.size >= max_compared) sameAt.clear()
       sameAt.set(relayer.row_id, { latest, genesis_hash })
       return true
     },

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { majorityOf } from '../../core/majority.ts'
 import { errorOf, receiptOf } from '../../core/outcome.ts'
 import { spendingOf } from '../../core/policies/transaction-policies.ts'
@@ -57,7 +58,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * is taken over. Without proof the transaction waits; it fails after an hour in which every survey reported the nonce as used.
  */
 export function createTracing({ store, now, elapsed, irreversible, noteHead }: TracingDependencies) {
-  const cases = new Map<number, Case>()
+  const cases = new BoundedMap<number, Case>(max_remembered)
   const newestAtStart = createNewestAtStart(store)
   let in_progress = 0
 
@@ -84,14 +85,8 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
       })
   }
 
-  function caseOf(row_id: number): Case {
-    const known = cases.get(row_id)
-    if (known) return known
-    if (cases.size >= max_remembered) cases.clear()
-    const made = { since: undefined, from_block: 0, poll_at: 0, wait_ms: first_wait_ms, isOpen: false }
-    cases.set(row_id, made)
-    return made
-  }
+  const caseOf = (row_id: number): Case =>
+    cases.of(row_id, () => ({ since: undefined, from_block: 0, poll_at: 0, wait_ms: first_wait_ms, isOpen: false }))
 
   async function investigate(
     relayer: RelayerRow,

@@ -1,16 +1,13 @@
 import type { Authorization } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, relayerPaused } from '../../core/errors.ts'
+import { leastGas } from '../../core/gas.ts'
 import { checkNewTransactions, checkPolicies } from '../../core/policies/transaction-policies.ts'
 import type { Ceiling } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 
-const transfer_gas = 21_000
-const creation_gas = 32_000
-const word_gas = 2
-/** EIP-2930. */
-const listed_address_gas = 2_400
-const listed_key_gas = 1_900
+/** EIP-3860. */
+const initcode_word_gas = 2
 /** EIP-7702. */
 const authorization_gas = 25_000
 
@@ -45,20 +42,16 @@ export function checkPause({ paused }: RelayerRow): void {
 }
 
 /**
- * Refuses a gas limit below the intrinsic gas (Yellow Paper, appendix G; EIP-2028; EIP-3860 for contract creation) or below the
- * floor for its data (EIP-7623); access lists count by EIP-2930, authorizations by EIP-7702. Some nodes accept such a transaction and drop it when they build a block.
+ * Refuses a gas limit that the transaction exceeds before its call runs (EIP-3860 and EIP-7702 counted). Some nodes accept such a
+ * transaction and drop it when they build a block.
  */
 function checkGas({ to, data, gas_limit, access_list, authorization_list }: TransactionRequest) {
   if (gas_limit === null) return
   const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
-  const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
-  const others = bytes.length - zeros
-  const creation = to === null ? creation_gas + word_gas * Math.ceil(bytes.length / 32) : 0
-  const listed =
-    listed_address_gas * (access_list?.length ?? 0) +
-    listed_key_gas * (access_list ?? []).reduce((count, { storage_keys }) => count + storage_keys.length, 0) +
-    authorization_gas * (authorization_list?.length ?? 0)
-  const least = transfer_gas + Math.max(creation + 4 * zeros + 16 * others + listed, 10 * zeros + 40 * others)
+  const listed_keys = (access_list ?? []).map(({ storage_keys }) => storage_keys.length)
+  const { intrinsic, floor } = leastGas({ isCreation: to === null, data: bytes, listed_keys })
+  const initcode = to === null ? initcode_word_gas * Math.ceil(bytes.length / 32) : 0
+  const least = Math.max(intrinsic + initcode + authorization_gas * (authorization_list?.length ?? 0), floor)
   if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Explanation } from '../../../generated/openapi.ts'
 import { transfer_gas, withMargin } from '../../core/gas.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { WholeTransactionRow } from '../../core/sending-rows.ts'
+import { within } from '../../evm/ask-each.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { explain, type Facts, suggestionsOf } from './explanation.ts'
 
@@ -56,13 +56,3 @@ const transferGas = ({ estimates }: NetworkClient, address: string): Promise<num
     (estimate) => withMargin(estimate, undefined),
     () => undefined,
   )
-
-/** Undefined when the work fails or is not done in time. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  const over = new AbortController()
-  try {
-    return await Promise.race([work.catch(() => undefined), pause(ms, undefined, { signal: over.signal })])
-  } finally {
-    over.abort()
-  }
-}

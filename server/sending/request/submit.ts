@@ -7,6 +7,7 @@ import { overLimit, spendingOf } from '../../core/policies/transaction-policies.
 import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Move, NewTransaction, Replay, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { admit, ceilingIn, checkPause, isPriced } from './admission.ts'
@@ -223,11 +224,11 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 }
 
 const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
-  intent === 'send' && block_hash === null && (status === 'pending' || status === 'sent' || status === 'submitted')
+  intent === 'send' && block_hash === null && isUnmined(status)
 
 /** The status as text that completes "The transaction is ...". */
 export const stateOf = ({ status, intent }: TransactionRow): string =>
-  intent !== 'send' && (status === 'pending' || status === 'sent' || status === 'submitted') ? 'being canceled' : status
+  intent !== 'send' && isUnmined(status) ? 'being canceled' : status
 
 function accepted(creation: Replay, relayer_id: string): Accepted {
   switch (creation.outcome) {

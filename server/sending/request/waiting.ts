@@ -1,6 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { unfinished_statuses } from '../../core/statuses.ts'
 
-const order: TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined', 'confirmed']
+const order: TransactionStatus[] = [...unfinished_statuses, 'confirmed']
 /** Changes of this process wake a waiting request at once; changes of other processes are found by polling. */
 const poll_ms = 250
 /** A burst of changes wakes a waiting request once. */

@@ -1,4 +1,5 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { isFinal } from '../../core/statuses.ts'
 import type { Prunable, Pruned, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
@@ -7,7 +8,6 @@ import { greatest, indexedBy, type Statement, sql, type Truth } from './statemen
 /** The rows that one database transaction removes; fewer of those that have dependent rows. */
 export const max_rows = 500
 export const max_parents = 100
-export const ended: ReadonlySet<TransactionStatus> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
 export interface Aged {
   row_id: number
@@ -100,7 +100,7 @@ const prunes: Record<Prunable, Prune> = {
     await transaction.lockRelayers({ relayers: [relayer_row_id] })
     const old: Aged[] = []
     for (const row of await transaction.all(oldest, { relayer_row_id })) {
-      if (!ended.has(row.status) || row.at >= before || !(await mayEnd(transaction, row))) break
+      if (!isFinal(row.status) || row.at >= before || !(await mayEnd(transaction, row))) break
       old.push(row)
     }
     const removed = await removeAll(transaction, removeTransactions, old)
@@ -109,7 +109,7 @@ const prunes: Record<Prunable, Prune> = {
   async idempotency(transaction, before, after) {
     const old = oldOf(await transaction.all(known, { after }), before)
     // While its transaction is unfinished, a caller may still repeat the request.
-    const mayGo = old.filter(({ status }) => ended.has(status))
+    const mayGo = old.filter(({ status }) => isFinal(status))
     return { removed: await removeAll(transaction, removeIdempotency, mayGo), next: nextAfter(old, max_rows) }
   },
   async deliveries(transaction, before, after) {

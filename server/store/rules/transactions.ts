@@ -1,6 +1,6 @@
-import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { bytesOf, read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
@@ -80,7 +80,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
         const { row_id, revision, chain_id, from, nonce, status, hash } = row
         const account = { chain_id, address: from }
         const data = hexOf(row.data)
-        if (!withdrawable.has(status) || row.intent !== 'send') return { refused: withoutData(row) }
+        if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
         const neverSigned = status === 'pending' && hash === null
         // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
         if (neverSigned && !(await transaction.one(signed, { row_id }))) await spendings.giveBack(transaction, row)
@@ -96,7 +96,6 @@ export function transactions(database: Database, dependencies: StoreDependencies
   }
 }
 
-const withdrawable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 
 const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)

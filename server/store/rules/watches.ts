@@ -1,3 +1,4 @@
+import { final_statuses } from '../../core/statuses.ts'
 import type { Store } from '../store.ts'
 import { columns, type Row, read as readRow } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
@@ -5,7 +6,6 @@ import { sql } from './statement.ts'
 
 /** How many of a relayer's newest transactions of each status are checked after a reorganization. */
 const max_looked_through = 2_000
-const ended = ['confirmed', 'failed', 'canceled', 'expired']
 
 const insert = sql(`
   INSERT INTO watches (relayer_row_id) SELECT row_id FROM relayers WHERE row_id = $relayer_row_id
@@ -14,7 +14,7 @@ const exists = sql<{ found: number }>('SELECT 1 AS found FROM watches WHERE rela
 const remove = sql('DELETE FROM watches WHERE relayer_row_id = $relayer_row_id')
 // One part for each status, so that the index of status and sequence gives the newest without a sort.
 const ofEach = (select: (status: string) => string) =>
-  ended.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
+  final_statuses.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
 const newest = sql<{ number: number; hash: string }>(`
   SELECT block_number AS number, block_hash AS hash FROM (${ofEach(
     (status) => `
