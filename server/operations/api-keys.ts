@@ -36,7 +36,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
         created_at: timestamp(now()),
       }
       auditEntry.subject = id
-      const created = await store.withAudit(auditEntry, () => store.createApiKey(row))
+      const created = await store.createApiKey(row, auditEntry)
       if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
       if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
       return single({ api_key: show(created), token })
@@ -50,14 +50,14 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
 
     async updateApiKey({ path, body, auditEntry }) {
       const changes = readChanges(body)
-      const updated = await store.withAudit(auditEntry, () => store.updateApiKey(path.api_key_id, changes))
+      const updated = await store.updateApiKey(path.api_key_id, changes, auditEntry)
       if (updated === 'missing') throw missing()
       if ('unknown_relayer' in updated) throw unknownRelayer(updated.unknown_relayer)
       return single(show(updated))
     },
 
     async deleteApiKey({ path, auditEntry }) {
-      if (!(await store.withAudit(auditEntry, () => store.deleteApiKey(path.api_key_id)))) throw missing()
+      if (!(await store.deleteApiKey(path.api_key_id, auditEntry))) throw missing()
       return single('API key revoked successfully')
     },
 
@@ -65,9 +65,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       const { token, secret_hash } = makeToken(path.api_key_id)
       const valid_ms = (body.former_valid_seconds ?? former_valid_s) * 1_000
       const former_valid_until = valid_ms > 0 ? timestamp(now() + valid_ms) : null
-      const rotated = found(
-        await store.withAudit(auditEntry, () => store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until)),
-      )
+      const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until, auditEntry))
       return single({ api_key: show(rotated), token })
     },
   }

@@ -43,7 +43,7 @@ export function deliveries({
 
     async redeliver({ path, auditEntry, caller }) {
       const row_id = await find(path.notification_id, caller)
-      const delivery = await store.withAudit(auditEntry, () => store.redeliver(row_id, path.delivery_id))
+      const delivery = await store.redeliver(row_id, path.delivery_id, auditEntry)
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
       webhooks.wake(row_id)
@@ -53,7 +53,7 @@ export function deliveries({
     async redeliverFailed({ path, body, auditEntry, caller }) {
       const since = readTime(body.since, '/body/since')
       const row_id = await find(path.notification_id, caller)
-      const redelivered = await store.withAudit(auditEntry, () => store.redeliverFailed(row_id, since))
+      const redelivered = await store.redeliverFailed(row_id, since, auditEntry)
       if (redelivered === 'disabled') throw disabled()
       webhooks.wake(row_id)
       return single({ redelivered })

@@ -34,7 +34,7 @@ export function networks({
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
       }
       auditEntry.subject = network.id
-      const isNew = await store.withAudit(auditEntry, () => store.createNetwork(network))
+      const isNew = await store.createNetwork(network, auditEntry)
       if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
       return single(show(network))
     },
@@ -59,19 +59,21 @@ export function networks({
     async updateNetwork({ path, body, auditEntry }) {
       const { rpc_urls, ...rest } = body
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
-      const network = await store.withAudit(auditEntry, () =>
-        store.updateNetwork(path.network_id, (current) => ({
+      const network = await store.updateNetwork(
+        path.network_id,
+        (current) => ({
           ...current,
           ...mergePatch(rest, current.chain_id),
           ...urls,
-        })),
+        }),
+        auditEntry,
       )
       if (!network) throw notFound('Not Found')
       return single(show(network))
     },
 
     async deleteNetwork({ path, auditEntry }) {
-      const outcome = await store.withAudit(auditEntry, () => store.deleteNetwork(path.network_id))
+      const outcome = await store.deleteNetwork(path.network_id, auditEntry)
       if (outcome === 'missing') throw notFound('Not Found')
       if (outcome === 'in_use')
         throw conflict('/path/network_id', 'a relayer uses this network; delete its relayers first')

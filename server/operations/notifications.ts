@@ -31,7 +31,7 @@ export function notifications({
       const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by: caller.id }
       const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
       auditEntry.subject = id
-      const outcome = await store.withAudit(auditEntry, () => store.createNotification(notification, max_of_creator))
+      const outcome = await store.createNotification(notification, auditEntry, max_of_creator)
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
         throw conflict(
@@ -61,14 +61,12 @@ export function notifications({
         changes.url = body.url
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
-      const update = () => store.updateNotification(path.notification_id, changes, creatorSeenBy(caller))
-      return single(found(await store.withAudit(auditEntry, update)))
+      const creator = creatorSeenBy(caller)
+      return single(found(await store.updateNotification(path.notification_id, changes, auditEntry, creator)))
     },
 
     async deleteNotification({ path, caller, auditEntry }) {
-      const outcome = await store.withAudit(auditEntry, () =>
-        store.deleteNotification(path.notification_id, creatorSeenBy(caller)),
-      )
+      const outcome = await store.deleteNotification(path.notification_id, auditEntry, creatorSeenBy(caller))
       if (outcome === 'missing') throw notificationNotFound()
       if (outcome === 'in_use')
         throw conflict(

@@ -40,7 +40,7 @@ export function relayers({
         disabled_reason: null,
       }
       auditEntry.relayer_id = id
-      const created = await store.withAudit(auditEntry, () => store.createRelayer(relayer))
+      const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created)
       return single(await showOne(created, caller))
     },
@@ -62,9 +62,7 @@ export function relayers({
         ...urls,
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
       })
-      const updated = await store.withAudit(auditEntry, () =>
-        store.updateRelayer(path.relayer_id, change, creatorSeenBy(caller)),
-      )
+      const updated = await store.updateRelayer(path.relayer_id, change, auditEntry, creatorSeenBy(caller))
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated)
       changed()
@@ -80,7 +78,7 @@ export function relayers({
       let relayer = await store.getRelayer(relayer_id)
       if (!relayer) throw relayerNotFound(relayer_id)
       if (relayer.policies.allow_transactions !== false) {
-        const updated = await store.withAudit(auditEntry, () => store.updateRelayer(relayer_id, drained))
+        const updated = await store.updateRelayer(relayer_id, drained, auditEntry)
         if (updated === 'missing') throw relayerNotFound(relayer_id)
         if (typeof updated === 'string') throw refusal(updated)
         relayer = updated
@@ -95,7 +93,7 @@ export function relayers({
     },
 
     async deleteRelayer({ path, auditEntry }) {
-      const outcome = await store.withAudit(auditEntry, () => store.deleteRelayer(path.relayer_id))
+      const outcome = await store.deleteRelayer(path.relayer_id, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'in_use')
         throw conflict(

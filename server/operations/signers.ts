@@ -29,7 +29,7 @@ export function signers(
         ? await localRow(id, body, dependencies)
         : await remoteRow(id, body, dependencies, caller)
       auditEntry.subject = id
-      const isNew = await store.withAudit(auditEntry, () => store.createSigner(signer))
+      const isNew = await store.createSigner(signer, auditEntry)
       if (!isNew) throw taken()
       return single({ id, type: signer.type, address: signer.address })
     },
@@ -43,7 +43,7 @@ export function signers(
     },
 
     async deleteSigner({ path, auditEntry }) {
-      const outcome = await store.withAudit(auditEntry, () => store.deleteSigner(path.signer_id))
+      const outcome = await store.deleteSigner(path.signer_id, auditEntry)
       if (outcome === 'missing') throw notFound('Not Found')
       if (outcome === 'in_use')
         throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')

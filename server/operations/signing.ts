@@ -181,7 +181,7 @@ export function signing(
     const spending = spendingOf(relayer, judged, fee)
     if (spending.length === 0) return null
     const intent = { ...auditEntry, result: 102 }
-    const taken = await store.withAudit(intent, () => store.spend({ chain_id, address }, spending))
+    const taken = await store.spend({ chain_id, address }, spending, intent)
     if ('outcome' in taken) throw overLimit(taken)
     return taken.spent
   }

@@ -127,8 +127,13 @@ export function transactions({
 
     async cancelTransaction({ path, auditEntry }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      const withdrawn = await store.withAudit(auditEntry, () =>
-        store.withdraw(row_id, path.transaction_id, 'cancel', 'Canceled by request'),
+      const withdrawn = await store.withdraw(
+        row_id,
+        path.transaction_id,
+        'cancel',
+        'Canceled by request',
+        undefined,
+        auditEntry,
       )
       if (withdrawn === 'missing') throw transactionNotFound(path.transaction_id)
       if ('refused' in withdrawn) {

@@ -1,3 +1,4 @@
+import type { PendingAuditEntry } from '../core/rows.ts'
 import type { Account, TransactionRow } from '../core/sending-rows.ts'
 
 /** Accounts: their nonce counters and reservations, restarts of their chain, and the watch for reorganizations. */
@@ -52,7 +53,12 @@ export interface AccountStore {
    */
   forgetNonces(account: Account, reason: string, limit: number): Promise<number>
   /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
-  restartAccount(account: Account, genesis_hash: string, next_nonce: number): Promise<boolean>
+  restartAccount(
+    account: Account,
+    genesis_hash: string,
+    next_nonce: number,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<boolean>
   /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
   watch(relayer_row_id: number): Promise<void>
   unwatch(relayer_row_id: number): Promise<void>

@@ -7,26 +7,34 @@ import type {
   NewRelayer,
   NotificationChanges,
   NotificationRow,
+  PendingAuditEntry,
   RelayerObstacle,
   RelayerRow,
   SignerRow,
   Slice,
 } from '../core/rows.ts'
 
-/** Networks, signers, relayers, API keys and notifications. */
+/**
+ * Networks, signers, relayers, API keys and notifications. `auditEntry`: committed in the same database transaction as the changes, if
+ * there are any.
+ */
 export interface ConfigurationStore {
-  createNetwork(network: Network): Promise<boolean>
+  createNetwork(network: Network, auditEntry?: PendingAuditEntry): Promise<boolean>
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
-  updateNetwork(id: string, change: (network: Network) => Network): Promise<Network | undefined>
+  updateNetwork(
+    id: string,
+    change: (network: Network) => Network,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<Network | undefined>
   /** `in_use`: a relayer uses it. */
-  deleteNetwork(id: string): Promise<Deletion>
+  deleteNetwork(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
 
-  createSigner(signer: SignerRow): Promise<boolean>
+  createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
   getSecret(id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined>
   listSigners(slice: Slice): Promise<Listing<Signer>>
-  deleteSigner(id: string): Promise<Deletion>
+  deleteSigner(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
 
   /**
    * Whether a PIN may be tried on a PKCS #11 token; `busy`: another process tries one. `pin`: its MAC. A PIN that the token has accepted
@@ -36,7 +44,7 @@ export interface ConfigurationStore {
   /** `unknown`: the token did not see the PIN. */
   endLogin(token: string, pin: Uint8Array, outcome: 'accepted' | 'refused' | 'unknown'): Promise<void>
 
-  createRelayer(relayer: NewRelayer): Promise<RelayerRow | RelayerObstacle>
+  createRelayer(relayer: NewRelayer, auditEntry?: PendingAuditEntry): Promise<RelayerRow | RelayerObstacle>
   getRelayer(id: string): Promise<RelayerRow | undefined>
   /** All relayers with an address, on any chain. */
   relayersOn(address: string): Promise<RelayerRow[]>
@@ -46,18 +54,31 @@ export interface ConfigurationStore {
   updateRelayer(
     id: string,
     change: (relayer: RelayerRow) => RelayerRow,
+    auditEntry?: PendingAuditEntry,
     creator?: string,
   ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
-  deleteRelayer(id: string): Promise<Deletion>
+  deleteRelayer(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
 
   /** `unknown_relayer`: the index of the first id in `relayer_ids` that does not exist. */
-  createApiKey(api_key: ApiKeyRow): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
+  createApiKey(
+    api_key: ApiKeyRow,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
   listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
-  updateApiKey(id: string, changes: Partial<ApiKey>): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
+  updateApiKey(
+    id: string,
+    changes: Partial<ApiKey>,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
   /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
-  rotateApiKey(id: string, secret_hash: Uint8Array, former_valid_until: string | null): Promise<ApiKeyRow | undefined>
-  deleteApiKey(id: string): Promise<boolean>
+  rotateApiKey(
+    id: string,
+    secret_hash: Uint8Array,
+    former_valid_until: string | null,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<ApiKeyRow | undefined>
+  deleteApiKey(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
   /** All of them, for the authentication of requests; there are at most 1,000. */
   apiKeys(): Promise<ApiKeyRow[]>
   /** One of them; undefined when there is none, or another program changed it. */
@@ -68,11 +89,17 @@ export interface ConfigurationStore {
   /** `max_of_creator`: the most notifications of its creator; absent: no limit. */
   createNotification(
     notification: NotificationRow,
+    auditEntry?: PendingAuditEntry,
     max_of_creator?: number,
   ): Promise<'created' | 'id_taken' | 'too_many'>
   /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
   getNotification(id: string, creator?: string): Promise<Notification | undefined>
   listNotifications(slice: Slice, creator?: string): Promise<Listing<Notification>>
-  updateNotification(id: string, changes: NotificationChanges, creator?: string): Promise<Notification | undefined>
-  deleteNotification(id: string, creator?: string): Promise<Deletion>
+  updateNotification(
+    id: string,
+    changes: NotificationChanges,
+    auditEntry?: PendingAuditEntry,
+    creator?: string,
+  ): Promise<Notification | undefined>
+  deleteNotification(id: string, auditEntry?: PendingAuditEntry, creator?: string): Promise<Deletion>
 }

@@ -1,5 +1,5 @@
 import type { Delivery, NotificationHealth } from '../../generated/openapi.ts'
-import type { DueDelivery, EventRow, Listing, Settlement, Slice, Target } from '../core/rows.ts'
+import type { DueDelivery, EventRow, Listing, PendingAuditEntry, Settlement, Slice, Target } from '../core/rows.ts'
 
 /** Events and their deliveries to notifications. */
 export interface OutboxStore {
@@ -23,9 +23,17 @@ export interface OutboxStore {
   settleDelivery(settlement: Settlement): Promise<void>
   listDeliveries(notification_row_id: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
   /** Makes a delivery pending again, from the start of the retry schedule. */
-  redeliver(notification_row_id: number, delivery_id: string): Promise<Delivery | 'missing' | 'disabled'>
+  redeliver(
+    notification_row_id: number,
+    delivery_id: string,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<Delivery | 'missing' | 'disabled'>
   /** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
-  redeliverFailed(notification_row_id: number, since: string): Promise<number | 'disabled'>
+  redeliverFailed(
+    notification_row_id: number,
+    since: string,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<number | 'disabled'>
   notificationHealth(notification_row_id: number): Promise<NotificationHealth>
   /**
    * Bulk changes of deliveries (redeliver, give up, remove) do their first batch at once. This does the next batch of the oldest

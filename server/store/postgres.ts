@@ -14,7 +14,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     throw isUnavailable(error) ? new StoreUnavailable() : error
   })
   const dependencies = { now: connection.now, ...world }
-  const { withAudit, appendAudit, auditHead, close } = connection
+  const { appendAudit, auditHead, close } = connection
   for (const setting of connection.warnings) dependencies.weakDatabase?.(setting)
   return {
     generation: oneAtATime(connection.generation),
@@ -23,7 +23,6 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     subscribe: connection.signals.subscribe,
     takeTokens: connection.takeTokens,
     close,
-    withAudit,
     appendAudit,
     auditHead,
     ...auditList(connection),

@@ -22,7 +22,6 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
       await connection.idle()
       connection.close()
     },
-    withAudit: connection.withAudit,
     ...audit(connection),
     ...storeRules(connection, dependencies),
     ...workShares(createLeases(connection, dependencies)),

@@ -1,14 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
-import type {
-  AuditEntry,
-  AuditFilter,
-  Listing,
-  MasterKeyCheck,
-  PendingAuditEntry,
-  RightsFault,
-  RightsProof,
-  Slice,
-} from '../core/rows.ts'
+import type { AuditEntry, AuditFilter, Listing, MasterKeyCheck, RightsFault, RightsProof, Slice } from '../core/rows.ts'
 import type { AccountStore } from './account-store.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
@@ -79,11 +70,6 @@ export interface Store extends ConfigurationStore, TransactionStore, AccountStor
     report: (fault: RightsFault) => void,
   ): Promise<{ first_sealed: number }>
 
-  /**
-   * Commits the audit entry in the same database transaction as the changes of the method that `work` calls. `work` must call the
-   * method synchronously, not after an `await`.
-   */
-  withAudit<T>(auditEntry: PendingAuditEntry, work: () => Promise<T>): Promise<T>
   /**
    * Adds entries of operations that change nothing in the store. After UnknownOutcome it may be called with the same array again, which
    * is then in the trail once.

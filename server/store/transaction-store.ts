@@ -51,7 +51,7 @@ export interface TransactionStore {
   dataOf(transaction_row_id: number): Promise<string | null>
 
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
-  createTransaction(transaction: NewTransaction): Promise<Creation>
+  createTransaction(transaction: NewTransaction, auditEntry?: PendingAuditEntry): Promise<Creation>
   /**
    * `createTransaction` for several of one account, all or none, in one database transaction. Each gets its own audit entry, made from
    * `auditEntry`. `idempotency`: for all of them together.
@@ -81,6 +81,7 @@ export interface TransactionStore {
     move: Move,
     spending: Spend[],
     capacity: Capacity,
+    auditEntry?: PendingAuditEntry,
   ): Promise<TransactionRow | OverLimit | AtCapacity | undefined>
   /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
   exceededCapacity(relayer_row_id: number, data_bytes: number, capacity: Capacity): Promise<AtCapacity | undefined>
@@ -88,7 +89,11 @@ export interface TransactionStore {
    * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
    * when it was certainly not signed.
    */
-  spend(account: Account, spending: Spend[]): Promise<{ spent: string | null } | OverLimit>
+  spend(
+    account: Account,
+    spending: Spend[],
+    auditEntry?: PendingAuditEntry,
+  ): Promise<{ spent: string | null } | OverLimit>
   unspend(account: Account, spent: string): Promise<void>
   /** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
   wouldExceed(account: Account, spending: Spend[], transaction_row_id?: number): Promise<OverLimit | undefined>
@@ -103,6 +108,7 @@ export interface TransactionStore {
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
     error?: TransactionError,
+    auditEntry?: PendingAuditEntry,
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
    * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database

@@ -49,7 +49,7 @@ test('leaves the rest to the next turn when a commit takes long', async () => {
     for (const end = performance.now() + 11; performance.now() < end; );
     return add(number)
   })
-  await Promise.all([1, 2, 3].map(slow))
+  await Promise.all([1, 2, 3].map((number) => slow(number)))
   expect([rows(), commits()]).toEqual([[1, 2, 3], 3])
 })
 

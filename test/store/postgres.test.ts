@@ -149,27 +149,25 @@ describe('startup', () => {
 
 describe('database transactions', () => {
   test('rolls back after an error, and keeps the generation and the audit trail', async () => {
-    const { writeCached, withAudit, generation, read, auditHead } = await connected()
+    const { writeCached, generation, read, auditHead } = await connected()
     const before = await generation()
     const auditEntry = entry('createNotification')
-    const failing = withAudit(auditEntry, () =>
-      writeCached(async (transaction) => {
-        await transaction.run(insertNotification, { id: 'a' })
-        throw new Error('after the insert')
-      }),
-    )
+    const failing = writeCached(async (transaction) => {
+      await transaction.run(insertNotification, { id: 'a' })
+      throw new Error('after the insert')
+    }, auditEntry)
     await expect(failing).rejects.toThrow('after the insert')
     expect(await read.one(countNotifications)).toEqual({ count: 0 })
     expect([await generation(), (await auditHead()).up_to, auditEntry.recorded]).toEqual([before, 0, false])
   })
 
   test('moves the generation and adds the audit entry with a change, and neither with a refused one', async () => {
-    const { writeCached, withAudit, generation, auditHead } = await connected()
+    const { writeCached, generation, auditHead } = await connected()
     const before = await generation()
     const [refused, accepted] = [entry('refused'), entry('accepted')]
-    await withAudit(refused, () => writeCached(async () => 'refused'))
+    await writeCached(async () => 'refused', refused)
     expect([await generation(), (await auditHead()).up_to, refused.recorded]).toEqual([before, 0, false])
-    await withAudit(accepted, () => writeCached((transaction) => transaction.run(insertNotification, { id: 'a' })))
+    await writeCached((transaction) => transaction.run(insertNotification, { id: 'a' }), accepted)
     expect([await generation(), (await auditHead()).up_to, accepted.recorded]).toEqual([before + 1, 1, true])
   })
 
@@ -331,12 +329,10 @@ describe('database transactions', () => {
   })
 
   test('makes one audit chain of concurrent database transactions', async () => {
-    const { write, withAudit, read, auditHead } = await connected()
+    const { write, read, auditHead } = await connected()
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        withAudit(entry(`operation ${index}`), () =>
-          write((transaction) => transaction.run(insertNotification, { id: `n${index}` })),
-        ),
+        write((transaction) => transaction.run(insertNotification, { id: `n${index}` }), entry(`operation ${index}`)),
       ),
     )
     expect((await auditHead()).up_to).toBe(20)

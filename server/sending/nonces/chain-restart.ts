@@ -52,9 +52,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     const account = { chain_id, address }
     do {
       while ((await store.forgetNonces(account, reason, rows_per_batch)) > 0) await nextTurn()
-    } while (
-      !(await store.withAudit(auditEntry, () => store.restartAccount(account, genesis.fact.genesis_hash, latest)))
-    )
+    } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }
 }

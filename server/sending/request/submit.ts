@@ -158,12 +158,13 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
       const transaction = newTransaction(relayer, request, quote)
       auditEntry.subject = transaction.id
-      const creation = await store.withAudit(auditEntry, () =>
-        store.createTransaction({
+      const creation = await store.createTransaction(
+        {
           ...transaction,
           ...(once && { idempotency: once }),
           ...(nonce !== undefined && { expected_nonce: nonce }),
-        }),
+        },
+        auditEntry,
       )
       if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
       wake(relayer.row_id)
@@ -211,9 +212,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
             status_reason: null,
           },
         }
-        const moved = await store.withAudit(auditEntry, () =>
-          store.replaceTransaction(move, spending, capacityOf(relayer)),
-        )
+        const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), auditEntry)
         if (!moved) continue
         if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
         wake(relayer.row_id)

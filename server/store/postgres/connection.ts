@@ -3,7 +3,6 @@ import { inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { AuditEntry } from '../../core/rows.ts'
 import type { ChainHead } from '../audit-batches.ts'
-import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
 import type { Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
@@ -45,7 +44,7 @@ export interface ConnectionSettings extends PoolSettings {
  * deliveries, FOR NO KEY UPDATE to change them together), the manifest of the rights, the head of the audit chain (last). It reads the
  * rows that it decides on after it has the lock: with READ COMMITTED, each statement sees everything that was committed before it.
  */
-export interface Connection extends Database, AuditContext, GroupConnection {
+export interface Connection extends Database, GroupConnection {
   /** The wall clock of all servers, in milliseconds since the Unix epoch. */
   now(): number
   /** Statements that see the same state. */
@@ -88,7 +87,6 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   const snapshot = createSnapshot(pool, check)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
   const ordered = inOrder()
-  const audit = createAuditContext()
   let ownGenerations = 0
   const rights = createRights({
     snapshot,
@@ -97,16 +95,15 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     doubt: generation.doubt,
   })
 
-  const writeAlone: Connection['writeAlone'] = (work) => {
-    const [its, itsFences] = [audit.currentAuditEntry(), present()]
+  const writeAlone: Connection['writeAlone'] = (work, auditEntry) => {
+    const fences_now = present()
     const locked = async (transaction: Transaction) => {
       await transaction.one(lockGeneration)
       return work(transaction)
     }
-    return ordered(() => write(its, alone(locked), itsFences))
+    return ordered(() => write(auditEntry, alone(locked), fences_now))
   }
   const group: GroupConnection = {
-    currentAuditEntry: audit.currentAuditEntry,
     currentFence: fences.current,
     writeFor: (work, its) => write(undefined, work, its),
   }
@@ -126,10 +123,9 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     rights,
     fences,
     membership,
-    ...audit,
-    write: (work) => write(audit.currentAuditEntry(), alone(work), present()),
+    write: (work, auditEntry) => write(auditEntry, alone(work), present()),
     writeAlone,
-    writeCached: (work) =>
+    writeCached: (work, auditEntry) =>
       writeAlone(async (transaction) => {
         const before = transaction.changes()
         const done = await work(transaction)
@@ -141,7 +137,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
           })
         }
         return done
-      }),
+      }, auditEntry),
     // Entries of any work are written together, so no fence applies to them.
     appendAudit: (entries) => trail.appendOnce((work) => write(undefined, alone(work)), entries),
     auditHead: () => trail.head(read),

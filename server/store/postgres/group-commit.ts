@@ -1,6 +1,5 @@
 import { StoreUnavailable } from '../../core/errors.ts'
-import type { PendingAuditEntry } from '../../core/rows.ts'
-import { oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
+import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import type { Fence } from './fence.ts'
 import type { Work } from './write.ts'
@@ -26,20 +25,12 @@ type Lock<ToLock> = (transaction: Transaction, wanted: ToLock[]) => Promise<void
 
 interface Group<ToLock> {
   /** `one`: makes one change. */
-  <In, Out>(
-    toLock: (input: In) => ToLock,
-    one: (transaction: Transaction, input: In) => Promise<Out>,
-  ): (input: In) => Promise<Out>
+  <In, Out>(toLock: (input: In) => ToLock, one: (transaction: Transaction, input: In) => Promise<Out>): Grouped<In, Out>
   /** For a method whose changes are made together, by statements for all of them. */
-  together<In, Out, Ahead>(
-    toLock: (input: In) => ToLock,
-    together: Together<In, Out, Ahead>,
-  ): (input: In) => Promise<Out>
+  together<In, Out, Ahead>(toLock: (input: In) => ToLock, together: Together<In, Out, Ahead>): Grouped<In, Out>
 }
 
 export interface GroupConnection {
-  /** The audit entry of the current `withAudit`. */
-  currentAuditEntry(): PendingAuditEntry | undefined
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
   /** A database transaction under fences that were captured earlier. */
@@ -99,9 +90,8 @@ export function createGroup<ToLock>(
     setImmediate(() => void commitAll())
   }
 
-  const together: Group<ToLock>['together'] = (toLock, together) => (input) =>
+  const together: Group<ToLock>['together'] = (toLock, together) => (input, auditEntry) =>
     new Promise((resolve, reject) => {
-      const auditEntry = connection.currentAuditEntry()
       const fence = connection.currentFence()
       const waiting = { auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject }
       if (isBackground(waiting)) background.push(waiting)

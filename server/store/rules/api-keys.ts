@@ -138,7 +138,7 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
   }
 
   return {
-    createApiKey: (api_key) =>
+    createApiKey: (api_key, auditEntry) =>
       writeCached(async (transaction) => {
         const { count } = (await transaction.one(countAll)) as { count: number }
         if (count >= max_api_keys) return 'too_many'
@@ -148,10 +148,10 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         rights.inserted(transaction, 'api_keys', row_id)
         await limitTo(transaction, row_id, relayers)
         return (await get(transaction, api_key.id)) as ApiKeyRow
-      }),
+      }, auditEntry),
     getApiKey: (id) => get(read, id),
     listApiKeys: lister('api_keys', columns, readRow),
-    updateApiKey: (id, changes) =>
+    updateApiKey: (id, changes, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         const before = row && (await get(transaction, id))
@@ -162,23 +162,23 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         await transaction.run(update, encode({ ...before, ...changes }))
         if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
         return (await get(transaction, id)) as ApiKeyRow
-      }),
-    rotateApiKey: (id, secret_hash, former_valid_until) =>
+      }, auditEntry),
+    rotateApiKey: (id, secret_hash, former_valid_until, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return undefined
         await rights.updated(transaction, 'api_keys', row.row_id)
         await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
         return get(transaction, id)
-      }),
-    deleteApiKey: (id) =>
+      }, auditEntry),
+    deleteApiKey: (id, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return false
         await rights.deleted(transaction, 'api_keys', row.row_id)
         await transaction.run(remove, row)
         return true
-      }),
+      }, auditEntry),
     // API keys that another program changed grant no rights, and do not affect the others.
     apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),
     apiKey: trusted,

@@ -1,6 +1,6 @@
-import type { Listing, Slice } from '../../core/rows.ts'
+import type { Listing, PendingAuditEntry, Slice } from '../../core/rows.ts'
 import type { Rights } from './rights.ts'
-import type { RelayersToLock, Session, Together, Transaction } from './session.ts'
+import type { Grouped, RelayersToLock, Session, Together, Transaction } from './session.ts'
 import type { Engine } from './statement.ts'
 
 export type ListedTable = 'networks' | 'signers' | 'relayers' | 'notifications' | 'api_keys'
@@ -10,31 +10,30 @@ export interface Database {
   /** Each statement by itself. It sees what was committed before it. */
   read: Session
   /**
-   * Runs `work` in one database transaction; an error rolls it back. The audit entry of the current `withAudit` is committed with
-   * its changes: must be called before the first `await`.
+   * Runs `work` in one database transaction; an error rolls it back. `auditEntry`: committed with its changes, if there are any.
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  write<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `write`, for changes of configuration: one at a time. */
-  writeAlone<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  writeAlone<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `writeAlone`, for changes of rows that servers cache: with a new generation if it changes a row. */
-  writeCached<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  writeCached<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** The MACs of rows that grant rights. */
   rights: Rights
   /** Changes that share commits; each fails alone. `toLock`: the relayers that a change concerns. */
   groupCommit<In, Out>(
     toLock: (input: In) => RelayersToLock,
     one: (transaction: Transaction, input: In) => Promise<Out>,
-  ): (input: In) => Promise<Out>
+  ): Grouped<In, Out>
   /** The same for a method whose changes can be made together. */
   groupCommitTogether<In, Out, Ahead>(
     toLock: (input: In) => RelayersToLock,
     together: Together<In, Out, Ahead>,
-  ): (input: In) => Promise<Out>
+  ): Grouped<In, Out>
   /** The same for changes of deliveries. `toLock`: the row id of their notification. */
   groupCommitOfDeliveries<In, Out>(
     toLock: (input: In) => number,
     one: (transaction: Transaction, input: In) => Promise<Out>,
-  ): (input: In) => Promise<Out>
+  ): Grouped<In, Out>
   /**
    * Reads by key, for many callers. `readAll`: resolves to the found values by name. On PostgreSQL, keys that are asked for at one time
    * share a statement.

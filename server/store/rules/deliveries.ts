@@ -120,7 +120,7 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
       const rows = await read.all(select, { row_ids: found.items })
       return { items: await showAll(rows), total_items: found.total_items }
     },
-    redeliver: (notification_row_id, id) =>
+    redeliver: (notification_row_id, id, auditEntry) =>
       write(async (transaction) => {
         const isOff = await isDisabled(transaction, notification_row_id)
         const row = await transaction.one(one, { notification_row_id, id })
@@ -132,12 +132,14 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
           (await transaction.one(one, { notification_row_id, id })) as Row,
           attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
         )
-      }),
-    async redeliverFailed(notification_row_id, since) {
-      const begun = await write(async (transaction) =>
-        (await isDisabled(transaction, notification_row_id))
-          ? undefined
-          : bulk.begin(transaction, 'redeliver', notification_row_id, since),
+      }, auditEntry),
+    async redeliverFailed(notification_row_id, since, auditEntry) {
+      const begun = await write(
+        async (transaction) =>
+          (await isDisabled(transaction, notification_row_id))
+            ? undefined
+            : bulk.begin(transaction, 'redeliver', notification_row_id, since),
+        auditEntry,
       )
       if (begun === undefined) return 'disabled'
       const { changed, isDone } = begun

@@ -63,15 +63,15 @@ export function networks({ read, lister, writeCached, rights }: Database): Netwo
   }
 
   return {
-    createNetwork: (network) =>
+    createNetwork: (network, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(insert, encode(network))
         if (row) rights.inserted(transaction, 'networks', row.row_id)
         return row !== undefined
-      }),
+      }, auditEntry),
     getNetwork: async (id) => (await trusted(read, id))?.network,
     listNetworks: lister('networks', columns, readRow),
-    updateNetwork: (id, change) =>
+    updateNetwork: (id, change, auditEntry) =>
       writeCached(async (transaction) => {
         const found = await trusted(transaction, id)
         if (!found) return undefined
@@ -79,8 +79,8 @@ export function networks({ read, lister, writeCached, rights }: Database): Netwo
         await rights.updated(transaction, 'networks', found.row_id)
         await transaction.run(update, { ...encode(changed), row_id: found.row_id })
         return changed
-      }),
-    deleteNetwork: (id) =>
+      }, auditEntry),
+    deleteNetwork: (id, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return 'missing'
@@ -88,6 +88,6 @@ export function networks({ read, lister, writeCached, rights }: Database): Netwo
         await rights.deleted(transaction, 'networks', row.row_id)
         await transaction.run(remove, row)
         return 'deleted'
-      }),
+      }, auditEntry),
   }
 }

@@ -62,7 +62,7 @@ export function notifications(database: Database, { now }: Pick<StoreDependencie
     creator !== undefined && creator !== created_by
 
   return {
-    createNotification: ({ id, type, url, signing_key, created_by }, max_of_creator) =>
+    createNotification: ({ id, type, url, signing_key, created_by }, auditEntry, max_of_creator) =>
       writeAlone(async (transaction) => {
         if (max_of_creator !== undefined) {
           const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
@@ -72,14 +72,14 @@ export function notifications(database: Database, { now }: Pick<StoreDependencie
         if (!row) return 'id_taken'
         rights.inserted(transaction, 'notifications', row.row_id)
         return 'created'
-      }),
+      }, auditEntry),
     getNotification: (id, creator) => get(read, id, creator),
     async listNotifications(slice, creator) {
       if (creator === undefined) return listAll(slice)
       const rows = await read.all(selectOf, { creator })
       return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
     },
-    updateNotification: (id, { type = null, url = null, signing_key, former_until }, creator) =>
+    updateNotification: (id, { type = null, url = null, signing_key, former_until }, auditEntry, creator) =>
       writeAlone(async (transaction) => {
         const known = await transaction.one(lockToUpdate, { id })
         if (!known || isForeign(known, creator)) return undefined
@@ -89,8 +89,8 @@ export function notifications(database: Database, { now }: Pick<StoreDependencie
         if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
         if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
         return get(transaction, id, creator)
-      }),
-    deleteNotification: (id, creator) =>
+      }, auditEntry),
+    deleteNotification: (id, auditEntry, creator) =>
       writeCached(async (transaction) => {
         const known = await transaction.one(lockToDelete, { id })
         // Checked before any change, because a change would commit the audit entry as a success.
@@ -101,6 +101,6 @@ export function notifications(database: Database, { now }: Pick<StoreDependencie
         await rights.deleted(transaction, 'notifications', row_id)
         await transaction.run(remove, { row_id })
         return 'deleted'
-      }),
+      }, auditEntry),
   }
 }

@@ -113,7 +113,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
   }
 
   return {
-    createRelayer: (relayer) =>
+    createRelayer: (relayer, auditEntry) =>
       writeCached(async (transaction) => {
         if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
         const { network: name, signer_id } = relayer
@@ -130,7 +130,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
         await transaction.run(forget, { id: row.id })
         return readRow(row)
-      }),
+      }, auditEntry),
     getRelayer: (id) => byId(read, id),
     getRelayerByRowId: (row_id) => byRowId(read, row_id),
     async relayersOn(address) {
@@ -141,7 +141,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
       const rows = await read.all(selectSome, { ids: [...ids] })
       return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
     },
-    updateRelayer: (id, change, creator) =>
+    updateRelayer: (id, change, auditEntry, creator) =>
       writeCached(async (transaction) => {
         const found = await transaction.one(rowIdOf, { id })
         if (!found) return 'missing'
@@ -160,7 +160,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
           transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
         }
         return changed
-      }),
+      }, auditEntry),
     async noteBalance(row_id, balance, min_balance, isLow) {
       // Read first, because the value rarely changes and a write costs a commit.
       if (((await read.one(lowBalance, { row_id }))?.low_balance === 1) === isLow) return
@@ -171,7 +171,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         if (row) await events.ofLowBalance(transaction, row, balance, min_balance)
       })
     },
-    deleteRelayer: (id) =>
+    deleteRelayer: (id, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return 'missing'
@@ -185,6 +185,6 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         await transaction.run(remove, row)
         await transaction.run(remember, { row_id: row.row_id, id })
         return 'deleted'
-      }),
+      }, auditEntry),
   }
 }

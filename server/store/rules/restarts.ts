@@ -48,13 +48,13 @@ export function restarts(
         }
         return rows.length
       }),
-    restartAccount: ({ chain_id, address }, genesis_hash, next_nonce) =>
+    restartAccount: ({ chain_id, address }, genesis_hash, next_nonce, auditEntry) =>
       write(async (transaction) => {
         const account = { chain_id, address }
         await transaction.lockRelayers({ accounts: [account] })
         if (await transaction.one(holders, { ...account, limit: 1 })) return false
         await transaction.run(restart, { ...account, next_nonce, genesis_hash })
         return true
-      }),
+      }, auditEntry),
   }
 }

@@ -50,6 +50,9 @@ export interface Requested<In> {
   input: In
 }
 
+/** A change that shares commits with others, with the audit entry of its request. */
+export type Grouped<In, Out> = (input: In, auditEntry?: PendingAuditEntry) => Promise<Out>
+
 /** How several changes of one method are made together. SQLite, where a statement costs no round trip, makes each by itself. */
 export interface Together<In, Out, Ahead> {
   /** Reads what they need, under the locks of their relayers. It changes nothing. */

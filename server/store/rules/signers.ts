@@ -21,16 +21,16 @@ type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSig
 /** The secret is in no column list but `getSecret`'s. */
 export function signers({ read, lister, writeCached, rights }: Database): Signers {
   return {
-    createSigner: ({ id, type, address, secret }) =>
+    createSigner: ({ id, type, address, secret }, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(insert, { id, type, address, secret })
         if (row) rights.inserted(transaction, 'signers', row.row_id)
         return row !== undefined
-      }),
+      }, auditEntry),
     getSigner: (id) => read.one(select, { id }),
     getSecret: (id) => rights.require('signers', () => read.one(selectSecret, { id }), id),
     listSigners: lister('signers', 'id, type, address', (row: Signer) => row),
-    deleteSigner: (id) =>
+    deleteSigner: (id, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return 'missing'
@@ -38,6 +38,6 @@ export function signers({ read, lister, writeCached, rights }: Database): Signer
         await rights.deleted(transaction, 'signers', row.row_id)
         await transaction.run(remove, row)
         return 'deleted'
-      }),
+      }, auditEntry),
   }
 }

@@ -145,7 +145,7 @@ export function spendings(
         await transaction.lockRelayers({ accounts: [account] })
         return takeGapFills(transaction, account, wanted, limit)
       }),
-    spend: (account, spending) => spend({ account, spending }),
+    spend: (account, spending, auditEntry) => spend({ account, spending }, auditEntry),
     unspend: (account, spent) =>
       database.write(async (transaction) => {
         await transaction.lockRelayers({ accounts: [account] })

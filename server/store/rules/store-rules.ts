@@ -28,7 +28,7 @@ import { watches } from './watches.ts'
 
 /** What each database does in its own way. */
 type OfDatabase =
-  | ('generation' | 'version' | 'tell' | 'subscribe' | 'takeTokens' | 'close' | 'withAudit' | 'share')
+  | ('generation' | 'version' | 'tell' | 'subscribe' | 'takeTokens' | 'close' | 'share')
   | ('appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit')
 
 const ping = sql('SELECT 1 FROM generation')

@@ -62,7 +62,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
         }
         return move(transaction, { row_id, revision, set })
       }),
-    replaceTransaction: (wanted, spending, capacity) =>
+    replaceTransaction: (wanted, spending, capacity, auditEntry) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ transactions: [wanted.row_id] })
         const row = await transaction.one(rowById, { row_id: wanted.row_id })
@@ -71,8 +71,8 @@ export function transactions(database: Database, dependencies: StoreDependencies
         const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
         const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
         return exceeded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
-      }),
-    withdraw: (relayer_row_id, id, intent, status_reason, failure) =>
+      }, auditEntry),
+    withdraw: (relayer_row_id, id, intent, status_reason, failure, auditEntry) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ relayers: [relayer_row_id] })
         const row = await transaction.one(byId, { id, relayer_row_id })
@@ -91,7 +91,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
           ? { nonce: null, status: endOf[intent], intent, status_reason, error }
           : { intent, resign: true, status_reason, error }
         return { ...done(await move(transaction, { row_id, revision, set })), data }
-      }),
+      }, auditEntry),
     ...batchWithdrawal(database, events, spendings, dependencies.now),
   }
 }

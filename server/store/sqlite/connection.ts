@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import { type InOrder, inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
+import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { AuditHead } from '../audit-batches.ts'
-import { type AuditContext, createAuditContext } from '../rules/audit-context.ts'
 import type { Database } from '../rules/database.ts'
 import { oneByOne, type Session, type Transaction } from '../rules/session.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
@@ -23,16 +23,16 @@ export interface ConnectionWorld {
   broken?(error: unknown): void
 }
 
-export interface Connection extends Database, AuditContext {
+export interface Connection extends Database {
   /** The connection that writes. Outside of `write` it may show what is not committed yet. */
   db: Sqlite.Database
   /** A connection that only reads: it shows what is committed. */
   reader: Sqlite.Database
   /**
    * Runs `work` in one database transaction that takes the write lock at once; an error rolls it back. Database transactions run one after
-   * the other. The audit entry of the current `withAudit` is committed with its changes: must be called before the first `await`.
+   * the other.
    */
-  write<T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T>
+  write<T>(work: (transaction: Transaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
   rights: Rights
@@ -71,15 +71,13 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
 
   const commit = createCommit(db, { trail, rights, broken, committed: observer.committed })
   const ordered = writersOf(file)
-  const audit = createAuditContext()
-  const write = async <T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T> => {
-    const its = audit.currentAuditEntry()
-    const done = await ordered(() => commit(its, work))
+  const write: Connection['write'] = async (work, auditEntry) => {
+    const done = await ordered(() => commit(auditEntry, work))
     checkpoints?.committed()
     return done
   }
   const bumpGeneration = db.prepare('UPDATE generation SET value = value + 1')
-  const group = createGroup(write, audit.currentAuditEntry)
+  const group = createGroup(write)
   const [generationOf, committedGeneration] = [db, reader].map((its) =>
     its.prepare<[], number>('SELECT value FROM generation').pluck(),
   )
@@ -90,14 +88,14 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     read: committedSession(db, reader),
     write,
     writeAlone: write,
-    writeCached: (work) =>
+    writeCached: (work, auditEntry) =>
       write(async (transaction) => {
         const before = transaction.changes()
         const done = await work(transaction)
         // A refused change has no effect, so caches stay valid.
         if (transaction.changes() !== before) bumpGeneration.run()
         return done
-      }),
+      }, auditEntry),
     groupCommit: (_, one) => group(oneByOne(one)),
     groupCommitTogether: (_, together) => group(together),
     groupCommitOfDeliveries: (_, one) => group(oneByOne(one)),
@@ -105,7 +103,6 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     readTogether: (nameOf, readAll) => async (key) => (await readAll([key])).get(nameOf(key)),
     lister: (table, columns, read) =>
       lister(reader, table, typeof columns === 'string' ? columns : columns.sqlite, read),
-    ...audit,
     auditHead: auditHeadOf(reader),
     rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
     version: () => dataVersion.get() as number,

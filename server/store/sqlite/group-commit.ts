@@ -1,5 +1,4 @@
-import type { PendingAuditEntry } from '../../core/rows.ts'
-import type { Together, Transaction } from '../rules/session.ts'
+import type { Grouped, Together, Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
@@ -18,7 +17,7 @@ interface Waiting {
  * its own audit entry. When one of them fails, they are committed one by one, so that only that one fails. When the outcome of the commit
  * is unknown, all of them fail, because they may have been committed.
  */
-export function createGroup(write: Write, currentAuditEntry: () => PendingAuditEntry | undefined) {
+export function createGroup(write: Write) {
   const queue: Waiting[] = []
 
   async function commitSome(): Promise<void> {
@@ -47,10 +46,9 @@ export function createGroup(write: Write, currentAuditEntry: () => PendingAuditE
 
   const commitAlone = ({ make, resolve, reject }: Waiting): Promise<void> => write(make).then(resolve as never, reject)
 
-  return <In, Out, Ahead>({ readAhead, make }: Together<In, Out, Ahead>): ((input: In) => Promise<Out>) =>
-    (input) =>
+  return <In, Out, Ahead>({ readAhead, make }: Together<In, Out, Ahead>): Grouped<In, Out> =>
+    (input, auditEntry) =>
       new Promise((resolve, reject) => {
-        const auditEntry = currentAuditEntry()
         const makeOne = async (transaction: Transaction) =>
           (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
         queue.push({ make: makeOne, resolve, reject })

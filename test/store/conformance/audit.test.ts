@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuditEntry } from '../../../server/core/rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../../server/core/rows.ts'
 import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
 import { addRelayer, networkOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
@@ -35,9 +35,9 @@ onEveryStore((opened) => {
     const { store } = opened()
     const relayer = await addRelayer(opened())
     const id = unique('audited')
-    const under = <T>(operation: string, work: () => Promise<T>) => {
+    const under = <T>(operation: string, work: (auditEntry: PendingAuditEntry) => Promise<T>) => {
       const auditEntry = { ...(entries(1)[0] as AuditEntry), caller: id, operation, recorded: false }
-      return store.withAudit(auditEntry, work).then(
+      return work(auditEntry).then(
         (answer) => [answer, auditEntry.recorded],
         (error: Error) => [error.message, auditEntry.recorded],
       )
@@ -46,15 +46,29 @@ onEveryStore((opened) => {
     const failing = () => {
       throw new Error('after the lock')
     }
-    expect(await under('create', () => store.createNetwork(network))).toEqual([true, true])
-    expect(await under('create again', () => store.createNetwork(network))).toEqual([false, false])
-    expect(await under('fail', () => store.updateNetwork(network.id, failing))).toEqual(['after the lock', false])
-    expect(await under('fail', () => store.updateRelayer(relayer.id, failing))).toEqual(['after the lock', false])
-    expect(await under('in use', () => store.deleteNetwork(`evm:${relayer.network}`))).toEqual(['in_use', false])
+    expect(await under('create', (auditEntry) => store.createNetwork(network, auditEntry))).toEqual([true, true])
+    expect(await under('create again', (auditEntry) => store.createNetwork(network, auditEntry))).toEqual([
+      false,
+      false,
+    ])
+    expect(await under('fail', (auditEntry) => store.updateNetwork(network.id, failing, auditEntry))).toEqual([
+      'after the lock',
+      false,
+    ])
+    expect(await under('fail', (auditEntry) => store.updateRelayer(relayer.id, failing, auditEntry))).toEqual([
+      'after the lock',
+      false,
+    ])
+    expect(await under('in use', (auditEntry) => store.deleteNetwork(`evm:${relayer.network}`, auditEntry))).toEqual([
+      'in_use',
+      false,
+    ])
     // Each of the changes that share a commit has its own.
     const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '3' }
     const spent = await Promise.all(
-      ['spend', 'too much'].map((operation) => under(operation, () => store.spend(relayer, [spend]))),
+      ['spend', 'too much'].map((operation) =>
+        under(operation, (auditEntry) => store.spend(relayer, [spend], auditEntry)),
+      ),
     )
     expect(spent.map(([, isRecorded]) => isRecorded)).toEqual([true, false])
     expect(await store.getNetwork(network.id)).toEqual(network)

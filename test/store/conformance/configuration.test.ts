@@ -89,7 +89,7 @@ onEveryStore((opened) => {
     await store.createNotification(notificationOf(mine, { created_by: 'me' }))
     await store.createNotification(notificationOf(foreign))
     const attach = (notification_id: string, creator?: string) =>
-      store.updateRelayer(id, (its) => ({ ...its, notification_id }), creator)
+      store.updateRelayer(id, (its) => ({ ...its, notification_id }), undefined, creator)
     expect([await attach('none'), await attach(foreign, 'me')]).toEqual([
       'unknown_notification',
       'unknown_notification',
@@ -167,8 +167,12 @@ onEveryStore((opened) => {
     const { store } = opened()
     const [id, creator] = [unique('hook'), unique('key')]
     const signing_key = Buffer.from('first')
-    expect(await store.createNotification(notificationOf(id, { signing_key, created_by: creator }), 1)).toBe('created')
-    expect(await store.createNotification(notificationOf(unique('hook'), { created_by: creator }), 1)).toBe('too_many')
+    expect(await store.createNotification(notificationOf(id, { signing_key, created_by: creator }), undefined, 1)).toBe(
+      'created',
+    )
+    expect(await store.createNotification(notificationOf(unique('hook'), { created_by: creator }), undefined, 1)).toBe(
+      'too_many',
+    )
     expect(await store.createNotification(notificationOf(id))).toBe('id_taken')
     const shown = { id, type: 'webhook', url: 'https://hooks.example.com/a', has_signing_key: true }
     expect([await store.getNotification(id), await store.getNotification(id, 'other')]).toEqual([shown, undefined])
@@ -176,7 +180,8 @@ onEveryStore((opened) => {
     const row_id = (await store.targetRowId(id, creator)) as number
     expect([await store.targetRowId(id, 'other'), await store.targetRowId('none')]).toEqual([undefined, undefined])
 
-    const change = (changes: object, by?: string) => store.updateNotification(id, { former_until: 9, ...changes }, by)
+    const change = (changes: object, by?: string) =>
+      store.updateNotification(id, { former_until: 9, ...changes }, undefined, by)
     expect([await change({ url: 'https://b.example.com' }, 'other'), await change({})]).toEqual([undefined, shown])
     expect(await change({ signing_key: Buffer.from('second') }, creator)).toEqual(shown)
     const keys = async () => {
@@ -196,7 +201,7 @@ onEveryStore((opened) => {
     expect(await keys()).toEqual([null, null, null])
     await change({ signing_key: Buffer.from('third') })
     expect(await keys()).toEqual(['third', null, null])
-    expect([await store.deleteNotification(id, 'other'), await store.deleteNotification(id)]).toEqual([
+    expect([await store.deleteNotification(id, undefined, 'other'), await store.deleteNotification(id)]).toEqual([
       'missing',
       'deleted',
     ])
@@ -211,8 +216,8 @@ onEveryStore((opened) => {
       { ...entry, operation: 'createNetwork', recorded: false },
     ]
     const network = networkOf(unique('n'))
-    await store.withAudit(accepted, () => store.createNetwork(network))
-    await store.withAudit(refused, () => store.createNetwork(network))
+    await store.createNetwork(network, accepted)
+    await store.createNetwork(network, refused)
     expect([accepted.recorded, refused.recorded]).toEqual([true, false])
   })
 })

@@ -61,9 +61,7 @@ export function history(seed: number): () => Call {
       capacity: { max_unfinished: 8, max_unfinished_bytes: 20_000 },
     }
     return ({ store }, relayers) =>
-      store.withAudit(entry(`create ${id}`), () =>
-        store.createTransaction(newTransaction(relayers[relayer] as PlantedRelayer, id, changes)),
-      )
+      store.createTransaction(newTransaction(relayers[relayer] as PlantedRelayer, id, changes), entry(`create ${id}`))
   }
   const createBatch = (): Call => {
     const [relayer, batch, key] = [below(3), [newId(), newId(), newId()], below(10)]
@@ -128,9 +126,7 @@ export function history(seed: number): () => Call {
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
       if (!row) return 'unknown'
-      return opened.store.withAudit(entry(`withdraw ${id}`), () =>
-        opened.store.withdraw(row.relayer_row_id, id, intent, 'because'),
-      )
+      return opened.store.withdraw(row.relayer_row_id, id, intent, 'because', undefined, entry(`withdraw ${id}`))
     }
   }
   const replace = (): Call => {
