@@ -3926,6 +3926,11 @@ export interface components {
     };
     parameters: {
         /**
+         * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+         * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+         */
+        "Idempotency-Key": string;
+        /**
          * @description The relayer's id.
          * @example demo
          */
@@ -4206,6 +4211,7 @@ export type ResponseNodeList = components['responses']['NodeList'];
 export type ResponseQueueList = components['responses']['QueueList'];
 export type ResponseActivityResponse = components['responses']['ActivityResponse'];
 export type ResponseCallerResponse = components['responses']['CallerResponse'];
+export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
@@ -4440,7 +4446,7 @@ export interface operations {
                  * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             path: {
                 /**
@@ -4475,9 +4481,9 @@ export interface operations {
             header?: {
                 /**
                  * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
-                 * @example 0b8f5a52-3f5e-4b55-8f0e-2a7d6c1e9f44
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             path: {
                 /**
@@ -4901,7 +4907,7 @@ export interface operations {
                  * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             path: {
                 /**
