@@ -1,13 +1,12 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import { highestTaken } from '../../core/attempts.ts'
-import { contradictionOf, flawOf } from '../../core/encoding/flaws.ts'
 import { errorOf } from '../../core/outcome.ts'
-import { isEnough, leastToReplace, most, pricesOf } from '../../core/prices.ts'
+import { isEnough, leastToReplace, pricesOf } from '../../core/prices.ts'
 import type { Attempt, Move, TransactionRow } from '../../core/sending-rows.ts'
-import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
-import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
-import type { RpcErrorKind } from '../../evm/rpc-error.ts'
-import { ceilingOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
+import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { type RpcError, rpcKindOf } from '../../evm/rpc.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import { cheapWait, doubtedRefusal, endingReason, laterWait, refusal, verdictOf } from './refusals.ts'
 
 export interface Broadcast {
   row: TransactionRow
@@ -43,19 +42,6 @@ export interface BroadcastState {
   cap: bigint | undefined
   /** Every endpoint gets the bytes. */
   everywhere: boolean
-}
-
-/** The meaning of a node's answer to signed bytes. */
-type Verdict = 'taken' | 'used' | 'refused' | 'contested' | 'cheap' | 'later'
-
-const verdictOf: Partial<Record<RpcErrorKind | 'unreachable', Verdict>> = {
-  already_known: 'taken',
-  nonce_too_low: 'used',
-  replacement_underpriced: 'contested',
-  underpriced: 'cheap',
-  gas_limit_too_low: 'refused',
-  gas_limit_too_high: 'refused',
-  rejected: 'refused',
 }
 
 /** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
@@ -110,16 +96,16 @@ async function judge(
 ): Promise<void> {
   const kind = error && (rpcKindOf(error) ?? 'unknown')
   const text = (error?.message ?? '').slice(0, max_text_length)
-  const verdict = kind === undefined ? 'taken' : (verdictOf[kind] ?? 'later')
+  const verdict = verdictOf(kind)
   const refused: Refused = { attempt, text, kind: kind ?? 'unknown' }
-  if (verdict !== 'taken') result.again.push(row.row_id)
+  if (verdict !== 'accepted') result.again.push(row.row_id)
   switch (verdict) {
-    case 'taken':
+    case 'accepted':
       // A node that failed before may have passed them on. Then only one endpoint's answer is new.
       if (isFirst && kind === 'already_known' && (error as RpcError).isFirstAnswer) {
         result.foreign.push({ nonce: row.nonce as number, hash: attempt.hash })
       }
-      result.moves.push(...takenMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
+      result.moves.push(...acceptedMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
       break
     case 'used':
       result.poll = true
@@ -157,57 +143,16 @@ interface Refused {
   kind: string
 }
 
-function laterWait(kind: string | undefined, text: string): Wait {
-  if (kind === 'unreachable') return { waiting_for: 'unreachable', text }
-  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${text}` }
-  return refusal(text)
-}
-
-/** The chain requires a higher price than the attempt pays. */
-function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
-  const price = pricesOf(row)
-  const { fee } = ceilingOf(row)
-  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap))
-    return tooLow(fee, `a node says "${text}"`)
-  if (cap !== undefined && price !== undefined && most(price) >= cap) {
-    const words = `the policy gas_price_cap (${cap}) is below the price that the chain requires: ${text}`
-    return { waiting_for: 'price_cap', text: words }
-  }
-  return { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }
-}
-
-/**
- * Why a refusal ends a transaction: our own bytes prove it, or every healthy endpoint refuses them for good, and these are at least
- * two and more than half of all. Undefined: one node's refusal alone, which ends nothing. The transaction then waits, is broadcast again
- * at growing intervals, and ends by `valid_until`, a cancellation or a replacement.
- */
-function endingReason(error: Error | undefined, raw: Uint8Array): string | undefined {
-  const text = error?.message ?? ''
-  const flaw = flawOf(raw)
-  if (flaw !== undefined) return `It can never be accepted: ${flaw}. A node refused it: ${text}`
-  return error instanceof RpcError && error.isAgreed ? `All healthy endpoints refused it: ${text}` : undefined
-}
-
-const refusal = (text: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${text}` })
-
-/** The reason to wait after a final refusal that ends nothing. */
-function doubtedRefusal(text: string, raw: Uint8Array): Wait {
-  const contradiction = contradictionOf(text, raw)
-  return contradiction === undefined
-    ? refusal(text)
-    : { waiting_for: 'node', text: `the node says "${text}", although ${contradiction}` }
-}
-
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
-const endsWhenTaken = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
+const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
 
-function takenMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
+function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
   const { row_id, revision } = row
   const isNew = row.status === 'sent'
   const sent_at = row.sent_at ?? new Date(now()).toISOString()
   const set: Move['set'] = {
     ...(isNew && { status: 'submitted', sent_at }),
-    ...((isNew || endsWhenTaken.has(row.waiting_for)) && waitColumns(row, null)),
+    ...((isNew || endsWhenAccepted.has(row.waiting_for)) && waitColumns(row, null)),
   }
   return taken.length > 0 || Object.keys(set).length > 0 ? [{ row_id, revision, set, taken }] : []
 }
@@ -228,7 +173,7 @@ async function contestedMoves(
   const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
-  if (known.some(({ number }) => number === attempt.number)) return takenMoves(dependencies, row, taken)
+  if (known.some(({ number }) => number === attempt.number)) return acceptedMoves(dependencies, row, taken)
 
   const highest = highestTaken(
     own.map((one) => ({ ...one, taken_at: known.includes(one) ? (one.taken_at ?? 'now') : one.taken_at })),
@@ -241,7 +186,7 @@ async function contestedMoves(
   }
   const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
   const isHigher = signed !== undefined && isEnough(signed, leastToReplace(highest, signed.kind))
-  const [move] = takenMoves(dependencies, row, taken)
+  const [move] = acceptedMoves(dependencies, row, taken)
   const wait = isHigher ? waitColumns(row, refusal(text)) : {}
   const { row_id, revision } = row
   const refused = isHigher ? { refused: { number: attempt.number, refusal: text, kind } } : {}

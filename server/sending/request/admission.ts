@@ -92,3 +92,8 @@ export const ceilingIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas
     tip: max_priority_fee_per_gas === null ? undefined : BigInt(max_priority_fee_per_gas),
   }
 }
+
+export const ceilingColumns = (request: TransactionRequest) => {
+  const { fee, tip } = ceilingIn(request)
+  return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
+}

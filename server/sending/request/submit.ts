@@ -1,20 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
-import { highestTaken } from '../../core/attempts.ts'
-import { ApiError, NonceTaken, relayerNotFound, transactionNotFound } from '../../core/errors.ts'
+import { ApiError, NonceTaken, relayerNotFound } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
-import type { Move, NewTransaction, Replay, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
-import { isUnmined } from '../../core/statuses.ts'
+import type { NewTransaction, Replay } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
-import { admit, ceilingIn, checkPause, isPriced } from './admission.ts'
+import { admit, ceilingColumns, checkPause } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
-import { atLeast, checkDifference } from './replacement.ts'
+import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { type Authorize, createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -37,13 +35,7 @@ export interface Submit {
     nonce?: number,
   ): Promise<Accepted>
   sendBatch: SendBatch
-  replace(
-    relayer_id: string,
-    transaction_id: string,
-    body: SendTransactionRequest,
-    auditEntry: PendingAuditEntry,
-    authorize: Authorize,
-  ): Promise<WholeTransactionRow>
+  replace: Replace
 }
 
 export interface Accepted {
@@ -59,12 +51,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
    * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
    * is checked.
    */
-  async function prepare(
-    before: RelayerRow,
-    request: TransactionRequest,
-    authorize: Authorize,
-    replaced?: TransactionRow,
-  ): Promise<{ relayer: RelayerRow; quote: Quote }> {
+  const prepare: Prepare = async (before, request, authorize, replaced) => {
     const isNew = replaced === undefined
     admit(before, request, now(), isNew)
     const quote = await preparation.quote(before, request, replaced)
@@ -108,13 +95,6 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       warnings: warningsOf(relayer, request, quote),
       ...(spending.length > 0 && { spending }),
     }
-  }
-
-  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayer.row_id, transaction_id)
-    if (!row) throw transactionNotFound(transaction_id)
-    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
-    return row
   }
 
   const sendBatch = createSubmitBatch({
@@ -172,62 +152,9 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       return accepted(creation, relayer.id)
     },
 
-    async replace(relayer_id, transaction_id, body, auditEntry, authorize) {
-      const found = await findRelayer(relayer_id)
-      checkPause(found)
-      const replaced = await findOpen(found, transaction_id)
-      const request = readTransactionRequest(body)
-      const { relayer, quote } = await prepare(found, request, authorize, replaced)
-      const { prices, market, gas_limit } = quote
-
-      // The sender may change the row meanwhile; then it is read again.
-      for (;;) {
-        const row = await findOpen(relayer, transaction_id)
-        const tier = request.tier ?? row.speed?.tier ?? default_tier
-        const before = highestTaken(await store.attempts(row.row_id), row.nonce)
-        const replacing = before ? atLeast(before, request, relayer, quote, row) : prices
-        checkDifference(relayer, row, request, { ...quote, prices: replacing })
-        checkFees(relayer, { gas_limit, prices: replacing, market })
-        const spending = spendingOf(relayer, request, feeOf(gas_limit, replacing))
-        const { to, value, data, valid_until, access_list, authorization_list } = request
-        const move: Move = {
-          row_id: row.row_id,
-          revision: row.revision,
-          set: {
-            to,
-            value,
-            data,
-            access_list,
-            authorization_list,
-            gas_limit,
-            valid_until,
-            ...(request.reference !== undefined && { reference: request.reference }),
-            resign: row.status !== 'pending',
-            type: quote.type,
-            ...ceilingColumns(request),
-            // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
-            replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
-            ...priceColumns(replacing),
-            speed: { tier, percentile: percentileOf[tier] },
-            status_reason: null,
-          },
-        }
-        const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), auditEntry)
-        if (!moved) continue
-        if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
-        wake(relayer.row_id)
-        return { ...moved, data }
-      }
-    },
+    replace: createReplace({ store, findRelayer, prepare, wake }),
   }
 }
-
-const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
-  intent === 'send' && block_hash === null && isUnmined(status)
-
-/** The status as text that completes "The transaction is ...". */
-export const stateOf = ({ status, intent }: TransactionRow): string =>
-  intent !== 'send' && isUnmined(status) ? 'being canceled' : status
 
 function accepted(creation: Replay, relayer_id: string): Accepted {
   switch (creation.outcome) {
@@ -248,11 +175,6 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
     default:
       return creation
   }
-}
-
-const ceilingColumns = (request: TransactionRequest) => {
-  const { fee, tip } = ceilingIn(request)
-  return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
 }
 
 /** Serializes a body with sorted members, so that the order of members does not matter. */

@@ -1,0 +1,104 @@
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { highestTaken } from '../../core/attempts.ts'
+import { ApiError, transactionNotFound } from '../../core/errors.ts'
+import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
+import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
+import { percentileOf, priceColumns } from '../../core/prices.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
+import type { Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
+import type { SendingDependencies } from '../dependencies.ts'
+import { ceilingColumns, checkPause, isPriced } from './admission.ts'
+import { capacityOf, tooMany } from './capacity.ts'
+import type { Quote } from './preparation.ts'
+import { default_tier } from './pricing.ts'
+import { atLeast, checkDifference } from './replacement.ts'
+import type { Authorize } from './submit-batch.ts'
+
+export type Replace = (
+  relayer_id: string,
+  transaction_id: string,
+  body: SendTransactionRequest,
+  auditEntry: PendingAuditEntry,
+  authorize: Authorize,
+) => Promise<WholeTransactionRow>
+
+/** The checks of a request before its commit. `replaced`: the transaction that it replaces. */
+export type Prepare = (
+  before: RelayerRow,
+  request: TransactionRequest,
+  authorize: Authorize,
+  replaced?: TransactionRow,
+) => Promise<{ relayer: RelayerRow; quote: Quote }>
+
+interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer'> {
+  prepare: Prepare
+  /** Starts the background work of the relayer. */
+  wake(relayer_row_id: number): void
+}
+
+/** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
+export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDependencies): Replace {
+  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayer.row_id, transaction_id)
+    if (!row) throw transactionNotFound(transaction_id)
+    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    return row
+  }
+
+  return async (relayer_id, transaction_id, body, auditEntry, authorize) => {
+    const found = await findRelayer(relayer_id)
+    checkPause(found)
+    const replaced = await findOpen(found, transaction_id)
+    const request = readTransactionRequest(body)
+    const { relayer, quote } = await prepare(found, request, authorize, replaced)
+    const { prices, market, gas_limit } = quote
+
+    // The sender may change the row meanwhile; then it is read again.
+    for (;;) {
+      const row = await findOpen(relayer, transaction_id)
+      const tier = request.tier ?? row.speed?.tier ?? default_tier
+      const before = highestTaken(await store.attempts(row.row_id), row.nonce)
+      const replacing = before ? atLeast(before, request, relayer, quote, row) : prices
+      checkDifference(relayer, row, request, { ...quote, prices: replacing })
+      checkFees(relayer, { gas_limit, prices: replacing, market })
+      const spending = spendingOf(relayer, request, feeOf(gas_limit, replacing))
+      const { to, value, data, valid_until, access_list, authorization_list } = request
+      const move: Move = {
+        row_id: row.row_id,
+        revision: row.revision,
+        set: {
+          to,
+          value,
+          data,
+          access_list,
+          authorization_list,
+          gas_limit,
+          valid_until,
+          ...(request.reference !== undefined && { reference: request.reference }),
+          resign: row.status !== 'pending',
+          type: quote.type,
+          ...ceilingColumns(request),
+          // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
+          replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
+          ...priceColumns(replacing),
+          speed: { tier, percentile: percentileOf[tier] },
+          status_reason: null,
+        },
+      }
+      const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), auditEntry)
+      if (!moved) continue
+      if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
+      wake(relayer.row_id)
+      return { ...moved, data }
+    }
+  }
+}
+
+const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
+  intent === 'send' && block_hash === null && isUnmined(status)
+
+/** The status as text that completes "The transaction is ...". */
+export const stateOf = ({ status, intent }: TransactionRow): string =>
+  intent !== 'send' && isUnmined(status) ? 'being canceled' : status
