@@ -1,14 +1,16 @@
 import createClient from 'openapi-fetch'
 import type { paths } from '../generated/client.ts'
+import type { Arguments, Call, Input, Item, Listed, ListPath, Method, WithoutSlash } from './contract-types.ts'
 import { RelayerError } from './error.ts'
 import { toJson } from './json.ts'
+import { type NamedMethods, namedMethods } from './methods.ts'
 import { obeyRetryAfter } from './retry.ts'
 
 export type * from '../generated/client.ts'
 export { type Detail, RelayerError } from './error.ts'
 
 export interface RelayerClientOptions {
-  /** The service's URL without /api/v1, for example `http://127.0.0.1:8080`. */
+  /** The service's URL, for example `http://127.0.0.1:8080`. */
   baseUrl: string
   /** The API key. */
   token: string
@@ -18,77 +20,11 @@ export interface RelayerClientOptions {
   maxRetries?: number
 }
 
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-
-/** The contract's paths that have the method. */
-type PathOf<M extends Method> = {
-  [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never
-}[keyof paths]
-
-type Parameter<P extends keyof paths, M extends Method, In extends 'path' | 'query' | 'header'> = paths[P][M] extends {
-  parameters: { [I in In]?: infer T }
-}
-  ? T
-  : undefined
-
-type Body<P extends keyof paths, M extends Method> = paths[P][M] extends {
-  requestBody: { content: { 'application/json': infer B } }
-}
-  ? B
-  : paths[P][M] extends { requestBody?: infer R }
-    ? OptionalBody<NonNullable<R>>
-    : undefined
-
-type OptionalBody<R> = [R] extends [never]
-  ? undefined
-  : R extends { content: { 'application/json': infer B } }
-    ? B | undefined
-    : undefined
-
-/** A member that is optional when none of its own members is required. */
-type Part<Name extends string, T> = [T] extends [undefined]
-  ? unknown
-  : Record<string, never> extends T
-    ? { [N in Name]?: T }
-    : undefined extends T
-      ? { [N in Name]?: T }
-      : { [N in Name]: T }
-
-type Input<P extends keyof paths, M extends Method> = Part<'path', Parameter<P, M, 'path'>> &
-  Part<'query', Parameter<P, M, 'query'>> &
-  Part<'header', Parameter<P, M, 'header'>> &
-  Part<'body', Body<P, M>> & { signal?: AbortSignal }
-
-type Arguments<T> = Record<string, never> extends T ? [input?: T] : [input: T]
-
-/** The body of a success: `{success, data, error, pagination}`. */
-type Answer<P extends keyof paths, M extends Method> = paths[P][M] extends { responses: infer R }
-  ? {
-      [S in keyof R]: S extends 200 | 201
-        ? R[S] extends { content: { 'application/json': infer B } }
-          ? B
-          : never
-        : never
-    }[keyof R]
-  : never
-
-type ListPath = {
-  [P in PathOf<'get'>]: Answer<P, 'get'> extends { data: { id: string }[] } ? P : never
-}[PathOf<'get'>]
-
-/** The service accepts these paths with and without the last slash. */
-type WithoutSlash<P> = P extends `${infer Start}/` ? Start : P
-type Listed<P> = P extends ListPath ? P : `${P & string}/` & ListPath
-
-type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never
-
-type Call<M extends Method> = <P extends PathOf<M>>(path: P, ...input: Arguments<Input<P, M>>) => Promise<Answer<P, M>>
-
 /**
- * Every operation of the contract by its method and path. A failure throws a RelayerError with its status, code, message and
+ * Every operation of the contract, by a name (`client.transactions.send`) and by its method and path (`client.post`). A failure throws a RelayerError with its status, code, message and
  * details. A request without a response throws the error of fetch.
  */
-export interface RelayerClient {
+export interface RelayerClient extends NamedMethods {
   get: Call<'get'>
   post: Call<'post'>
   put: Call<'put'>
@@ -109,7 +45,8 @@ const max_remembered = 100_000
 
 export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: RelayerClientOptions): RelayerClient {
   const client = createClient<paths>({
-    baseUrl,
+    // The contract's paths begin with /api/v1.
+    baseUrl: baseUrl.replace(/\/+$/, '').replace(/\/api\/v1$/, ''),
     headers: { Authorization: `Bearer ${token}` },
     fetch: obeyRetryAfter(fetch ?? globalThis.fetch, maxRetries),
     bodySerializer: toJson,
@@ -132,7 +69,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
     }
   const get = call('get')
 
-  return {
+  const byPath = {
     get,
     post: call('post'),
     put: call('put'),
@@ -144,15 +81,16 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
       for (let page = Number(input.query?.page ?? 1); ; page += 1) {
         const answer = (await get(path, { ...input, query: { ...query, page } })) as unknown as Page
         for (const item of answer.data) {
-          if (seen.has(item.id)) continue
-          remember(seen, item.id)
+          if (item.id !== undefined && seen.has(item.id)) continue
+          if (item.id !== undefined) remember(seen, item.id)
           yield item
         }
         const { current_page, per_page, total_items } = answer.pagination
         if (per_page === 0 || current_page * per_page >= total_items) return
       }
     },
-  } as RelayerClient
+  } as Omit<RelayerClient, keyof NamedMethods>
+  return { ...byPath, ...namedMethods(byPath) }
 }
 
 /**
@@ -177,7 +115,8 @@ interface AnyInput {
 }
 
 interface Page {
-  data: { id: string }[]
+  /** Attempts and audit entries have no id. */
+  data: { id?: string }[]
   pagination: { current_page: number; per_page: number; total_items: number }
 }
 

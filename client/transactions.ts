@@ -6,7 +6,7 @@ import { pause } from './pause.ts'
 const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const max_sends = 4
-const between_sends_ms = 500
+const first_pause_ms = 500
 const first_poll_ms = 200
 const max_poll_ms = 2_000
 
@@ -24,31 +24,44 @@ export interface SendOptions {
 }
 
 /**
- * Sends a transaction under an Idempotency-Key of its own. A request without a response, or with one of a proxy, is repeated under the
- * same key, so nothing is sent twice.
+ * Sends a transaction under an Idempotency-Key of its own. A request without a response, or with 408, 503 or the response of a proxy, is
+ * repeated under the same key, so nothing is sent twice.
  */
 export async function sendTransaction(
-  client: RelayerClient,
+  client: Pick<RelayerClient, 'post'>,
   relayer_id: string,
   body: SendTransactionRequest,
-  { idempotencyKey = crypto.randomUUID(), wait = 'none', wait_seconds, signal }: SendOptions = {},
+  { idempotencyKey, signal, ...query }: SendOptions = {},
 ): Promise<Transaction> {
-  const input = {
-    path: { relayer_id },
-    header: { 'Idempotency-Key': idempotencyKey },
-    query: { wait, ...(wait_seconds !== undefined && { wait_seconds }) },
-    body,
-    ...(signal && { signal }),
-  }
+  const input = { path: { relayer_id }, query, body, ...(signal && { signal }) }
+  const { data } = await once((header) => client.post(sendPath, { ...input, header }), { idempotencyKey, signal })
+  return data
+}
+
+/**
+ * Makes a request under an Idempotency-Key, and repeats it under the same key while it is unknown whether it took effect, or the service
+ * could not take it: after a lost connection, 408, 503 and the response of a proxy. The pauses grow; Retry-After is obeyed.
+ */
+export async function once<T>(
+  request: (header: { 'Idempotency-Key': string }) => Promise<T>,
+  {
+    idempotencyKey = crypto.randomUUID(),
+    signal,
+  }: { idempotencyKey?: string | undefined; signal?: AbortSignal | undefined },
+): Promise<T> {
   for (let sends = 1; ; sends += 1) {
     try {
-      return (await client.post(sendPath, input)).data
+      return await request({ 'Idempotency-Key': idempotencyKey })
     } catch (error) {
-      if (sends >= max_sends || signal?.aborted || !isUnknown(error)) throw error
-      await pause(between_sends_ms, signal)
+      if (sends >= max_sends || signal?.aborted || !mayRepeat(error)) throw error
+      const { retryAfter = 0 } = error as Partial<RelayerError>
+      await pause(Math.max(retryAfter * 1_000, first_pause_ms * 2 ** (sends - 1)), signal)
     }
   }
 }
+
+const mayRepeat = (error: unknown): boolean =>
+  isUnknown(error) || (error instanceof RelayerError && (error.status === 408 || error.status === 503))
 
 /** Whether the service may have accepted the transaction although it did not answer. */
 export const isUnknown = (error: unknown): boolean =>
@@ -69,7 +82,7 @@ export interface WaitOptions {
  * `status`.
  */
 export async function waitForTransaction(
-  client: RelayerClient,
+  client: Pick<RelayerClient, 'get'>,
   relayer_id: string,
   transaction_id: string,
   { until = 'confirmed', onChange, signal }: WaitOptions = {},

@@ -210,6 +210,9 @@ export interface paths {
          *     first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it
          *     waits for `contested_nonce`, and nothing is replaced unless you replace your transaction with prices.
          *
+         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of
+         *     the contract is named in the refusal and in `error`.
+         *
          *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a
          *     delegated account. The warning `account_has_code` says so.
          *
@@ -1685,6 +1688,7 @@ export interface components {
         /** @description Every member is always present, and null while its value is not known. */
         TransactionFields: {
             id: components["schemas"]["Id"];
+            call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
@@ -1778,8 +1782,8 @@ export interface components {
              */
             code: string;
             /**
-             * @description For `reverted`: the revert reason of the contract, decoded from `Error(string)` or `Panic(uint256)`, or the
-             *     selector and data of a custom error. For other codes: a sentence.
+             * @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom
+             *     error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence.
              */
             message: string;
             /**
@@ -1789,9 +1793,10 @@ export interface components {
              */
             revert_data: `0x${string}` | null;
         };
-        /** @description Every member is always present, and null while its value is not known. */
+        /** @description Every member but `call` is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
+            call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
@@ -1839,6 +1844,7 @@ export interface components {
          */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
+            call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
             hash: components["schemas"]["HashOrNull"];
             from: components["schemas"]["Address"];
@@ -1905,6 +1911,8 @@ export interface components {
             /** @description The amount to send. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
             data?: components["schemas"]["CallDataInputOrNull"];
+            /** @description The call of a contract by name, in the place of `data`. It needs `to`. */
+            call?: components["schemas"]["ContractCall"] | null;
             /** @description The gas limit. If absent, the node estimates it. */
             gas_limit?: number | null;
             /**
@@ -1957,6 +1965,49 @@ export interface components {
             authorization_list?: components["schemas"]["AuthorizationList"] | null;
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
+        };
+        /**
+         * @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so
+         *     policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The
+         *     answers show the decoded call.
+         */
+        ContractCall: {
+            /**
+             * @description The name with the types of the arguments. With `abi`, the name is enough, unless several functions have it.
+             * @example transfer(address,uint256)
+             */
+            function: string;
+            /**
+             * @description The arguments in their order. Integers are decimal strings, or JSON integers below 2^53; addresses have a
+             *     correct checksum or are in lower case; bytes are hex with 0x; arrays are arrays; tuples are arrays, or objects
+             *     with the names of the ABI.
+             * @example [
+             *       "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+             *       "1000000"
+             *     ]
+             */
+            args?: unknown[];
+            /**
+             * @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`,
+             *     `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most
+             *     20 overloads) and the first 20 custom errors are read. A custom error that it has is decoded in `error`.
+             */
+            abi?: (string | {
+                [key: string]: unknown;
+            })[];
+        };
+        /** @description The call that `data` is. Present when the transaction was given with `call` and has at most 4,096 bytes of data. */
+        DecodedCall: {
+            /** @example transfer(address,uint256) */
+            function: string;
+            /**
+             * @description Integers are decimal strings, addresses and bytes are in lower case, tuples are arrays.
+             * @example [
+             *       "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+             *       "1000000"
+             *     ]
+             */
+            args: unknown[];
         };
         SendTransactionBatchRequest: {
             transactions: components["schemas"]["SendTransactionRequest"][];
@@ -4054,6 +4105,8 @@ export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type ContractCall = components['schemas']['ContractCall'];
+export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];

@@ -69,7 +69,9 @@ export function exampleCalls(document: Document): { operation: Operation; call: 
         answer: answerOf(operation, resolve),
       }
       for (const { name, in: place, required, example } of parameters) {
-        if (example !== undefined) call.parameters[place][name] = String(example)
+        // One key is for one request: another operation may not use it again.
+        if (name === 'Idempotency-Key') call.parameters[place][name] = `${operation.operationId}-1001`
+        else if (example !== undefined) call.parameters[place][name] = String(example)
         else if (required) throw new Error(`${operation.operationId}: parameter ${name} needs an example`)
       }
       const body = bodyOf(operation, resolve)

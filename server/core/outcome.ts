@@ -1,5 +1,6 @@
 import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
 import type { Seen } from './decide.ts'
+import { decodeError } from './encoding/decoded-call.ts'
 
 /** Why a call reverts. */
 export interface Revert {
@@ -37,7 +38,7 @@ export const receiptOf = (
  * reason.
  */
 export function revertError(
-  { gas_limit }: { gas_limit: number | null },
+  { gas_limit, fragments }: { gas_limit: number | null; fragments: string[] | null },
   { gas_used }: Pick<Seen, 'gas_used'>,
   replayed: Revert | undefined,
 ): TransactionError {
@@ -45,7 +46,8 @@ export function revertError(
   if (replayed?.is_out_of_gas || (usedAll && !replayed?.reason)) {
     return errorOf('out_of_gas', `Out of gas: its gas limit (${gas_limit}) was too low`)
   }
-  const { reason, data } = replayed ?? {}
+  const { data } = replayed ?? {}
+  const reason = (fragments && data && decodeError(fragments, data)) || replayed?.reason
   const isShort = data !== undefined && data !== '0x' && data.length <= 2 + 2 * max_revert_bytes
   return { ...errorOf('reverted', reason ?? without_reason), revert_data: isShort ? data : null }
 }

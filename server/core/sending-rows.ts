@@ -25,7 +25,9 @@ export interface TransactionFilter {
 }
 
 /** A transaction row without `data`, which may be large. */
-export interface TransactionRow extends Omit<Transaction, 'data'> {
+export interface TransactionRow extends Omit<Transaction, 'data' | 'call'> {
+  /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
+  fragments: string[] | null
   row_id: number
   /** The size of its data, and the row id of its stored version. */
   data_bytes: number
@@ -92,6 +94,7 @@ export type NewTransaction = Pick<
   /** The caller's; absent: none. */
   reference?: string | null
   /** Absent: none. */
+  fragments?: TransactionRow['fragments']
   access_list?: TransactionRow['access_list']
   authorization_list?: TransactionRow['authorization_list']
   /** Only to fill a gap; absent: the account's next nonce. */

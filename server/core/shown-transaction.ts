@@ -1,4 +1,5 @@
 import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
+import { decodeCall } from './encoding/decoded-call.ts'
 import { without_reason } from './outcome.ts'
 import type { TransactionRow } from './sending-rows.ts'
 import { isUnmined } from './statuses.ts'
@@ -7,10 +8,11 @@ import { shownReason, type WaitColumns } from './wait-reason.ts'
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Transaction & Block & WaitColumns
+export type ShownColumns = Omit<Transaction, 'call'> & Pick<TransactionRow, 'fragments'> & Block & WaitColumns
 
 /** A row as the contract shows it. */
 export const shownTransaction = (row: ShownColumns): Transaction => ({
+  ...shownCall(row),
   id: row.id,
   relayer_id: row.relayer_id,
   hash: row.hash,
@@ -36,6 +38,12 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })
+
+/** Only with a known ABI. */
+function shownCall({ fragments, data }: ShownColumns): Pick<Transaction, 'call'> {
+  const call = fragments && data ? decodeCall(fragments, data) : undefined
+  return call ? { call } : {}
+}
 
 /**
  * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a

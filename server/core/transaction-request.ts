@@ -1,4 +1,5 @@
 import type { AccessList, AmountInput, Authorization, SendTransactionRequest } from '../../generated/openapi.ts'
+import { encodeCall } from './encoding/contract-call.ts'
 import { badRequest } from './errors.ts'
 import type { Tier } from './prices.ts'
 import type { TransactionRow } from './sending-rows.ts'
@@ -10,6 +11,8 @@ export interface TransactionRequest {
   to: string | null
   value: string
   data: string | null
+  /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
+  fragments: string[] | null
   gas_limit: number | null
   /** Null: it follows from the other members and the chain. */
   type: TransactionType | null
@@ -30,7 +33,12 @@ export interface TransactionRequest {
 export function readTransactionRequest(body: SendTransactionRequest): TransactionRequest {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   const to = body.to == null ? null : readAddress(body.to, '/body/to')
-  const data = readBytes(body.data)
+  if (body.data != null && body.call != null) throw badRequest('/body/call', 'give at most one of data and call')
+  const value = readAmount(body.value ?? '0', '/body/value')
+  if (body.call != null && to === null)
+    throw badRequest('/body/to', 'must be given with call: the address of the contract')
+  const call = body.call == null ? undefined : encodeCall(body.call, value)
+  const data = call?.data ?? readBytes(body.data)
   if (to === null && data === null)
     throw badRequest('/body/to', 'must be given when there is no data; only a contract creation has no receiver')
   if (body.blob_versioned_hashes != null) throw badRequest('/body/blob_versioned_hashes', no_blobs)
@@ -51,8 +59,9 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
   return {
     to,
     data,
+    fragments: call?.fragments ?? null,
     ...prices,
-    value: readAmount(body.value ?? '0', '/body/value'),
+    value,
     gas_limit: body.gas_limit ?? null,
     type: body.type ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),

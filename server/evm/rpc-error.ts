@@ -128,7 +128,7 @@ export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
 
 /**
  * The revert reason in an error object or its data: the contract's text (Error(string)), the name of a panic, or a custom error as
- * selector and data. Printable, at most 500 characters. Undefined when there is none.
+ * selector and length. Printable, at most 500 characters. Undefined when there is none.
  */
 export function revertReason(data: unknown): string | undefined {
   const strings = stringsIn(data)
@@ -195,7 +195,9 @@ function decoded(hex: string): string | undefined {
 }
 
 const undecoded = (hex: string): string =>
-  hex.length % 64 === 10 ? `custom error ${hex.slice(0, 10)}: 0x${hex.slice(10)}`.replace(/: 0x$/, '') : `data ${hex}`
+  hex.length % 64 === 10
+    ? `unknown custom error ${hex.slice(0, 10)} (${(hex.length - 10) / 2} bytes of arguments)`
+    : `${(hex.length - 2) / 2} bytes that are no error of a contract`
 
 // The node's text, when the node knows the contract's errors by name. For an unknown custom error the bytes are better, because anvil
 // prints them as characters.

@@ -5,7 +5,15 @@ import type { TransactionType } from '../core/transaction-form.ts'
 import { dataColumn, hexOf } from './rules/transaction-data.ts'
 
 /** Columns that hold JSON. */
-const json_columns = ['signature', 'speed', 'receipt', 'error', 'access_list', 'authorization_list'] as const
+const json_columns = [
+  'signature',
+  'speed',
+  'receipt',
+  'error',
+  'fragments',
+  'access_list',
+  'authorization_list',
+] as const
 
 /** A row of the table `transactions`. */
 type JsonColumn = (typeof json_columns)[number]
@@ -24,7 +32,7 @@ export type WholeRow = Row & { data: Uint8Array | null }
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
-  access_list, authorization_list,
+  fragments, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text`
 
 export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, reprice_at, revision, data_bytes,
@@ -41,6 +49,7 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
     speed: parsed(row.speed),
     receipt: parsed(row.receipt),
     error: parsed(row.error),
+    fragments: parsed(row.fragments),
     access_list: parsed(row.access_list),
     authorization_list: parsed(row.authorization_list),
   }
@@ -48,7 +57,12 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
 
 export type ShownRow = Pick<
   Row,
-  Exclude<keyof Transaction, 'data'> | 'block_number' | 'block_hash' | 'waiting_for' | 'wait_text'
+  | Exclude<keyof Transaction, 'data' | 'call'>
+  | 'fragments'
+  | 'block_number'
+  | 'block_hash'
+  | 'waiting_for'
+  | 'wait_text'
 >
 
 /** The values of the columns that the contract shows. */
@@ -70,6 +84,7 @@ export const encode = (row: TransactionRow) => ({
   speed: row.speed && JSON.stringify(row.speed),
   receipt: row.receipt && JSON.stringify(row.receipt),
   error: row.error && JSON.stringify(row.error),
+  fragments: row.fragments && JSON.stringify(row.fragments),
   access_list: row.access_list && JSON.stringify(row.access_list),
   authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
   resign: row.resign ? 1 : 0,

@@ -61,6 +61,7 @@ test('runs the examples of its README in an empty project', async () => {
   const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   expect(lines).toEqual([
     expect.stringMatching(/^0x[0-9a-f]{130}$/),
+    'demo',
     `demo ${demo.address}`,
     '404 not_found Relayer with ID nobody not found',
   ])

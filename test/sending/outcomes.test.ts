@@ -105,7 +105,11 @@ test('reports errors with a code, the decoded reason and the bytes; out of gas h
     ['failed', { code: 'reverted', message: 'sold out!', revert_data: datas[0] }],
     [
       'failed',
-      { code: 'reverted', message: `custom error ${custom.slice(0, 10)}: 0x${custom.slice(10)}`, revert_data: custom },
+      {
+        code: 'reverted',
+        message: `unknown custom error ${custom.slice(0, 10)} (32 bytes of arguments)`,
+        revert_data: custom,
+      },
     ],
     // Longer than the stored part, which cannot be decoded.
     ['failed', { code: 'reverted', message: expect.stringMatching(/^\^+…$/), revert_data: null }],

@@ -1,3 +1,4 @@
+import { decodeError } from '../../core/encoding/decoded-call.ts'
 import { authorityOf } from '../../core/encoding/envelope.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
 import { withMargin } from '../../core/gas.ts'
@@ -6,7 +7,8 @@ import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
-import { rpcKindOf } from '../../evm/rpc.ts'
+import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
+import { revertData, revertReason } from '../../evm/rpc-error.ts'
 import { currentOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
 import type { Nonces } from '../nonces/nonces.ts'
 import { checkAuthorizations } from './admission.ts'
@@ -76,7 +78,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code }
     } catch (error) {
       await nonces.disableOnWrongChain(relayer, error)
-      throw asApiError(error)
+      throw asApiError(error, request.fragments)
     }
   }
 
@@ -139,11 +141,11 @@ export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiEr
 }
 
 /** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
-function asApiError(error: unknown): unknown {
+function asApiError(error: unknown, fragments: string[] | null): unknown {
   const kind = rpcKindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
-  if (kind === 'reverted') return reverts(message, error)
+  if (kind === 'reverted') return reverts(revertText(error as Error, fragments), error)
   if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
   if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
   if (kind === 'rejected') return badRequest('/body', message)
@@ -152,6 +154,14 @@ function asApiError(error: unknown): unknown {
     'network',
     wrong === undefined ? message : `The nodes of the network are on another chain (${wrong})`,
   )
+}
+
+/** Decoded, also a custom error that the ABI of the request has; the node's message when it gives no reason. */
+function revertText(error: Error, fragments: string[] | null): string {
+  if (!(error instanceof RpcError)) return error.message
+  const data = revertData(error.error)
+  const reason = (fragments && data && decodeError(fragments, data)) || revertReason(error.error)
+  return reason ? `execution reverted: ${reason}` : error.message
 }
 
 /** The node's error is kept as the cause: it has the bytes of the revert. */

@@ -3,6 +3,7 @@ import type { AcceptedTransaction, SendTransactionRequest } from '../../../gener
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Creation, NewTransaction } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { checkPause } from './admission.ts'
 import { type Quote, tooLittle } from './preparation.ts'
@@ -85,6 +86,8 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
     checkPause(found)
     const requests: TransactionRequest[] = []
     for (const [index, body] of bodies.entries()) {
+      // Reading an ABI takes up to 12 ms.
+      if (body.call) await nextTurn()
       requests.push(await ofMember(index, () => readTransactionRequest(body)))
     }
     const prepared = await prepareAll(found, requests, authorize, ofMember)

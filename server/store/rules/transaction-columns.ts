@@ -29,6 +29,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   receipt: 'text',
   error: 'text',
   reference: 'text',
+  fragments: 'text',
   access_list: 'text',
   authorization_list: 'text',
   valid_until: 'text',

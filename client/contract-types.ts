@@ -1,0 +1,91 @@
+import type { paths } from '../generated/client.ts'
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/** The contract's paths that have the method. */
+export type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never
+}[keyof paths]
+
+export type Parameter<
+  P extends keyof paths,
+  M extends Method,
+  In extends 'path' | 'query' | 'header',
+> = paths[P][M] extends {
+  parameters: { [I in In]?: infer T }
+}
+  ? T
+  : undefined
+
+export type Body<P extends keyof paths, M extends Method> = paths[P][M] extends {
+  requestBody: { content: { 'application/json': infer B } }
+}
+  ? B
+  : paths[P][M] extends { requestBody?: infer R }
+    ? OptionalBody<NonNullable<R>>
+    : undefined
+
+type OptionalBody<R> = [R] extends [never]
+  ? undefined
+  : R extends { content: { 'application/json': infer B } }
+    ? B | undefined
+    : undefined
+
+/** A member that is optional when none of its own members is required. */
+type Part<Name extends string, T> = [T] extends [undefined]
+  ? unknown
+  : Record<string, never> extends T
+    ? { [N in Name]?: T }
+    : undefined extends T
+      ? { [N in Name]?: T }
+      : { [N in Name]: T }
+
+export type Input<P extends keyof paths, M extends Method> = Part<'path', Parameter<P, M, 'path'>> &
+  Part<'query', Parameter<P, M, 'query'>> &
+  Part<'header', Parameter<P, M, 'header'>> &
+  Part<'body', Body<P, M>> & { signal?: AbortSignal }
+
+export type Arguments<T> = Record<string, never> extends T ? [input?: T] : [input: T]
+
+/** The body of a success: `{success, data, error, pagination}`. */
+export type Answer<P extends keyof paths, M extends Method> = paths[P][M] extends { responses: infer R }
+  ? {
+      [S in keyof R]: S extends 200 | 201
+        ? R[S] extends { content: { 'application/json': infer B } }
+          ? B
+          : never
+        : never
+    }[keyof R]
+  : never
+
+export type ListPath = {
+  [P in PathOf<'get'>]: Answer<P, 'get'> extends { data: { id: string }[] } ? P : never
+}[PathOf<'get'>]
+
+/** The service accepts these paths with and without the last slash. */
+export type WithoutSlash<P> = P extends `${infer Start}/` ? Start : P
+export type Listed<P> = P extends ListPath ? P : `${P & string}/` & ListPath
+
+export type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never
+
+export type Call<M extends Method> = <P extends PathOf<M>>(
+  path: P,
+  ...input: Arguments<Input<P, M>>
+) => Promise<Answer<P, M>>
+
+/** The members of the query, and a signal that ends the request. */
+export type Options<P extends keyof paths, M extends Method> = NonNullable<Parameter<P, M, 'query'>> & {
+  signal?: AbortSignal
+}
+
+/** Options of an operation that takes an Idempotency-Key. */
+export interface Once {
+  /** Identifies the request: the same key does nothing twice. Default: a random one. */
+  idempotencyKey?: string
+}
+
+/** The member `data` of a success. */
+export type Data<P extends keyof paths, M extends Method> = Answer<P, M> extends { data: infer T } ? T : never
+
+/** The item of a list. */
+export type ItemOf<P extends keyof paths> = Data<P, 'get'> extends (infer T)[] ? T : never

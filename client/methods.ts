@@ -1,0 +1,59 @@
+import type { Transaction } from '../generated/client.ts'
+import { type GeneratedMethods, methods } from '../generated/client-methods.ts'
+import type { Once } from './contract-types.ts'
+import type { RelayerClient } from './index.ts'
+import { once, type WaitOptions, waitForTransaction } from './transactions.ts'
+
+/**
+ * The operations by name. Each resolves to the member `data` of the answer; a list is iterated page by page. What takes an
+ * Idempotency-Key (`transactions.send`) makes one, and is repeated under it: nothing is sent twice.
+ */
+export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
+  transactions: GeneratedMethods['transactions'] & {
+    /** Follows a transaction until it is mined or confirmed, or ends otherwise. Check its `status`. */
+    wait(relayer_id: string, transaction_id: string, options?: WaitOptions): Promise<Transaction>
+  }
+}
+
+/** What the generator writes of an operation: its HTTP method and path, and how it is called. */
+export type Described = readonly [method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, form: Form]
+/** `list`: page by page. `body`: has a body. `once`: has a body and an Idempotency-Key. */
+type Form = 'plain' | 'list' | 'body' | 'once'
+
+type ByPath = Omit<RelayerClient, keyof NamedMethods>
+
+export function namedMethods(client: ByPath): NamedMethods {
+  const byGroup = Object.entries<Record<string, Described>>(methods).map(([group, members]) => {
+    const named = Object.entries(members).map(([name, described]) => [name, byName(client, described)])
+    return [group, Object.fromEntries(named)]
+  })
+  const named = Object.fromEntries(byGroup) as NamedMethods
+  named.transactions.wait = (relayer_id, transaction_id, options) =>
+    waitForTransaction(client, relayer_id, transaction_id, options)
+  return named
+}
+
+interface AnyOptions extends Once {
+  signal?: AbortSignal
+}
+
+/** The arguments: the parameters of the path in their order, the body where there is one, and options. */
+function byName(client: ByPath, [method, path, form]: Described) {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+  const hasBody = form === 'body' || form === 'once'
+  const call = client[method] as (path: string, input: object) => Promise<{ data: unknown }>
+
+  return (...values: unknown[]) => {
+    const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
+    const { idempotencyKey, signal, ...query } = (values[names.length + (hasBody ? 1 : 0)] ?? {}) as AnyOptions
+    const input = {
+      path: inPath,
+      query,
+      ...(hasBody && { body: values[names.length] }),
+      ...(signal && { signal }),
+    }
+    if (form === 'list') return client.all(path as never, input as never)
+    if (form !== 'once') return call(path, input).then(({ data }) => data)
+    return once((header) => call(path, { ...input, header }), { idempotencyKey, signal }).then(({ data }) => data)
+  }
+}

@@ -1,0 +1,232 @@
+// Written by test/generate-methods.ts from the contract. Do not change it by hand.
+import type { Body, Data, ItemOf, Once, Options } from '../client/contract-types.ts'
+import type { Described } from '../client/methods.ts'
+
+/** The operations of the contract by name: the parameters of the path in their order, the body, and options. */
+export interface GeneratedMethods {
+  signing: {
+    /** Sign a message. */
+    signMessage(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign', 'post'>>
+    /** Sign several messages. */
+    signBatch(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>>
+    /** Sign hashed typed data. */
+    signTypedData(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>>
+    /** Sign typed data given in full. */
+    signTypedDataFull(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>>
+    /** Sign an authorization. */
+    signAuthorization(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>>
+    /** Sign a transaction without sending it. */
+    signTransaction(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-transaction', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-transaction', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/sign-transaction', 'post'>>
+  }
+  transactions: {
+    /** List a relayer's transactions. */
+    list(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/'>, void, undefined>
+    /** List the transactions of all relayers. */
+    listAll(options?: Options<'/api/v1/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/transactions'>, void, undefined>
+    /** Send a transaction. */
+    send(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions', 'post'>>
+    /** Send several transactions. */
+    sendBatch(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'>>
+    /** Test a transaction without sending it. */
+    dryRun(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>>
+    /** Cancel all pending transactions. */
+    cancelPending(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/pending', 'delete'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/pending', 'delete'>>
+    /** Get a transaction by its nonce. */
+    getByNonce(relayer_id: string, nonce: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>>
+    /** Get a transaction. */
+    get(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>>
+    /** Replace a transaction. */
+    replace(relayer_id: string, transaction_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>>
+    /** Cancel a transaction. */
+    cancel(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>>
+    /** List the signed versions of a transaction. */
+    listAttempts(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'>, void, undefined>
+    /** Explain a transaction. */
+    explain(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'get'>>
+  }
+  relayers: {
+    /** Get a relayer's balance. */
+    getBalance(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/balance', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/balance', 'get'>>
+    /** Get a relayer's status. */
+    getStatus(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
+    /** Drain a relayer. */
+    drain(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/drain', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/drain', 'post'>>
+    /** Call a node. */
+    callRpc(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/rpc', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/rpc', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/rpc', 'post'>>
+    /** Get a relayer's nonce state. */
+    getNonce(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
+    /** Repair a relayer's nonces. */
+    healNonce(relayer_id: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>>
+    /** List relayers. */
+    list(options?: Options<'/api/v1/relayers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers'>, void, undefined>
+    /** Create a relayer. */
+    create(body: Body<'/api/v1/relayers', 'post'>, options?: Options<'/api/v1/relayers', 'post'>): Promise<Data<'/api/v1/relayers', 'post'>>
+    /** Get a relayer. */
+    get(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}', 'get'>>
+    /** Update a relayer. */
+    update(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}', 'patch'>, options?: Options<'/api/v1/relayers/{relayer_id}', 'patch'>): Promise<Data<'/api/v1/relayers/{relayer_id}', 'patch'>>
+    /** Delete a relayer. */
+    delete(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}', 'delete'>): Promise<Data<'/api/v1/relayers/{relayer_id}', 'delete'>>
+    /** List the queues of all relayers. */
+    listQueues(options?: Options<'/api/v1/queues', 'get'>): AsyncGenerator<ItemOf<'/api/v1/queues'>, void, undefined>
+    /** Get the activity of relayers. */
+    getActivity(options?: Options<'/api/v1/activity', 'get'>): Promise<Data<'/api/v1/activity', 'get'>>
+  }
+  notifications: {
+    /** List notifications. */
+    list(options?: Options<'/api/v1/notifications', 'get'>): AsyncGenerator<ItemOf<'/api/v1/notifications'>, void, undefined>
+    /** Create a notification. */
+    create(body: Body<'/api/v1/notifications', 'post'>, options?: Options<'/api/v1/notifications', 'post'>): Promise<Data<'/api/v1/notifications', 'post'>>
+    /** Get a notification. */
+    get(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}', 'get'>): Promise<Data<'/api/v1/notifications/{notification_id}', 'get'>>
+    /** Update a notification. */
+    update(notification_id: string, body: Body<'/api/v1/notifications/{notification_id}', 'patch'>, options?: Options<'/api/v1/notifications/{notification_id}', 'patch'>): Promise<Data<'/api/v1/notifications/{notification_id}', 'patch'>>
+    /** Delete a notification. */
+    delete(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}', 'delete'>): Promise<Data<'/api/v1/notifications/{notification_id}', 'delete'>>
+    /** Get a notification's health. */
+    getHealth(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/health', 'get'>): Promise<Data<'/api/v1/notifications/{notification_id}/health', 'get'>>
+    /** List deliveries. */
+    listDeliveries(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries', 'get'>): AsyncGenerator<ItemOf<'/api/v1/notifications/{notification_id}/deliveries'>, void, undefined>
+    /** Redeliver a delivery. */
+    redeliver(notification_id: string, delivery_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>>
+    /** Redeliver failed deliveries. */
+    redeliverFailed(notification_id: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
+    /** Send a test event. */
+    test(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/test', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/test', 'post'>>
+  }
+  signers: {
+    /** List signers. */
+    list(options?: Options<'/api/v1/signers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/signers'>, void, undefined>
+    /** Create a signer. */
+    create(body: Body<'/api/v1/signers', 'post'>, options?: Options<'/api/v1/signers', 'post'>): Promise<Data<'/api/v1/signers', 'post'>>
+    /** Get a signer. */
+    get(signer_id: string, options?: Options<'/api/v1/signers/{signer_id}', 'get'>): Promise<Data<'/api/v1/signers/{signer_id}', 'get'>>
+    /** Delete a signer. */
+    delete(signer_id: string, options?: Options<'/api/v1/signers/{signer_id}', 'delete'>): Promise<Data<'/api/v1/signers/{signer_id}', 'delete'>>
+  }
+  networks: {
+    /** List networks. */
+    list(options?: Options<'/api/v1/networks', 'get'>): AsyncGenerator<ItemOf<'/api/v1/networks'>, void, undefined>
+    /** Create a network. */
+    create(body: Body<'/api/v1/networks', 'post'>, options?: Options<'/api/v1/networks', 'post'>): Promise<Data<'/api/v1/networks', 'post'>>
+    /** Get a network. */
+    get(network_id: string, options?: Options<'/api/v1/networks/{network_id}', 'get'>): Promise<Data<'/api/v1/networks/{network_id}', 'get'>>
+    /** Update a network. */
+    update(network_id: string, body: Body<'/api/v1/networks/{network_id}', 'patch'>, options?: Options<'/api/v1/networks/{network_id}', 'patch'>): Promise<Data<'/api/v1/networks/{network_id}', 'patch'>>
+    /** Delete a network. */
+    delete(network_id: string, options?: Options<'/api/v1/networks/{network_id}', 'delete'>): Promise<Data<'/api/v1/networks/{network_id}', 'delete'>>
+    /** List the nodes of a network. */
+    listNodes(network_id: string, options?: Options<'/api/v1/networks/{network_id}/nodes', 'get'>): Promise<Data<'/api/v1/networks/{network_id}/nodes', 'get'>>
+  }
+  apiKeys: {
+    /** Get the rights of the API key. */
+    getCaller(options?: Options<'/api/v1/caller', 'get'>): Promise<Data<'/api/v1/caller', 'get'>>
+    /** List API keys. */
+    list(options?: Options<'/api/v1/api-keys', 'get'>): AsyncGenerator<ItemOf<'/api/v1/api-keys'>, void, undefined>
+    /** Create an API key. */
+    create(body: Body<'/api/v1/api-keys', 'post'>, options?: Options<'/api/v1/api-keys', 'post'>): Promise<Data<'/api/v1/api-keys', 'post'>>
+    /** Get an API key. */
+    get(api_key_id: string, options?: Options<'/api/v1/api-keys/{api_key_id}', 'get'>): Promise<Data<'/api/v1/api-keys/{api_key_id}', 'get'>>
+    /** Update an API key. */
+    update(api_key_id: string, body: Body<'/api/v1/api-keys/{api_key_id}', 'patch'>, options?: Options<'/api/v1/api-keys/{api_key_id}', 'patch'>): Promise<Data<'/api/v1/api-keys/{api_key_id}', 'patch'>>
+    /** Revoke an API key. */
+    delete(api_key_id: string, options?: Options<'/api/v1/api-keys/{api_key_id}', 'delete'>): Promise<Data<'/api/v1/api-keys/{api_key_id}', 'delete'>>
+    /** Rotate the token of an API key. */
+    rotate(api_key_id: string, body: Body<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>, options?: Options<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>): Promise<Data<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>>
+  }
+  audit: {
+    /** List the audit trail. */
+    list(options?: Options<'/api/v1/audit', 'get'>): AsyncGenerator<ItemOf<'/api/v1/audit'>, void, undefined>
+    /** Get the head of the audit trail. */
+    getHead(options?: Options<'/api/v1/audit/head', 'get'>): Promise<Data<'/api/v1/audit/head', 'get'>>
+  }
+  service: {
+    /** Check liveness. */
+    getHealth(options?: Options<'/api/v1/health', 'get'>): Promise<Data<'/api/v1/health', 'get'>>
+    /** Check readiness. */
+    getReadiness(options?: Options<'/api/v1/ready', 'get'>): Promise<Data<'/api/v1/ready', 'get'>>
+  }
+}
+
+export const methods = {
+  signing: {
+    signMessage: ['post', '/api/v1/relayers/{relayer_id}/sign', 'body'],
+    signBatch: ['post', '/api/v1/relayers/{relayer_id}/sign/batch', 'body'],
+    signTypedData: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data', 'body'],
+    signTypedDataFull: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'body'],
+    signAuthorization: ['post', '/api/v1/relayers/{relayer_id}/sign-authorization', 'body'],
+    signTransaction: ['post', '/api/v1/relayers/{relayer_id}/sign-transaction', 'body'],
+  },
+  transactions: {
+    list: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
+    listAll: ['get', '/api/v1/transactions', 'list'],
+    send: ['post', '/api/v1/relayers/{relayer_id}/transactions', 'once'],
+    sendBatch: ['post', '/api/v1/relayers/{relayer_id}/transactions/batch', 'once'],
+    dryRun: ['post', '/api/v1/relayers/{relayer_id}/transactions/dry-run', 'body'],
+    cancelPending: ['delete', '/api/v1/relayers/{relayer_id}/transactions/pending', 'plain'],
+    getByNonce: ['get', '/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'plain'],
+    get: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
+    replace: ['put', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'body'],
+    cancel: ['delete', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
+    listAttempts: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'list'],
+    explain: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'plain'],
+  },
+  relayers: {
+    getBalance: ['get', '/api/v1/relayers/{relayer_id}/balance', 'plain'],
+    getStatus: ['get', '/api/v1/relayers/{relayer_id}/status', 'plain'],
+    drain: ['post', '/api/v1/relayers/{relayer_id}/drain', 'plain'],
+    callRpc: ['post', '/api/v1/relayers/{relayer_id}/rpc', 'body'],
+    getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
+    healNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/heal', 'body'],
+    list: ['get', '/api/v1/relayers', 'list'],
+    create: ['post', '/api/v1/relayers', 'body'],
+    get: ['get', '/api/v1/relayers/{relayer_id}', 'plain'],
+    update: ['patch', '/api/v1/relayers/{relayer_id}', 'body'],
+    delete: ['delete', '/api/v1/relayers/{relayer_id}', 'plain'],
+    listQueues: ['get', '/api/v1/queues', 'list'],
+    getActivity: ['get', '/api/v1/activity', 'plain'],
+  },
+  notifications: {
+    list: ['get', '/api/v1/notifications', 'list'],
+    create: ['post', '/api/v1/notifications', 'body'],
+    get: ['get', '/api/v1/notifications/{notification_id}', 'plain'],
+    update: ['patch', '/api/v1/notifications/{notification_id}', 'body'],
+    delete: ['delete', '/api/v1/notifications/{notification_id}', 'plain'],
+    getHealth: ['get', '/api/v1/notifications/{notification_id}/health', 'plain'],
+    listDeliveries: ['get', '/api/v1/notifications/{notification_id}/deliveries', 'list'],
+    redeliver: ['post', '/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'plain'],
+    redeliverFailed: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
+    test: ['post', '/api/v1/notifications/{notification_id}/test', 'plain'],
+  },
+  signers: {
+    list: ['get', '/api/v1/signers', 'list'],
+    create: ['post', '/api/v1/signers', 'body'],
+    get: ['get', '/api/v1/signers/{signer_id}', 'plain'],
+    delete: ['delete', '/api/v1/signers/{signer_id}', 'plain'],
+  },
+  networks: {
+    list: ['get', '/api/v1/networks', 'list'],
+    create: ['post', '/api/v1/networks', 'body'],
+    get: ['get', '/api/v1/networks/{network_id}', 'plain'],
+    update: ['patch', '/api/v1/networks/{network_id}', 'body'],
+    delete: ['delete', '/api/v1/networks/{network_id}', 'plain'],
+    listNodes: ['get', '/api/v1/networks/{network_id}/nodes', 'plain'],
+  },
+  apiKeys: {
+    getCaller: ['get', '/api/v1/caller', 'plain'],
+    list: ['get', '/api/v1/api-keys', 'list'],
+    create: ['post', '/api/v1/api-keys', 'body'],
+    get: ['get', '/api/v1/api-keys/{api_key_id}', 'plain'],
+    update: ['patch', '/api/v1/api-keys/{api_key_id}', 'body'],
+    delete: ['delete', '/api/v1/api-keys/{api_key_id}', 'plain'],
+    rotate: ['post', '/api/v1/api-keys/{api_key_id}/rotate', 'body'],
+  },
+  audit: {
+    list: ['get', '/api/v1/audit', 'list'],
+    getHead: ['get', '/api/v1/audit/head', 'plain'],
+  },
+  service: {
+    getHealth: ['get', '/api/v1/health', 'plain'],
+    getReadiness: ['get', '/api/v1/ready', 'plain'],
+  },
+} as const satisfies Record<string, Record<string, Described>>

@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Writes generated/client-methods.ts: the operations of the contract by name, grouped by their tags. The name is the operationId
+ * without the word of its group: `sendTransaction` is `transactions.send`. JSON-RPC and streams have clients of their own.
+ *
+ * `--check` writes nothing and fails when the file is not up to date.
+ */
+const output = join(import.meta.dirname, '..', 'generated', 'client-methods.ts')
+const contract = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'generated', 'openapi.json'), 'utf8'))
+
+interface Operation {
+  operationId: string
+  tags: [string]
+  summary: string
+  parameters?: { $ref?: string; name?: string; in?: string }[]
+  requestBody?: { required?: boolean }
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: Schema }> }>
+}
+interface Schema {
+  $ref?: string
+  properties?: Record<string, Schema & { type?: string }>
+}
+
+const lookUp = <T extends { $ref?: string }>(part: T): T =>
+  part.$ref === undefined
+    ? part
+    : lookUp(
+        part.$ref
+          .split('/')
+          .slice(1)
+          .reduce((node, name) => node[name], contract) as T,
+      )
+
+/** "API keys" is apiKeys. */
+const groupOf = (tag: string): string =>
+  tag
+    .split(/[ -]/)
+    .map((word, index) =>
+      index === 0 ? word.toLowerCase() : (word[0] ?? '').toUpperCase() + word.slice(1).toLowerCase(),
+    )
+    .join('')
+
+/** Without the word of the group: getApiKey is get, cancelPendingTransactions is cancelPending. */
+function nameOf(group: string, operationId: string): string {
+  const plural = (group[0] ?? '').toUpperCase() + group.slice(1)
+  const name = operationId.replace(plural, '').replace(plural.replace(/s$/, ''), '')
+  return name === '' ? operationId : name
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+const groups = new Map<string, { name: string; type: string; described: string }[]>()
+
+for (const [path, item] of Object.entries<Record<string, unknown>>(contract.paths)) {
+  for (const method of methods) {
+    const operation = item[method] as Operation | undefined
+    const success = operation && lookUp(operation.responses['200'] ?? operation.responses['201'] ?? {})
+    const schema = success?.content?.['application/json']?.schema
+    if (!operation || !schema || operation.tags[0] === 'JSON-RPC') continue
+    const group = groupOf(operation.tags[0])
+    const key = `'${path}', '${method}'`
+    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${name}: ${typeIn(item, operation, name)}`)
+    const isOnce = (operation.parameters ?? []).some((one) => lookUp(one).name === 'Idempotency-Key')
+    const data = lookUp(lookUp(schema).properties?.data ?? {})
+    const isList = method === 'get' && data.type === 'array' && hasPages(operation)
+    const form = isList ? 'list' : isOnce ? 'once' : operation.requestBody ? 'body' : 'plain'
+    if (operation.requestBody) parameters.push(`body${operation.requestBody.required ? '' : '?'}: Body<${key}>`)
+    parameters.push(`options?: Options<${key}>${isOnce ? ' & Once' : ''}`)
+    const answer = isList ? `AsyncGenerator<ItemOf<'${path}'>, void, undefined>` : `Promise<Data<${key}>>`
+    const name = nameOf(group, operation.operationId)
+    const type = `    /** ${operation.summary}. */\n    ${name}(${parameters.join(', ')}): ${answer}`
+    const described = `    ${name}: ['${method}', '${path}', '${form}'],`
+    groups.set(group, [...(groups.get(group) ?? []), { name, type, described }])
+  }
+}
+
+function typeIn(item: Record<string, unknown>, { parameters = [] }: Operation, name: string | undefined): string {
+  const all = [...((item.parameters ?? []) as typeof parameters), ...parameters].map(lookUp)
+  const { schema } = all.find((one) => one.in === 'path' && one.name === name) as {
+    schema?: Schema & { type?: string }
+  }
+  return schema && lookUp(schema).type === 'integer' ? 'number' : 'string'
+}
+
+/** Lists with pages take a page. */
+function hasPages({ parameters = [] }: Operation): boolean {
+  return parameters.some((one) => lookUp(one).name === 'page')
+}
+
+const block = (of: 'type' | 'described', end: string) =>
+  [...groups]
+    .map(([group, members]) => `  ${group}: {\n${members.map((member) => member[of]).join('\n')}\n  }${end}`)
+    .join('\n')
+
+const text = `// Written by test/generate-methods.ts from the contract. Do not change it by hand.
+import type { Body, Data, ItemOf, Once, Options } from '../client/contract-types.ts'
+import type { Described } from '../client/methods.ts'
+
+/** The operations of the contract by name: the parameters of the path in their order, the body, and options. */
+export interface GeneratedMethods {
+${block('type', '')}
+}
+
+export const methods = {
+${block('described', ',')}
+} as const satisfies Record<string, Record<string, Described>>
+`
+
+if (!process.argv.includes('--check')) writeFileSync(output, text)
+else if (readFileSync(output, 'utf8') !== text) {
+  console.error('generated/client-methods.ts is not up to date: run `npm run generate`')
+  process.exitCode = 1
+}
