@@ -89,3 +89,25 @@ export type Data<P extends keyof paths, M extends Method> = Answer<P, M> extends
 
 /** The item of a list. */
 export type ItemOf<P extends keyof paths> = Data<P, 'get'> extends (infer T)[] ? T : never
+
+/** Every operation by its method and path. */
+export interface ClientByPath {
+  get: Call<'get'>
+  post: Call<'post'>
+  put: Call<'put'>
+  patch: Call<'patch'>
+  delete: Call<'delete'>
+  /**
+   * All items of a list, page by page. An item that moves to a later page during the iteration is returned once. An item that moves
+   * to an earlier page, because others were deleted, may be skipped.
+   */
+  all<P extends ListPath | WithoutSlash<ListPath>>(
+    path: P,
+    ...input: Arguments<Input<Listed<P>, 'get'>>
+  ): AsyncGenerator<Item<Listed<P>>, void, undefined>
+}
+
+/** What the generator writes of an operation: its HTTP method and path, and how it is called. */
+export type Described = readonly [method: Method, path: string, form: Form]
+/** `list`: page by page. `body`: has a body. `once`: has a body and an Idempotency-Key. */
+export type Form = 'plain' | 'list' | 'body' | 'once'

@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch'
 import type { paths } from '../generated/client.ts'
-import type { Arguments, Call, Input, Item, Listed, ListPath, Method, WithoutSlash } from './contract-types.ts'
+import type { ClientByPath, Method } from './contract-types.ts'
 import { RelayerError } from './error.ts'
 import { toJson } from './json.ts'
 import { type NamedMethods, namedMethods } from './methods.ts'
@@ -21,24 +21,10 @@ export interface RelayerClientOptions {
 }
 
 /**
- * Every operation of the contract, by a name (`client.transactions.send`) and by its method and path (`client.post`). A failure throws a RelayerError with its status, code, message and
- * details. A request without a response throws the error of fetch.
+ * Every operation of the contract, by a name (`client.transactions.send`) and by its method and path (`client.post`). A failure throws
+ * a RelayerError with its status, code, message and details. A request without a response throws the error of fetch.
  */
-export interface RelayerClient extends NamedMethods {
-  get: Call<'get'>
-  post: Call<'post'>
-  put: Call<'put'>
-  patch: Call<'patch'>
-  delete: Call<'delete'>
-  /**
-   * All items of a list, page by page. An item that moves to a later page during the iteration is returned once. An item that moves
-   * to an earlier page, because others were deleted, may be skipped.
-   */
-  all<P extends ListPath | WithoutSlash<ListPath>>(
-    path: P,
-    ...input: Arguments<Input<Listed<P>, 'get'>>
-  ): AsyncGenerator<Item<Listed<P>>, void, undefined>
-}
+export interface RelayerClient extends ClientByPath, NamedMethods {}
 
 const default_per_page = 100
 const max_remembered = 100_000
@@ -89,7 +75,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
         if (per_page === 0 || current_page * per_page >= total_items) return
       }
     },
-  } as Omit<RelayerClient, keyof NamedMethods>
+  } as ClientByPath
   return { ...byPath, ...namedMethods(byPath) }
 }
 

@@ -1,7 +1,6 @@
 import type { Transaction } from '../generated/client.ts'
 import { type GeneratedMethods, methods } from '../generated/client-methods.ts'
-import type { Once } from './contract-types.ts'
-import type { RelayerClient } from './index.ts'
+import type { ClientByPath, Described, Once } from './contract-types.ts'
 import { once, type WaitOptions, waitForTransaction } from './transactions.ts'
 
 /**
@@ -15,14 +14,7 @@ export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
   }
 }
 
-/** What the generator writes of an operation: its HTTP method and path, and how it is called. */
-export type Described = readonly [method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, form: Form]
-/** `list`: page by page. `body`: has a body. `once`: has a body and an Idempotency-Key. */
-type Form = 'plain' | 'list' | 'body' | 'once'
-
-type ByPath = Omit<RelayerClient, keyof NamedMethods>
-
-export function namedMethods(client: ByPath): NamedMethods {
+export function namedMethods(client: ClientByPath): NamedMethods {
   const byGroup = Object.entries<Record<string, Described>>(methods).map(([group, members]) => {
     const named = Object.entries(members).map(([name, described]) => [name, byName(client, described)])
     return [group, Object.fromEntries(named)]
@@ -38,7 +30,7 @@ interface AnyOptions extends Once {
 }
 
 /** The arguments: the parameters of the path in their order, the body where there is one, and options. */
-function byName(client: ByPath, [method, path, form]: Described) {
+function byName(client: ClientByPath, [method, path, form]: Described) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const hasBody = form === 'body' || form === 'once'
   const call = client[method] as (path: string, input: object) => Promise<{ data: unknown }>

@@ -1,6 +1,6 @@
 import type { SendTransactionRequest, Transaction } from '../generated/client.ts'
+import type { ClientByPath } from './contract-types.ts'
 import { RelayerError } from './error.ts'
-import type { RelayerClient } from './index.ts'
 import { pause } from './pause.ts'
 
 const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
@@ -28,7 +28,7 @@ export interface SendOptions {
  * repeated under the same key, so nothing is sent twice.
  */
 export async function sendTransaction(
-  client: Pick<RelayerClient, 'post'>,
+  client: Pick<ClientByPath, 'post'>,
   relayer_id: string,
   body: SendTransactionRequest,
   { idempotencyKey, signal, ...query }: SendOptions = {},
@@ -82,7 +82,7 @@ export interface WaitOptions {
  * `status`.
  */
 export async function waitForTransaction(
-  client: Pick<RelayerClient, 'get'>,
+  client: Pick<ClientByPath, 'get'>,
   relayer_id: string,
   transaction_id: string,
   { until = 'confirmed', onChange, signal }: WaitOptions = {},

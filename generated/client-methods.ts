@@ -1,6 +1,5 @@
 // Written by test/generate-methods.ts from the contract. Do not change it by hand.
-import type { Body, Data, ItemOf, Once, Options } from '../client/contract-types.ts'
-import type { Described } from '../client/methods.ts'
+import type { Body, Data, Described, ItemOf, Once, Options } from '../client/contract-types.ts'
 
 /** The operations of the contract by name: the parameters of the path in their order, the body, and options. */
 export interface GeneratedMethods {
