@@ -3237,7 +3237,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The token is missing or not accepted (`unauthorized`). */
+        /**
+         * @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is
+         *     unknown, revoked, expired or not for your address gets one answer.
+         */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

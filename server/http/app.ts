@@ -11,6 +11,7 @@ import type { CountConnection } from './connections.ts'
 import type { Operation } from './contract.ts'
 import { failureMiddleware, jsonRpcFailure, toFailure } from './failure.ts'
 import { securityHeaders } from './headers.ts'
+import { nearestPath } from './nearest-path.ts'
 import { headerReader, queryReader } from './query.ts'
 import type { Quiet } from './quiet.ts'
 import { bytes_each, type RateLimit } from './rate-limit.ts'
@@ -69,8 +70,11 @@ export function createApp(dependencies: AppDependencies): Express {
       throw new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: methodsOf(its) })
     })
   }
-  app.use(() => {
-    throw new ApiError('not_found', 'Not Found')
+  const paths = operations.map(({ path }) => path)
+  app.use((request) => {
+    const nearest = nearestPath(paths, request.path)
+    const hint = nearest === undefined ? 'GET /docs lists all paths' : `the nearest path is ${nearest}`
+    throw new ApiError('not_found', 'Not Found', [{ path: '/path', message: `there is no such path; ${hint}` }])
   })
   app.use(failureMiddleware(logger))
   return app

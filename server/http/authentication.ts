@@ -7,7 +7,10 @@ import { digest, readToken } from '../secrets/token.ts'
 import { isDoubled } from './headers.ts'
 import { addressReader, networkCheck } from './request-target.ts'
 
-/** Identifies the caller. Rejects with the same ApiError (401) for a missing, duplicate, malformed or wrong token. */
+/**
+ * Identifies the caller. Rejects with ApiError (401). What is wrong with the form of the header is said; an unknown, revoked or expired
+ * key, and one that is not for this address, get the same answer.
+ */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>
 
 export interface AuthenticationDependencies {
@@ -55,10 +58,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
   }
 
   return async (request) => {
-    const { authorization } = request.headers
-    const text =
-      authorization === undefined || isDoubled(request, 'authorization') ? undefined : bearer.exec(authorization)?.[1]
-    if (text === undefined) throw unauthorized()
+    const text = tokenIn(request)
     if (isAdministrator(text)) return administrator
 
     const token = readToken(text)
@@ -66,8 +66,8 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
     const time = dependencies.now()
-    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized()
-    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized()
+    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(no_valid_key)
+    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized(no_valid_key)
     dependencies.noteUse(holder.caller.id)
     return holder.caller
   }
@@ -87,7 +87,25 @@ function sameAs(wanted: string): (text: string) => boolean {
   }
 }
 
-const unauthorized = () => new ApiError('unauthorized', 'Unauthorized', [], { 'WWW-Authenticate': 'Bearer' })
+/** Throws ApiError (401) with what is wrong with the header. */
+function tokenIn(request: IncomingMessage): string {
+  const { authorization, 'x-api-key': other } = request.headers
+  if (authorization === undefined) {
+    const wrong = other === undefined ? 'is missing' : 'is missing: X-API-Key is not read'
+    throw unauthorized(`${wrong}; send Authorization: Bearer and the API key`)
+  }
+  if (isDoubled(request, 'authorization')) throw unauthorized('was sent twice')
+  const token = bearer.exec(authorization)?.[1]
+  if (token === undefined) throw unauthorized('must be the word Bearer, a space and the API key')
+  return token
+}
+
+const no_valid_key = 'is no API key that is valid now and for your address'
+
+const unauthorized = (message: string) =>
+  new ApiError('unauthorized', 'Unauthorized', [{ path: '/headers/authorization', message }], {
+    'WWW-Authenticate': 'Bearer',
+  })
 
 /** An API key in the form that requests are checked against. */
 interface Holder {

@@ -43,7 +43,11 @@ export const invalidParams = (message: string): JsonRpcError => new JsonRpcError
 
 // ethers recognizes a missing method by this text, and then does without it.
 export const methodNotFound = (method: string): JsonRpcError =>
-  new JsonRpcError(codes.method_not_found, `the method ${method} does not exist/is not available`)
+  new JsonRpcError(codes.method_not_found, `the method ${method} does not exist/is not available${insteadOf(method)}`)
+
+/** eth_sign would sign any 32 bytes, also the hash of a transaction. */
+const insteadOf = (method: string): string =>
+  method === 'eth_sign' ? ': use personal_sign or eth_signTypedData_v4' : ''
 
 const max_message_length = 2_000
 

@@ -1,5 +1,5 @@
 import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
-import { conflict, notFound } from '../core/errors.ts'
+import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
 import { confirmationsOf } from './confirmations.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -43,13 +43,13 @@ export function networks({
 
     async getNetwork({ path }) {
       const network = await store.getNetwork(path.network_id)
-      if (!network) throw notFound('Not Found')
+      if (!network) throw missing(path.network_id)
       return single(show(network))
     },
 
     async listNodes({ path }) {
       const network = await store.getNetwork(path.network_id)
-      if (!network) throw notFound('Not Found')
+      if (!network) throw missing(path.network_id)
       const urls = showRpcUrls(network.rpc_urls)
       const client = await chains.networkClient({ network: network.name, custom_rpc_urls: [] })
       const nodes = ((await client?.nodes()) ?? []).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
@@ -68,13 +68,13 @@ export function networks({
         }),
         auditEntry,
       )
-      if (!network) throw notFound('Not Found')
+      if (!network) throw missing(path.network_id)
       return single(show(network))
     },
 
     async deleteNetwork({ path, auditEntry }) {
       const outcome = await store.deleteNetwork(path.network_id, auditEntry)
-      if (outcome === 'missing') throw notFound('Not Found')
+      if (outcome === 'missing') throw missing(path.network_id)
       if (outcome === 'in_use')
         throw conflict('/path/network_id', 'a relayer uses this network; delete its relayers first')
       return single('Network deleted successfully')
@@ -89,3 +89,11 @@ function mergePatch(patch: Omit<UpdateNetworkRequest, 'rpc_urls'>, chain_id: num
 }
 
 const show = (network: Network): Network => ({ ...network, rpc_urls: showRpcUrls(network.rpc_urls) })
+
+/** The id of a network begins with its type. */
+function missing(network_id: string): ApiError {
+  const hint = network_id.startsWith('evm:') ? '' : `; did you mean evm:${network_id}?`
+  return new ApiError('not_found', 'Not Found', [
+    { path: '/path/network_id', message: `no network has this id${hint}` },
+  ])
+}

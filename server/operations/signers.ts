@@ -4,7 +4,7 @@ import type {
   KeystoreSignerRequest,
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
-import { ApiError, badRequest, conflict, notFound } from '../core/errors.ts'
+import { ApiError, badRequest, conflict } from '../core/errors.ts'
 import { type Caller, type Handlers, single } from '../core/operation.ts'
 import type { SignerRow } from '../core/rows.ts'
 import { generateKey } from '../keys/keyring.ts'
@@ -38,13 +38,13 @@ export function signers(
 
     async getSigner({ path }) {
       const signer = await store.getSigner(path.signer_id)
-      if (!signer) throw notFound('Not Found')
+      if (!signer) throw missing()
       return single(signer)
     },
 
     async deleteSigner({ path, auditEntry }) {
       const outcome = await store.deleteSigner(path.signer_id, auditEntry)
-      if (outcome === 'missing') throw notFound('Not Found')
+      if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
         throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return single('Signer deleted successfully')
@@ -109,3 +109,6 @@ async function keyOf(body: LocalRequest): Promise<Uint8Array> {
     }
   }
 }
+
+const missing = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/signer_id', message: 'no signer has this id' }])

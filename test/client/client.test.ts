@@ -63,7 +63,10 @@ test('throws a RelayerError with the message, code and details of a failure', as
 test('throws a RelayerError for a wrong token', async () => {
   const { url } = await startTestService()
   const error = await rejection(createRelayerClient({ baseUrl: url, token }).get('/api/v1/relayers'))
-  expect([error.status, error.message]).toEqual([401, 'Unauthorized'])
+  expect([error.status, error.message]).toEqual([
+    401,
+    'headers/authorization: is no API key that is valid now and for your address',
+  ])
 })
 
 test('throws a RelayerError with status and message for a response of a proxy', async () => {

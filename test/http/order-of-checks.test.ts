@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Detail } from '../../client/index.ts'
 import { type ContractOperation, operations } from '../support/contract.ts'
 import { exchange, json, rawRequest } from '../support/raw-http.ts'
 import { bad, bearer, type Case, expectRefused, get, missing, withBody } from '../support/refusals.ts'
@@ -12,6 +13,7 @@ const unauthorized = (name: string, send: Case['send']): Case => ({
   send,
   status: 401,
   message: 'Unauthorized',
+  at: '/headers/authorization',
   header: ['www-authenticate', 'Bearer'],
 })
 
@@ -114,12 +116,12 @@ test('checks the route, then the schema, then the named resources', async () => 
     header: ['allow', allow],
   })
   await expectRefused(await startTestService(), [
-    missing('an unknown route', withBody('POST /api/v1/nothing', '{'), 'Not Found'),
-    missing('the root', get('/'), 'Not Found'),
-    missing('another case', get('/API/V1/relayers'), 'Not Found'),
-    missing('a doubled slash', get('/api/v1//relayers'), 'Not Found'),
-    missing('an open path gone on', get('/api/v1/health/more'), 'Not Found'),
-    missing('no absolute path', (token) => rawRequest('OPTIONS *', [bearer(token)]), 'Not Found'),
+    missing('an unknown route', withBody('POST /api/v1/nothing', '{'), 'Not Found', '/path'),
+    missing('the root', get('/'), 'Not Found', '/path'),
+    missing('another case', get('/API/V1/relayers'), 'Not Found', '/path'),
+    missing('a doubled slash', get('/api/v1//relayers'), 'Not Found', '/path'),
+    missing('an open path gone on', get('/api/v1/health/more'), 'Not Found', '/path'),
+    missing('no absolute path', (token) => rawRequest('OPTIONS *', [bearer(token)]), 'Not Found', '/path'),
     refused('one method', '/api/v1/relayers/demo/sign', 'GET', 'POST'),
     refused('one method of an unknown relayer', '/api/v1/relayers/none/sign', 'DELETE', 'POST'),
     refused('a list', '/api/v1/relayers/demo/transactions', 'PATCH', 'GET, HEAD, POST'),
@@ -179,4 +181,28 @@ test('answers bytes that are not HTTP with a failure of the same form', async ()
     ),
     raw('an expectation', `${line}Host: a\r\nExpect: miracles\r\n\r\n`, 417, 'Expectation Failed'),
   ])
+})
+
+test('says what is wrong with the header of the API key, and nothing about a key', async () => {
+  const service = await startTestService()
+  const told = async (headers: Record<string, string>) => {
+    const answer = await fetch(`${service.url}/api/v1/relayers`, { headers })
+    return ((await answer.json()) as { details: Detail[] }).details[0]?.message
+  }
+  expect(await told({})).toBe('is missing; send Authorization: Bearer and the API key')
+  expect(await told({ 'X-API-Key': service.api_key })).toMatch(/^is missing: X-API-Key is not read; send Authorization/)
+  expect(await told({ Authorization: service.api_key })).toBe('must be the word Bearer, a space and the API key')
+  expect(await told({ Authorization: `Bearer ${'a'.repeat(40)}` })).toBe(
+    'is no API key that is valid now and for your address',
+  )
+})
+
+test('names the nearest path, and the form of the id of a network', async () => {
+  const { raw } = await startTestService()
+  const told = async (path: string) => ((await (await raw(path)).json()) as { details: Detail[] }).details[0]?.message
+  expect(await told('/api/v1/relayer/demo/transaction')).toBe(
+    'there is no such path; the nearest path is /api/v1/relayers/demo/transactions',
+  )
+  expect(await told('/xmlrpc.php?a=1')).toBe('there is no such path; GET /docs lists all paths')
+  expect(await told('/api/v1/networks/dead')).toBe('no network has this id; did you mean evm:dead?')
 })

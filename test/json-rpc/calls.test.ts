@@ -112,7 +112,8 @@ describe('methods that the relayer answers itself', () => {
   ])('rejects the method %s', async (method) => {
     const { rpc } = await start()
     // The words by which ethers recognizes it.
-    const message = `the method ${method} does not exist/is not available`
+    const hint = method === 'eth_sign' ? ': use personal_sign or eth_signTypedData_v4' : ''
+    const message = `the method ${method} does not exist/is not available${hint}`
     expect((await rpc.call(method)).error).toMatchObject({ code: -32_601, message })
   })
 

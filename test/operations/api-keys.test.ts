@@ -274,7 +274,7 @@ describe('allowed addresses of a key', () => {
   })
 })
 
-test('refuses 3,000 malformed tokens alike', async () => {
+test('refuses 3,000 malformed tokens, and tells of their form only', async () => {
   const service = await startTestService()
   const { token, api_key } = await makeKey(service)
   const other = randomBytes(32).toString('base64url')
@@ -301,8 +301,17 @@ test('refuses 3,000 malformed tokens alike', async () => {
     })
     await Promise.all(answers)
   }
-  expect([...bodies]).toEqual([
-    '401 Bearer {"success":false,"data":null,"code":"unauthorized","message":"Unauthorized"}',
+  const told = (message: string) =>
+    `401 Bearer ${JSON.stringify({
+      success: false,
+      data: null,
+      code: 'unauthorized',
+      message: 'Unauthorized',
+      details: [{ path: '/headers/authorization', message }],
+    })}`
+  expect([...bodies].sort()).toEqual([
+    told('is no API key that is valid now and for your address'),
+    told('must be the word Bearer, a space and the API key'),
   ])
 })
 

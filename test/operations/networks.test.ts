@@ -175,8 +175,14 @@ test('PATCH: accepts application/merge-patch+json, and rejects changes of name, 
 test('answers 404 for an unknown network', async () => {
   const { client } = await startTestService()
   const path = { network_id: 'evm:nowhere' }
-  await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
-  await expect(client.patch(onePath, { path, body: {} })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
+  await expect(client.get(onePath, { path })).rejects.toMatchObject({
+    status: 404,
+    message: 'path/network_id: no network has this id',
+  })
+  await expect(client.patch(onePath, { path, body: {} })).rejects.toMatchObject({
+    status: 404,
+    message: 'path/network_id: no network has this id',
+  })
 })
 
 test('deletes a network that no relayer uses, and frees its name for another chain id', async () => {
@@ -189,7 +195,10 @@ test('deletes a network that no relayer uses, and frees its name for another cha
   await client.post(listPath, { body: { ...sepolia, chain_id: 5 } })
   expect((await client.delete(onePath, { path })).data).toBe('Network deleted successfully')
   await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404 })
-  await expect(client.delete(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
+  await expect(client.delete(onePath, { path })).rejects.toMatchObject({
+    status: 404,
+    message: 'path/network_id: no network has this id',
+  })
   expect((await client.post(listPath, { body: sepolia })).data.chain_id).toBe(11_155_111)
   const { data } = await client.get('/api/v1/audit', { query: { operation: 'deleteNetwork' } })
   expect(data.map(({ subject, result }) => [subject, result])).toContainEqual(['evm:sepolia', 200])

@@ -94,8 +94,14 @@ test('refuses to delete a signer that a relayer uses, and frees the id of a dele
   await expect(client.delete(onePath, { path })).rejects.toMatchObject({ status: 409 })
   await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayer.id } })
   await client.delete(onePath, { path })
-  await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
-  await expect(client.delete(onePath, { path })).rejects.toMatchObject({ status: 404, message: 'Not Found' })
+  await expect(client.get(onePath, { path })).rejects.toMatchObject({
+    status: 404,
+    message: 'path/signer_id: no signer has this id',
+  })
+  await expect(client.delete(onePath, { path })).rejects.toMatchObject({
+    status: 404,
+    message: 'path/signer_id: no signer has this id',
+  })
   await client.post(listPath, { body: { id: 'a', type: 'plain', config: { key: cow } } })
 })
 

@@ -34,11 +34,12 @@ export const bad = (name: string, send: Case['send'], at: string): Case => ({
   at,
 })
 
-export const missing = (name: string, send: Case['send'], message: string): Case => ({
+export const missing = (name: string, send: Case['send'], message: string, at?: string): Case => ({
   name,
   send,
   status: 404,
   message,
+  ...(at !== undefined && { at }),
 })
 
 /** The code of each status that a case expects. */

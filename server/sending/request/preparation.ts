@@ -125,19 +125,20 @@ async function estimateGas(
 }
 
 /** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
-export function checkFunds({ policies }: RelayerRow, quote: Quote): void {
+export function checkFunds(relayer: RelayerRow, quote: Quote): void {
+  const { policies } = relayer
   const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
     const message = `The balance is ${balance}, which is below the required minimum of ${policies.min_balance}`
     throw refusedBy([{ path: 'policies/min_balance', message }])
   }
-  if (funds < max_cost + reserved) throw tooLittle(quote, reserved)
+  if (funds < max_cost + reserved) throw tooLittle(relayer, quote, reserved)
 }
 
 /** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
-export function tooLittle({ max_cost, balance }: Quote, reserved: bigint): ApiError {
+export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): ApiError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
-  return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance is ${balance}${others}`)
+  return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance}${others}`)
 }
 
 /** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */

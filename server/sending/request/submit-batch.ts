@@ -100,7 +100,8 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
       const { index, creation } = created
       return ofMember(index, () => {
         if (creation.outcome !== 'too_little') return parts.failed(creation, relayer_id)
-        throw tooLittle((prepared[index] as (typeof prepared)[number]).quote, BigInt(creation.reserved))
+        const { relayer, quote } = prepared[index] as (typeof prepared)[number]
+        throw tooLittle(relayer, quote, BigInt(creation.reserved))
       })
     }
     parts.accepted(found.row_id)

@@ -147,7 +147,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
         },
         auditEntry,
       )
-      if (creation.outcome === 'too_little') throw tooLittle(quote, BigInt(creation.reserved))
+      if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
       wake(relayer.row_id)
       dependencies.changed()
       return accepted(creation, relayer.id)

@@ -1,0 +1,25 @@
+import { distance } from 'fastest-levenshtein'
+
+/** Longer paths are not compared: the time grows with the square of the length. */
+const max_length = 200
+
+/** The path of the contract that is most like a request's, with the values that it has for parameters; undefined: none is like it. */
+export function nearestPath(paths: readonly string[], requested: string): string | undefined {
+  if (requested.length > max_length) return undefined
+  const segments = requested.replace(/\/+$/, '').split('/')
+  const candidates = paths.map((path) => filled(path, segments))
+  const [nearest] = candidates
+    .map((path) => ({ path, far: distance(path, segments.join('/')) }))
+    // Half of it is the same.
+    .filter(({ path, far }) => 2 * far <= path.length)
+    .sort((a, b) => a.far - b.far)
+  return nearest?.path
+}
+
+/** A parameter takes the segment of the request that stands in its place, when its path begins alike. */
+const filled = (path: string, segments: string[]): string => {
+  const own = path.split('/')
+  // A request without the version, or with another, has its segments elsewhere.
+  const shift = segments.length < own.length && segments[1] !== own[1] ? own.length - segments.length : 0
+  return own.map((part, index) => (part.startsWith('{') ? (segments[index - shift] ?? part) : part)).join('/')
+}
