@@ -7,11 +7,13 @@ const max_length = 200
 export function nearestPath(paths: readonly string[], requested: string): string | undefined {
   if (requested.length > max_length) return undefined
   const segments = requested.replace(/\/+$/, '').split('/')
-  const candidates = paths.map((path) => filled(path, segments))
-  const [nearest] = candidates
-    .map((path) => ({ path, far: distance(path, segments.join('/')) }))
-    // Half of it is the same.
-    .filter(({ path, far }) => 2 * far <= path.length)
+  const [nearest] = paths
+    .map((template) => {
+      const path = filled(template, segments)
+      return { path, far: distance(path, segments.join('/')), own: template.replaceAll(/\{\w+\}/g, '').length }
+    })
+    // Half of its own words are the same.
+    .filter(({ far, own }) => 2 * far <= own)
     .sort((a, b) => a.far - b.far)
   return nearest?.path
 }
