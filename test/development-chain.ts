@@ -1,25 +1,43 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRelayerClient, RelayerError } from '../client/index.ts'
+import { parseArgs } from 'node:util'
+import { createRelayerClient, type Relayer, RelayerError } from '../client/index.ts'
 import { type Anvil, NoChainError, startAnvil } from './support/anvil.ts'
 
-// `npm run chain`: a development chain for the network `local`, on which every relayer of chain 31337 has funds. It looks for
-// new ones once a second, in the service at BASE_URL with the key in API_KEY, or else in the data folder (DATA_DIR).
-// CHAIN_PORT: another port than 8545, which the network `local` expects.
+const { PORT = '8080', BASE_URL = `http://127.0.0.1:${PORT}`, RELAYER_URL = BASE_URL } = process.env
+const { API_KEY, RELAYER_API_KEY = API_KEY, DATA_DIR = './data', CHAIN_PORT = '8545' } = process.env
+const help = `npm run chain [-- OPTIONS]
 
-const { BASE_URL = 'http://127.0.0.1:8080', API_KEY, DATA_DIR = './data', CHAIN_PORT = '8545' } = process.env
+A development chain (anvil) for the network \`local\`, chain id 31337. Every relayer of that chain in the running service gets funds, also
+one that is created later; a relayer of an earlier chain is reset.
+
+  --port N            the chain's port (default: CHAIN_PORT, or 8545, which the network \`local\` expects)
+  --block-time S      seconds between blocks (default: 1)
+  --base-fee WEI      the base fee of the first block
+  --help
+
+Environment:
+  RELAYER_URL         the service (default: http://127.0.0.1 at PORT, or 8080)
+  RELAYER_API_KEY     its API key (default: the file api-key in DATA_DIR, or ./data)
+`
+const { values: options } = readOptions()
 const keyFile = join(DATA_DIR, 'api-key')
 const balance_eth = 100
 const round_ms = 1_000
 const answer_deadline_ms = 5_000
 
+/** How often the nonces of each relayer agreed with this chain. The service may remember the former chain for some seconds. */
+const inStep = new Map<string, number>()
+const enough = 10
+
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 
 try {
-  const chain = await start(Number(CHAIN_PORT))
-  say(`The development chain is at ${chain.url}: chain id ${chain.chain_id}, a block a second. Ctrl-C ends it.`)
+  const chain = await start()
+  const every = Number(options['block-time'])
+  say(`The development chain is at ${chain.url}: chain id ${chain.chain_id}, a block every ${every} s. Ctrl-C ends it.`)
   try {
     await fundForEver(chain)
   } finally {
@@ -35,9 +53,36 @@ function complain(error: unknown): void {
   process.exitCode = 1
 }
 
-async function start(port: number): Promise<Anvil> {
+function readOptions() {
   try {
-    return await startAnvil({ port, blockTime_s: 1 })
+    const read = parseArgs({
+      options: {
+        port: { type: 'string', default: CHAIN_PORT },
+        'block-time': { type: 'string', default: '1' },
+        'base-fee': { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    const { port, 'block-time': time, 'base-fee': fee = '0' } = read.values
+    if (read.values.help) end(help, 0)
+    if (!/^\d{1,5}$/.test(port) || !(Number(time) > 0) || !/^\d{1,18}$/.test(fee)) end(help, 2)
+    return read
+  } catch (error) {
+    return end(`${(error as Error).message}\n\n${help}`, 2)
+  }
+}
+
+function end(text: string, code: number): never {
+  process.stdout.write(text)
+  process.exit(code)
+}
+
+async function start(): Promise<Anvil> {
+  const port = Number(options.port)
+  const { 'base-fee': base_fee } = options
+  try {
+    const args = base_fee === undefined ? [] : ['--block-base-fee-per-gas', base_fee]
+    return await startAnvil({ port, blockTime_s: Number(options['block-time']), args })
   } catch (error) {
     if (!(error instanceof NoChainError) || !error.message.includes('in use')) throw error
     throw new NoChainError(
@@ -65,7 +110,7 @@ async function fundForEver(chain: Anvil): Promise<void> {
 /** Funds the relayers that are not in `funded`, and adds them. Answers what keeps it from reading them, if anything does. */
 async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | undefined> {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answer_deadline_ms)])
-  let found: { id: string; address: string }[]
+  let found: FoundRelayer[]
   try {
     found = await relayersOn(chain.chain_id, signal)
   } catch (error) {
@@ -77,12 +122,32 @@ async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | unde
     funded.add(address)
     say(`Funded the relayer ${id} (${address}) with ${balance_eth} ETH.`)
   }
+  // The service may not reach this chain, or be on another one.
+  for (const { id, system_disabled } of found)
+    if (system_disabled || (inStep.get(id) ?? 0) < enough) await reset(id, signal).catch(() => undefined)
   return undefined
 }
 
-async function relayersOn(chain_id: number, signal: AbortSignal): Promise<{ id: string; address: string }[]> {
-  const token = API_KEY || (existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : '')
-  const client = createRelayerClient({ baseUrl: BASE_URL, token })
+/** A relayer of an earlier chain: the service disables it, because its transactions are on no chain. Only test chains are reset. */
+async function reset(id: string, signal: AbortSignal): Promise<void> {
+  const client = clientNow()
+  const { status } = await client.relayers.getNonce(id, { signal })
+  if (status === 'in_step') inStep.set(id, (inStep.get(id) ?? 0) + 1)
+  if (status !== 'chain_restarted') return
+  await client.relayers.healNonce(id, { chain_restarted: true }, { signal })
+  say(`Reset the relayer ${id}: its transactions were on an earlier chain; it starts at nonce 0.`)
+}
+
+type FoundRelayer = Pick<Relayer, 'id' | 'address' | 'system_disabled'>
+
+/** The service may write its key while this waits for it. */
+function clientNow() {
+  const token = RELAYER_API_KEY || (existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : '')
+  return createRelayerClient({ baseUrl: RELAYER_URL, token })
+}
+
+async function relayersOn(chain_id: number, signal: AbortSignal): Promise<FoundRelayer[]> {
+  const client = clientNow()
   const names = new Set<string>()
   for await (const network of client.all('/api/v1/networks', { signal })) {
     if (network.chain_id === chain_id) names.add(network.name)
@@ -93,12 +158,12 @@ async function relayersOn(chain_id: number, signal: AbortSignal): Promise<{ id: 
 
 function obstacleOf(error: unknown): string {
   if (error instanceof RelayerError && error.status === 401) {
-    const key = API_KEY ? 'API_KEY is not its key' : `${keyFile} does not hold its key`
-    return `The service at ${BASE_URL} refuses to list its relayers: ${key}. Trying on.`
+    const key = RELAYER_API_KEY ? 'RELAYER_API_KEY is not its key' : `${keyFile} does not hold its key`
+    return `The service at ${RELAYER_URL} refuses to list its relayers: ${key}. Trying on.`
   }
   if (error instanceof RelayerError)
-    return `The service at ${BASE_URL} answers ${error.status} ${error.message}. Trying on.`
-  return `The service at ${BASE_URL} is not up yet (npm start): its relayers are funded once it is.`
+    return `The service at ${RELAYER_URL} answers ${error.status} ${error.message}. Trying on.`
+  return `The service at ${RELAYER_URL} is not up yet (npm start): its relayers are funded once it is.`
 }
 
 function say(line: string): void {

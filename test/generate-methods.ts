@@ -5,9 +5,10 @@ import { join } from 'node:path'
  * Writes generated/client-methods.ts: the operations of the contract by name, grouped by their tags. The name is the operationId
  * without the word of its group: `sendTransaction` is `transactions.send`. JSON-RPC and streams have clients of their own.
  *
+ * And generated/client-bodies.ts: the members of bodies with their types, for the help of the command line.
+ *
  * `--check` writes nothing and fails when the file is not up to date.
  */
-const output = join(import.meta.dirname, '..', 'generated', 'client-methods.ts')
 const contract = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'generated', 'openapi.json'), 'utf8'))
 
 interface Operation {
@@ -20,7 +21,8 @@ interface Operation {
 }
 interface Schema {
   $ref?: string
-  properties?: Record<string, Schema & { type?: string }>
+  type?: string | string[]
+  properties?: Record<string, Schema>
 }
 
 const lookUp = <T extends { $ref?: string }>(part: T): T =>
@@ -106,8 +108,77 @@ ${block('described', ',')}
 } as const satisfies Record<string, Record<string, Described>>
 `
 
-if (!process.argv.includes('--check')) writeFileSync(output, text)
-else if (readFileSync(output, 'utf8') !== text) {
-  console.error('generated/client-methods.ts is not up to date: run `npm run generate`')
-  process.exitCode = 1
+/** A member of a body: its name as --set takes it, its type, and the first sentence about it. */
+type Member = [name: string, type: string, about: string]
+interface Full extends Schema {
+  enum?: unknown[]
+  description?: string
+  items?: Full
+  anyOf?: Full[]
+  oneOf?: Full[]
+  properties?: Record<string, Full>
+}
+
+const amount = '#/components/schemas/AmountInput'
+const amounts = new Set<string>()
+
+function membersOf(schema: Full, before = ''): Member[] {
+  const { properties = {}, anyOf = [], oneOf = [] } = lookUp(schema)
+  const own = Object.entries(properties).flatMap(([name, its]): Member[] => {
+    const path = `${before}${name}`
+    const { description = '' } = { ...lookUp(its), ...its }
+    const inner = membersOf(its, `${path}.`)
+    if (inner.length > 0 && before.split('.').length < 2) return inner
+    if (isAmount(its)) amounts.add(name)
+    return [[path, typeOf(its), firstSentence(description)]]
+  })
+  const others = [...anyOf, ...oneOf].flatMap((branch) => membersOf(branch, before))
+  return [...own, ...others.filter(([name], index) => others.findIndex(([other]) => other === name) === index)]
+}
+
+const isAmount = (schema: Full): boolean =>
+  schema.$ref === amount || [...(schema.anyOf ?? [])].some((branch) => branch.$ref === amount)
+
+function typeOf(schema: Full): string {
+  if (isAmount(schema)) return 'amount in wei, or with a unit (1ether, 50gwei)'
+  const its = { ...lookUp(schema), ...schema }
+  const { type, items, anyOf = [] } = its
+  const values = [...(its.enum ?? []), ...anyOf.flatMap((branch) => lookUp(branch).enum ?? [])]
+  if (values.length > 0) return values.join(' | ')
+  const types = [type ?? anyOf.map((branch) => lookUp(branch).type)].flat(2).filter((one) => one && one !== 'null')
+  if (types.includes('array')) return `list of ${items ? typeOf(items) : 'values'}`
+  return types.map((one) => (one === 'string' ? 'text' : one)).join(' or ') || 'value'
+}
+
+const firstSentence = (text: string): string =>
+  /^.*?\.(?=\s|$)/.exec(text.replace(/\s+/g, ' ').trim())?.[0] ?? text.trim()
+
+const bodies = Object.entries<Record<string, unknown>>(contract.paths).flatMap(([path, item]) =>
+  methods.flatMap((method) => {
+    const operation = item[method] as { requestBody?: { content: Record<string, { schema: Full }> } } | undefined
+    const schema = operation?.requestBody?.content['application/json']?.schema
+    const members = schema ? membersOf(schema) : []
+    return members.length > 0 ? [[`${method} ${path}`, members] as const] : []
+  }),
+)
+
+const bodiesText = `// Written by test/generate-methods.ts from the contract. Do not change it by hand.
+
+/** The members of each body: the name as --set takes it, the type, and the first sentence about it. */
+export const bodyMembers: Record<string, [name: string, type: string, about: string][]> = ${JSON.stringify(Object.fromEntries(bodies), null, 1)}
+
+/** The members that are amounts. */
+export const amountMembers: ReadonlySet<string> = new Set(${JSON.stringify([...amounts])})
+`
+
+for (const [name, content] of [
+  ['client-methods.ts', text],
+  ['client-bodies.ts', bodiesText],
+] as const) {
+  const file = join(import.meta.dirname, '..', 'generated', name)
+  if (!process.argv.includes('--check')) writeFileSync(file, content)
+  else if (readFileSync(file, 'utf8') !== content) {
+    console.error(`generated/${name} is not up to date: run \`npm run generate\``)
+    process.exitCode = 1
+  }
 }

@@ -2,6 +2,14 @@ import { CommandError } from './exit-codes.ts'
 
 const decimals: Record<string, number> = { wei: 0, gwei: 9, ether: 18 }
 
+/** The smallest units of a token from a decimal number of tokens. */
+export function readUnits(input: string, places: number): bigint {
+  const [, whole = '', fraction = ''] = /^(\d{1,78})(?:\.(\d{1,77}))?$/.exec(input) ?? []
+  if (whole === '' || fraction.length > places)
+    throw new CommandError(`An amount must be a number with at most ${places} decimals; it is ${input}`)
+  return BigInt(whole + fraction.padEnd(places, '0'))
+}
+
 /** Wei from `1000`, `2.5gwei` or `0.1ether`. */
 export function readWei(input: string): bigint {
   const match = /^(\d{1,78})(?:\.(\d{1,18}))?\s?(wei|gwei|ether)?$/.exec(input)

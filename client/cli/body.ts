@@ -1,3 +1,5 @@
+import { amountMembers } from '../../generated/client-bodies.ts'
+import { readWei } from './amounts.ts'
 import { parseJson, readInput } from './context.ts'
 import { CommandError } from './exit-codes.ts'
 
@@ -16,7 +18,8 @@ const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase'
 
 /**
  * A request body from --file and --set. `NAME=VALUE` sets a member, `policies.max_value=5` a member of a member; the value is JSON, or
- * else text; an integer above 2^53 stays text, as amounts are.
+ * else text; an integer above 2^53 stays text, as amounts are. An amount may have a unit (`policies.max_value=1ether`), and `rpc_urls[]=URL`
+ * adds a member to a list.
  */
 export async function readBody({ file, set = [] }: BodyOptions, start: Body = {}): Promise<Body> {
   const given = file === undefined ? {} : parseJson(await readInput(file), file === '-' ? 'Standard input' : file)
@@ -42,11 +45,15 @@ function assign(body: Body, assignment: string): void {
     Object.defineProperty(place, name, { value: next, enumerable: true, configurable: true, writable: true })
     place = next
   }
-  const value = readValue(assignment.slice(sign + 1))
-  Object.defineProperty(place, last, { value, enumerable: true, configurable: true, writable: true })
+  const isMember = last.endsWith('[]')
+  const name = isMember ? last.slice(0, -2) : last
+  const its = readValue(assignment.slice(sign + 1), amountMembers.has(name))
+  const value = isMember ? [...((place[name] as unknown[] | undefined) ?? []), its] : its
+  Object.defineProperty(place, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-function readValue(input: string): unknown {
+function readValue(input: string, isAmount: boolean): unknown {
+  if (isAmount && /^\d[\d.]*\s?(?:wei|gwei|ether)$/.test(input)) return readWei(input).toString()
   try {
     const value: unknown = JSON.parse(input)
     return typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value) ? input : value

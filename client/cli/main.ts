@@ -6,7 +6,9 @@ import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached } from './exit-codes.ts'
 import { addListen } from './listen.ts'
+import { addPayouts } from './payouts.ts'
 import { addPolicies } from './policies.ts'
+import { addRelayerActions } from './relayer-actions.ts'
 import { addResources } from './resources.ts'
 import { addSend } from './send.ts'
 import { addSign } from './sign.ts'
@@ -32,7 +34,9 @@ const parts = [
   addSign,
   addSend,
   addTransactions,
+  addPayouts,
   addWhy,
+  addRelayerActions,
   addResources,
   addPolicies,
   addDeliveries,

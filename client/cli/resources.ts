@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { bodyMembers } from '../../generated/client-bodies.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
@@ -142,12 +143,30 @@ function addVerb(group: Command, resource: Resource, verb: Verb, context: () => 
       .option('--file <file>', 'a JSON object with the members (-: standard input)')
       .option('--set <name=value>', 'sets a member, for example policies.max_value=1000; repeatable', repeated)
     for (const { option, about } of resource.secrets ?? []) command.option(`--${option} <file>`, about)
+    command.addHelpText('after', membersHelp(resource, verb))
   }
   command.action(async (...given: unknown[]) => {
     const id = idOf(verb) === '' ? '' : (given[0] as string)
     const world = context()
     await run(world, resource, verb, id, command.opts())
   })
+}
+
+const operationOf: Partial<Record<Verb, (resource: Resource) => string>> = {
+  create: ({ path }) => `post ${path}`,
+  change: ({ path, id }) => `patch ${path}/{${id}}`,
+  rotate: ({ path, id }) => `post ${path}/{${id}}/rotate`,
+}
+
+/** The members that --set takes, with their types and units, from the contract. */
+function membersHelp(resource: Resource, verb: Verb): string {
+  const members = bodyMembers[operationOf[verb]?.(resource) ?? ''] ?? []
+  const width = Math.max(0, ...members.map(([name]) => name.length))
+  return [
+    '',
+    'Members:',
+    ...members.map(([name, type, about]) => `  ${name.padEnd(width)}  ${type}${about && `: ${about}`}`),
+  ].join('\n')
 }
 
 async function run(world: Context, resource: Resource, verb: Verb, id: string, options: BodyOptions & Body) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Explanation } from '../../generated/client.ts'
+import type { Explanation, Suggestion } from '../../generated/client.ts'
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 
@@ -21,9 +21,44 @@ export function addWhy(program: Command, context: () => Context): void {
 function inText({ status, summary, waiting_for, since, blocked_by, suggestions }: Explanation): string {
   const waits = waiting_for === null ? '' : ` (${waiting_for})`
   const first = blocked_by === null ? [] : [`First comes: ${blocked_by}`]
-  const help = suggestions.map(({ summary, operation, body }) => {
-    const how = operation === null ? '' : ` [${operation}${body === null ? '' : ` ${JSON.stringify(body)}`}]`
-    return `- ${summary}${how}`
+  const help = suggestions.map((suggestion) => {
+    const { summary, operation } = suggestion
+    const command = operation === null ? undefined : commandOf(suggestion)
+    return `- ${summary}${command === undefined ? '' : `\n    ${command}`}`
   })
   return [`${status} since ${since}${waits}: ${summary}`, ...first, ...help].join('\n')
+}
+
+/** The command of this program that carries out a suggestion. */
+function commandOf({ operation, relayer_id, transaction_id, body }: Suggestion): string {
+  const of = `--relayer ${relayer_id}`
+  const set = Object.entries(membersOf(body ?? {})).map(([name, value]) => ` --set ${name}=${JSON.stringify(value)}`)
+  switch (operation) {
+    case 'cancelTransaction':
+      return `relayer tx cancel ${transaction_id} ${of}`
+    case 'replaceTransaction':
+      return `relayer tx speed-up ${transaction_id} ${of}${pricesIn(body)}`
+    default:
+      return `relayer relayers change ${relayer_id}${set.join('')}`
+  }
+}
+
+const pricesIn = (body: Suggestion['body']): string =>
+  [
+    ['--gas-price', body?.gas_price],
+    ['--max-fee', body?.max_fee_per_gas],
+    ['--priority-fee', body?.max_priority_fee_per_gas],
+  ]
+    .flatMap(([option, price]) => (price == null ? [] : [` ${option} ${price}`]))
+    .join('')
+
+/** The members with their names as --set takes them: `policies.max_value`. */
+function membersOf(body: object, before = ''): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(membersOf(value, `${before}${name}.`))
+        : [[`${before}${name}`, value]],
+    ),
+  )
 }

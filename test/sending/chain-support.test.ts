@@ -370,6 +370,30 @@ test('npm run chain: funds the relayers of its chain id, also later ones, and st
   expect(await isUp(place)).toBe(false)
 })
 
+test('npm run chain: resets the relayers of an earlier chain, and makes blocks as its options say', async () => {
+  const { client, url, api_key } = await startTestService()
+  const start = async (...options: string[]) => {
+    const run = child([developmentChain, ...options], { RELAYER_URL: url, RELAYER_API_KEY: api_key })
+    const line = await run.line(/^The development chain is at/)
+    await run.line(/^Funded the relayer demo /)
+    return { run, line, port: /:(\d+)/.exec(line)?.[1] as string }
+  }
+  const first = await start('--port', '0', '--block-time', '0.2')
+  expect(first.line).toContain('a block every 0.2 s')
+  await client.networks.update('evm:local', { rpc_urls: [{ url: `http://127.0.0.1:${first.port}` }] })
+  const body = { to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: 1 }
+  const { id } = await client.transactions.send('demo', body)
+  expect((await client.transactions.wait('demo', id)).nonce).toBe(0)
+  first.run.process.kill('SIGTERM')
+  await first.run.gone
+
+  const second = await start('--port', first.port, '--base-fee', '5000000000')
+  expect(await second.run.line(/^Reset the relayer demo: /)).toContain('it starts at nonce 0')
+  const again = await client.transactions.send('demo', body, { wait: 'mined' })
+  expect([again.nonce, again.status]).toEqual([0, expect.stringMatching(/mined|confirmed/)])
+  expect(BigInt(again.receipt?.effective_gas_price ?? 0)).toBeGreaterThan(10n ** 9n)
+})
+
 test('npm run chain: reports a taken port in one line', async () => {
   const taken = await testChain()
   const run = child([developmentChain], { CHAIN_PORT: `${taken.port}` })

@@ -1,0 +1,1074 @@
+// Written by test/generate-methods.ts from the contract. Do not change it by hand.
+
+/** The members of each body: the name as --set takes it, the type, and the first sentence about it. */
+export const bodyMembers: Record<string, [name: string, type: string, about: string][]> = {
+ "post /api/v1/relayers/{relayer_id}/sign": [
+  [
+   "message",
+   "text",
+   "The text to sign."
+  ],
+  [
+   "message_hex",
+   "text",
+   "The bytes to sign, as hex with 0x."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sign/batch": [
+  [
+   "items",
+   "list of object or object",
+   ""
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sign-typed-data": [
+  [
+   "domain_separator",
+   "text",
+   "32 bytes of hex, with or without 0x."
+  ],
+  [
+   "hash_struct_message",
+   "text",
+   "32 bytes of hex, with or without 0x."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sign-typed-data/full": [
+  [
+   "domain.name",
+   "text",
+   ""
+  ],
+  [
+   "domain.version",
+   "text",
+   ""
+  ],
+  [
+   "domain.chainId",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "domain.verifyingContract",
+   "text",
+   "An address: 20 bytes of hex with 0x."
+  ],
+  [
+   "domain.salt",
+   "text",
+   ""
+  ],
+  [
+   "types",
+   "object",
+   "The struct types, by name."
+  ],
+  [
+   "primaryType",
+   "text",
+   ""
+  ],
+  [
+   "message",
+   "object",
+   "The members of the primary type, with their values."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/transactions": [
+  [
+   "to",
+   "text",
+   "The recipient."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount to send."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
+  ],
+  [
+   "gas_limit",
+   "integer",
+   "The gas limit."
+  ],
+  [
+   "speed",
+   "safe_low | safeLow | average | fast | fastest",
+   "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
+  ],
+  [
+   "type",
+   "0 | 1 | 2 | 4",
+   "The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code."
+  ],
+  [
+   "gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The gas price of a transaction of type 0 or 1, in wei."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei."
+  ],
+  [
+   "valid_until",
+   "text",
+   "After this time (RFC 3339) the transaction is not sent."
+  ],
+  [
+   "reference",
+   "text",
+   "Your own reference, for example an order number."
+  ],
+  [
+   "access_list",
+   "list of values",
+   "The addresses and storage keys that the transaction uses (EIP-2930)."
+  ],
+  [
+   "authorization_list",
+   "list of values",
+   "Signed authorizations of accounts (EIP-7702)."
+  ],
+  [
+   "blob_versioned_hashes",
+   "list of text",
+   "Blob transactions (EIP-4844) are not supported."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/transactions/batch": [
+  [
+   "transactions",
+   "list of object",
+   ""
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/transactions/dry-run": [
+  [
+   "to",
+   "text",
+   "The recipient."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount to send."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
+  ],
+  [
+   "gas_limit",
+   "integer",
+   "The gas limit."
+  ],
+  [
+   "speed",
+   "safe_low | safeLow | average | fast | fastest",
+   "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
+  ],
+  [
+   "type",
+   "0 | 1 | 2 | 4",
+   "The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code."
+  ],
+  [
+   "gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The gas price of a transaction of type 0 or 1, in wei."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei."
+  ],
+  [
+   "valid_until",
+   "text",
+   "After this time (RFC 3339) the transaction is not sent."
+  ],
+  [
+   "reference",
+   "text",
+   "Your own reference, for example an order number."
+  ],
+  [
+   "access_list",
+   "list of values",
+   "The addresses and storage keys that the transaction uses (EIP-2930)."
+  ],
+  [
+   "authorization_list",
+   "list of values",
+   "Signed authorizations of accounts (EIP-7702)."
+  ],
+  [
+   "blob_versioned_hashes",
+   "list of text",
+   "Blob transactions (EIP-4844) are not supported."
+  ]
+ ],
+ "put /api/v1/relayers/{relayer_id}/transactions/{transaction_id}": [
+  [
+   "to",
+   "text",
+   "The recipient."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount to send."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
+  ],
+  [
+   "gas_limit",
+   "integer",
+   "The gas limit."
+  ],
+  [
+   "speed",
+   "safe_low | safeLow | average | fast | fastest",
+   "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
+  ],
+  [
+   "type",
+   "0 | 1 | 2 | 4",
+   "The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code."
+  ],
+  [
+   "gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The gas price of a transaction of type 0 or 1, in wei."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei."
+  ],
+  [
+   "valid_until",
+   "text",
+   "After this time (RFC 3339) the transaction is not sent."
+  ],
+  [
+   "reference",
+   "text",
+   "Your own reference, for example an order number."
+  ],
+  [
+   "access_list",
+   "list of values",
+   "The addresses and storage keys that the transaction uses (EIP-2930)."
+  ],
+  [
+   "authorization_list",
+   "list of values",
+   "Signed authorizations of accounts (EIP-7702)."
+  ],
+  [
+   "blob_versioned_hashes",
+   "list of text",
+   "Blob transactions (EIP-4844) are not supported."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sign-authorization": [
+  [
+   "address",
+   "text",
+   "The contract whose code the account runs."
+  ],
+  [
+   "nonce",
+   "integer",
+   "The nonce of the relayer's account at the time when the authorization is applied."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sign-transaction": [
+  [
+   "unsigned_transaction",
+   "text",
+   "The unsigned transaction, serialized as its type requires."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/rpc": [
+  [
+   "jsonrpc",
+   "text",
+   ""
+  ],
+  [
+   "id",
+   "integer or text",
+   ""
+  ],
+  [
+   "method",
+   "eth_blockNumber | eth_call | eth_chainId | eth_estimateGas | eth_feeHistory | eth_gasPrice | eth_getBalance | eth_getBlockByHash | eth_getBlockByNumber | eth_getBlockReceipts | eth_getCode | eth_getLogs | eth_getProof | eth_getStorageAt | eth_getTransactionByHash | eth_getTransactionCount | eth_getTransactionReceipt | eth_maxPriorityFeePerGas | net_version | web3_clientVersion",
+   ""
+  ],
+  [
+   "params",
+   "list of value",
+   ""
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/nonce/heal": [
+  [
+   "chain_restarted",
+   "boolean",
+   "The test chain was reset: discard the nonces of the former chain."
+  ],
+  [
+   "next_nonce",
+   "integer",
+   "The transaction count of the address from a source that the operator trusts."
+  ]
+ ],
+ "post /api/v1/notifications": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "type",
+   "webhook",
+   ""
+  ],
+  [
+   "url",
+   "text",
+   "An http or https URL without user name and password."
+  ],
+  [
+   "signing_key",
+   "text",
+   "The secret that signs deliveries."
+  ]
+ ],
+ "patch /api/v1/notifications/{notification_id}": [
+  [
+   "type",
+   "webhook",
+   ""
+  ],
+  [
+   "url",
+   "text",
+   "An http or https URL without user name and password."
+  ],
+  [
+   "signing_key",
+   "text",
+   "Absent or null: unchanged."
+  ]
+ ],
+ "post /api/v1/notifications/{notification_id}/redeliver": [
+  [
+   "since",
+   "text",
+   "The earliest event time (RFC 3339)."
+  ]
+ ],
+ "post /api/v1/relayers": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "name",
+   "text",
+   "A display name."
+  ],
+  [
+   "network",
+   "text",
+   "The network's name."
+  ],
+  [
+   "network_type",
+   "evm",
+   ""
+  ],
+  [
+   "paused",
+   "boolean",
+   ""
+  ],
+  [
+   "signer_id",
+   "text",
+   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+  ],
+  [
+   "notification_id",
+   "text",
+   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+  ],
+  [
+   "policies.min_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The relayer sends only while its balance is at least this amount."
+  ],
+  [
+   "policies.gas_limit_estimation",
+   "boolean",
+   "Whether a node estimates the gas limit of transactions without one."
+  ],
+  [
+   "policies.gas_price_cap",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas."
+  ],
+  [
+   "policies.max_fee_multiple",
+   "integer",
+   "The highest price per unit of gas, as a multiple of the market price."
+  ],
+  [
+   "policies.max_fee_per_transaction",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fee of one signature, in wei: its gas limit times its highest price."
+  ],
+  [
+   "policies.max_unfinished",
+   "integer",
+   "The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`)."
+  ],
+  [
+   "policies.max_unfinished_bytes",
+   "integer",
+   "The highest total size of the call data of unfinished transactions, in bytes."
+  ],
+  [
+   "policies.max_fee_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction` when a transaction is accepted, in steps of five minutes as in `max_value_per_day`."
+  ],
+  [
+   "policies.whitelist_receivers",
+   "list of text",
+   "The only allowed recipients."
+  ],
+  [
+   "policies.eip1559_pricing",
+   "boolean",
+   "True: EIP-1559 prices."
+  ],
+  [
+   "policies.allowed_functions",
+   "list of object",
+   "The functions of a recipient that may be called."
+  ],
+  [
+   "policies.max_value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest value of one transaction, in wei."
+  ],
+  [
+   "policies.max_value_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day)."
+  ],
+  [
+   "policies.token_limits",
+   "list of object",
+   "Limits on ERC-20 tokens, in the smallest unit of the token."
+  ],
+  [
+   "policies.max_gap_fills_per_hour",
+   "integer",
+   "The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted."
+  ],
+  [
+   "policies.allow_transactions",
+   "boolean",
+   "Whether the relayer accepts and signs new transactions and authorizations."
+  ],
+  [
+   "policies.allow_messages",
+   "boolean",
+   "Whether the relayer signs messages (EIP-191)."
+  ],
+  [
+   "policies.allow_blind_typed_data",
+   "boolean",
+   "Whether the relayer signs typed data from hashes."
+  ],
+  [
+   "policies.allow_sign_transaction",
+   "boolean",
+   "Whether the relayer signs transactions without sending them."
+  ],
+  [
+   "policies.allow_authorizations",
+   "boolean",
+   "Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702)."
+  ],
+  [
+   "policies.allowed_domain_separators",
+   "list of text",
+   "The only EIP-712 domains for which typed data is signed, from hashes or in full."
+  ],
+  [
+   "custom_rpc_urls",
+   "list of text or object",
+   "RPC endpoints of this relayer, in place of those of its network."
+  ]
+ ],
+ "patch /api/v1/relayers/{relayer_id}": [
+  [
+   "name",
+   "text",
+   "A display name."
+  ],
+  [
+   "paused",
+   "boolean",
+   ""
+  ],
+  [
+   "notification_id",
+   "text",
+   "An id, or null."
+  ],
+  [
+   "policies.min_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.gas_limit_estimation",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.gas_price_cap",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.max_fee_multiple",
+   "integer",
+   ""
+  ],
+  [
+   "policies.max_fee_per_transaction",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.max_fee_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.max_unfinished",
+   "integer",
+   ""
+  ],
+  [
+   "policies.max_unfinished_bytes",
+   "integer",
+   ""
+  ],
+  [
+   "policies.whitelist_receivers",
+   "list of text",
+   ""
+  ],
+  [
+   "policies.eip1559_pricing",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allowed_functions",
+   "list of object",
+   ""
+  ],
+  [
+   "policies.max_value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.max_value_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "policies.token_limits",
+   "list of object",
+   ""
+  ],
+  [
+   "policies.max_gap_fills_per_hour",
+   "integer",
+   ""
+  ],
+  [
+   "policies.allow_transactions",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allow_messages",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allow_blind_typed_data",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allow_sign_transaction",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allow_authorizations",
+   "boolean",
+   ""
+  ],
+  [
+   "policies.allowed_domain_separators",
+   "list of text",
+   ""
+  ],
+  [
+   "custom_rpc_urls",
+   "list of text or object",
+   ""
+  ]
+ ],
+ "post /api/v1/signers": [
+  [
+   "id",
+   "text",
+   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+  ],
+  [
+   "type",
+   "text",
+   ""
+  ],
+  [
+   "config.key",
+   "text",
+   "The private key, 32 bytes of hex, with or without 0x."
+  ],
+  [
+   "config.keystore",
+   "object",
+   "A Web3 Secret Storage document, version 3."
+  ],
+  [
+   "config.passphrase",
+   "text",
+   "The passphrase of the keystore."
+  ],
+  [
+   "config",
+   "object",
+   "An empty object."
+  ],
+  [
+   "config.region",
+   "text",
+   "The region of the key."
+  ],
+  [
+   "config.key_id",
+   "text",
+   "The id or ARN of the key, or the name or ARN of an alias."
+  ],
+  [
+   "config.endpoint",
+   "text",
+   "The URL of the key service, for example of a VPC endpoint."
+  ],
+  [
+   "config.key_version",
+   "text",
+   "The resource name of the key version."
+  ],
+  [
+   "config.service_account",
+   "object",
+   "The JSON key of a service account, as Google Cloud creates it."
+  ],
+  [
+   "config.vault_url",
+   "text",
+   "The URL of the vault or the managed HSM."
+  ],
+  [
+   "config.key_name",
+   "text",
+   "The name of the key."
+  ],
+  [
+   "config.client_id",
+   "text",
+   "The client id of a user-assigned managed identity."
+  ],
+  [
+   "config.tenant_id",
+   "text",
+   "A tenant or client id, a UUID."
+  ],
+  [
+   "config.client_secret",
+   "text",
+   "The secret of the application."
+  ],
+  [
+   "config.module",
+   "text",
+   "The path of the module (a shared library), as the setting PKCS11_MODULES has it."
+  ],
+  [
+   "config.token_label",
+   "text",
+   "The label of the token."
+  ],
+  [
+   "config.key_label",
+   "text",
+   "The label (CKA_LABEL) of the private and of the public key."
+  ],
+  [
+   "config.pin",
+   "text",
+   "The PIN of the token's user."
+  ],
+  [
+   "config.url",
+   "text",
+   "The URL of the remote signer."
+  ],
+  [
+   "config.address",
+   "text",
+   "The address of the key."
+  ],
+  [
+   "config.interface",
+   "rest | json_rpc",
+   "`rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything."
+  ],
+  [
+   "config.headers",
+   "object",
+   "Headers of every request, for example `Authorization`."
+  ],
+  [
+   "config.ca_certificate",
+   "text",
+   "The certificates of the authorities that the signer's certificate is checked against, in PEM."
+  ],
+  [
+   "config.client_certificate",
+   "text",
+   "The certificate that the service presents (mutual TLS), in PEM."
+  ],
+  [
+   "config.client_key",
+   "text",
+   "The private key of `client_certificate`, in PEM."
+  ],
+  [
+   "config.namespace",
+   "text",
+   "The namespace (Vault Enterprise, HCP Vault, OpenBao)."
+  ],
+  [
+   "config.mount",
+   "text",
+   "The mount of the secrets engine."
+  ],
+  [
+   "config.path",
+   "text",
+   "The path of the secret within the mount."
+  ],
+  [
+   "config.field",
+   "text",
+   "The field of the secret that holds the private key, as 64 hex digits."
+  ],
+  [
+   "config.token",
+   "text",
+   "A token that may read the secret."
+  ],
+  [
+   "config.role_id",
+   "text",
+   "The RoleID of an AppRole, mounted at `approle`."
+  ],
+  [
+   "config.secret_id",
+   "text",
+   "The SecretID."
+  ]
+ ],
+ "post /api/v1/networks": [
+  [
+   "name",
+   "text",
+   "Like an id, at most 124 characters, so that `evm:<name>` is a valid id."
+  ],
+  [
+   "network_type",
+   "evm",
+   ""
+  ],
+  [
+   "chain_id",
+   "integer",
+   ""
+  ],
+  [
+   "rpc_urls",
+   "list of text or object",
+   ""
+  ],
+  [
+   "symbol",
+   "text",
+   "A label."
+  ],
+  [
+   "required_confirmations",
+   "integer",
+   "The number of blocks, including its own, that confirm a transaction."
+  ],
+  [
+   "average_blocktime_ms",
+   "integer",
+   ""
+  ],
+  [
+   "is_testnet",
+   "boolean",
+   ""
+  ],
+  [
+   "explorer_urls",
+   "list of text",
+   ""
+  ],
+  [
+   "features",
+   "list of text",
+   ""
+  ],
+  [
+   "tags",
+   "list of text",
+   ""
+  ]
+ ],
+ "patch /api/v1/networks/{network_id}": [
+  [
+   "rpc_urls",
+   "list of text or object",
+   ""
+  ],
+  [
+   "symbol",
+   "text",
+   ""
+  ],
+  [
+   "required_confirmations",
+   "integer",
+   "Null: the default of the chain id."
+  ],
+  [
+   "average_blocktime_ms",
+   "integer",
+   ""
+  ],
+  [
+   "is_testnet",
+   "boolean",
+   ""
+  ],
+  [
+   "explorer_urls",
+   "list of text",
+   ""
+  ],
+  [
+   "features",
+   "list of text",
+   ""
+  ],
+  [
+   "tags",
+   "list of text",
+   ""
+  ]
+ ],
+ "post /api/v1/api-keys": [
+  [
+   "name",
+   "text",
+   ""
+  ],
+  [
+   "scopes",
+   "list of sign | send | read | notifications | manage",
+   ""
+  ],
+  [
+   "relayer_ids",
+   "list of text",
+   "The relayers that the key may use."
+  ],
+  [
+   "allowed_cidrs",
+   "list of text",
+   "The client addresses from which the key is accepted."
+  ],
+  [
+   "rate_limit.per_second",
+   "integer",
+   ""
+  ],
+  [
+   "rate_limit.burst",
+   "integer",
+   ""
+  ],
+  [
+   "expires_at",
+   "text",
+   "The end of validity."
+  ]
+ ],
+ "patch /api/v1/api-keys/{api_key_id}": [
+  [
+   "name",
+   "text",
+   ""
+  ],
+  [
+   "scopes",
+   "list of sign | send | read | notifications | manage",
+   ""
+  ],
+  [
+   "relayer_ids",
+   "list of text",
+   "The relayers that the key may use."
+  ],
+  [
+   "allowed_cidrs",
+   "list of text",
+   "The client addresses from which the key is accepted."
+  ],
+  [
+   "rate_limit.per_second",
+   "integer",
+   ""
+  ],
+  [
+   "rate_limit.burst",
+   "integer",
+   ""
+  ],
+  [
+   "expires_at",
+   "text",
+   "The end of validity."
+  ]
+ ],
+ "post /api/v1/api-keys/{api_key_id}/rotate": [
+  [
+   "former_valid_seconds",
+   "integer",
+   "The time for which the previous token stays valid, in seconds."
+  ]
+ ]
+}
+
+/** The members that are amounts. */
+export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day"])
