@@ -70,6 +70,9 @@ test('replaces by a call, and refuses a call beside data or without a receiver',
   const body = { to, call: { function: 'set', abi, args: ['2'] } }
   const { data: replaced } = await client().put(`${path}/{transaction_id}`, { path: one, body })
   expect([replaced.data, replaced.call?.args]).toEqual([data('set', [2]), ['2']])
+  await expect(client().put(`${path}/{transaction_id}`, { path: one, body: { speed: 'fast' } })).rejects.toThrow(
+    'body: must have the content',
+  )
   expect((await send({ data: '0x', call: { function: 'f()' } })).details).toEqual([
     { path: '/body/call', message: 'give at most one of data and call' },
   ])

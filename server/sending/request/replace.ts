@@ -1,6 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { highestTaken } from '../../core/attempts.ts'
-import { ApiError, transactionNotFound } from '../../core/errors.ts'
+import { ApiError, badRequest, transactionNotFound } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { percentileOf, priceColumns } from '../../core/prices.ts'
@@ -51,6 +51,7 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
     const found = await findRelayer(relayer_id)
     checkPause(found)
     const replaced = await findOpen(found, transaction_id)
+    checkContent(body)
     const request = readTransactionRequest(body)
     const { relayer, quote } = await prepare(found, request, authorize, replaced)
     const { prices, market, gas_limit } = quote
@@ -95,6 +96,12 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
       return { ...moved, data }
     }
   }
+}
+
+/** Without any content, the caller meant to change the prices only. */
+function checkContent({ to, value, data, call }: SendTransactionRequest): void {
+  if ([to, value, data, call].every((member) => member == null))
+    throw badRequest('/body', 'must have the content (to, value, and data or call): a replacement repeats what stays')
 }
 
 const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
