@@ -89,7 +89,7 @@ test('speeds up, explains and cancels a transaction, and returns the outcome as 
   expect((await run(['why', sent.id])).out).toMatch(/^(?:sent|submitted) since \S+ \((?:acceptance|block)\): It waits/)
   await json(['relayers', 'change', 'demo', '--set', 'paused=true'])
   expect((await run(['why', sent.id])).out).toMatch(
-    / \(paused\): .*\n- .* \n {4}relayer relayers change demo --set paused=false\n/,
+    / \(paused\): .*\n- .*\n {4}relayer relayers change demo --set paused=false\n/,
   )
   await json(['relayers', 'change', 'demo', '--set', 'paused=false'])
   const watch = run(['tx', 'watch', sent.id])
