@@ -1,9 +1,9 @@
 import { createBelievedClock } from './background/believed-clock.ts'
 import { createRetention } from './background/retention.ts'
 import type { Config } from './config.ts'
+import { closeFoundation, type Foundation, openFoundation, type World } from './service/foundation.ts'
 import { serveHttp } from './service/http.ts'
 import { startSending } from './service/sending.ts'
-import { closeStorage, openStorage, type Storage, type World } from './service/storage.ts'
 import { startWebhooks } from './service/webhooks.ts'
 
 export interface Service {
@@ -24,13 +24,13 @@ export interface Service {
  * disagree.
  */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
-  const storage = await openStorage(config, world)
+  const foundation = await openFoundation(config, world)
   try {
-    const webhooks = startWebhooks(storage)
-    const sending = startSending(storage, webhooks)
-    const retention = startRetention(storage)
-    const http = await serveHttp({ storage, sending, webhooks }, world.http_times)
-    const { store, secrets, contract, audit, observation, keyServices } = storage
+    const webhooks = startWebhooks(foundation)
+    const sending = startSending(foundation, webhooks)
+    const retention = startRetention(foundation)
+    const http = await serveHttp({ foundation, sending, webhooks }, world.http_times)
+    const { store, secrets, contract, audit, observation, keyServices } = foundation
     if (!world.contract) void contract.warmUp(http.untilQuiet)
 
     return {
@@ -49,13 +49,13 @@ export async function startService(config: Config, world: World = {}): Promise<S
       },
     }
   } catch (error) {
-    await closeStorage(storage)
+    await closeFoundation(foundation)
     throw error
   }
 }
 
 /** Removes expired rows, in one process at a time. */
-function startRetention({ config, store, now, elapsed, logger }: Storage) {
+function startRetention({ config, store, now, elapsed, logger }: Foundation) {
   const share = store.share('retention')
   const retention = createRetention({
     store,

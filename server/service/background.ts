@@ -1,11 +1,11 @@
 import { createWorker, type Worker, type WorkerDependencies } from '../background/worker.ts'
 import type { WorkKind, WorkShare } from '../store/work-share.ts'
-import type { Storage } from './storage.ts'
+import type { Foundation } from './foundation.ts'
 
 /** A worker for this process's part of a kind of work. */
 export function startWorker(
   kind: WorkKind,
-  { store, audit, logger }: Storage,
+  { store, audit, logger }: Foundation,
   { work, find, leave }: Pick<WorkerDependencies, 'work' | 'find' | 'leave'>,
   share: WorkShare = store.share(kind),
 ): Worker {

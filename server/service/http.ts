@@ -14,8 +14,8 @@ import { makeId } from '../ids.ts'
 import { jsonRpc } from '../json-rpc/json-rpc.ts'
 import { createOperations } from '../operations/index.ts'
 import { max_page_characters } from '../operations/transaction-lists.ts'
+import type { Foundation, World } from './foundation.ts'
 import type { StartedSending } from './sending.ts'
-import type { Storage, World } from './storage.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** Limits of one process. One API key gets at most a quarter of each. */
@@ -30,7 +30,7 @@ const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 const quiet_ms = 50
 
 interface Parts {
-  storage: Storage
+  foundation: Foundation
   sending: StartedSending
   webhooks: Webhooks
   rateLimit: RateLimit
@@ -39,11 +39,11 @@ interface Parts {
 
 /** Starts the HTTP server. Throws when the address is not available. */
 export async function serveHttp(
-  parts: Pick<Parts, 'storage' | 'sending' | 'webhooks'>,
+  parts: Pick<Parts, 'foundation' | 'sending' | 'webhooks'>,
   http_times: World['http_times'],
 ) {
-  const { storage } = parts
-  const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = storage
+  const { foundation } = parts
+  const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = foundation
   let stopping = false
   const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
     logger.error({ err: error }, 'API key uses not stored'),
@@ -99,8 +99,9 @@ export async function serveHttp(
   }
 }
 
-function createHandlers({ storage, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
-  const { store, observer, now, elapsed, vault, chains, keyring, keyServices, checkTarget, contract, logger } = storage
+function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
+  const { store, observer, now, elapsed, vault, chains, keyring, keyServices, checkTarget, contract, logger } =
+    foundation
   const effects = {
     store,
     observer,
@@ -121,7 +122,7 @@ function createHandlers({ storage, sending, webhooks, rateLimit, isStopping }: P
     now,
     elapsed,
     isStopping,
-    unready: () => unready(storage, isStopping()),
+    unready: () => unready(foundation, isStopping()),
     unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),
   }
   const operations = createOperations(effects)
@@ -133,7 +134,7 @@ const counting = (rateLimit: RateLimit) => async (caller: Caller, count: number)
   if (count > 0) await rateLimit.take(caller, count)
 }
 
-async function unready({ store }: Storage, stopping: boolean) {
+async function unready({ store }: Foundation, stopping: boolean) {
   const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []
   try {
     await store.ping()

@@ -10,7 +10,7 @@ import { createSubmit } from '../sending/request/submit.ts'
 import { createWaiting } from '../sending/request/waiting.ts'
 import type { Sending } from '../sending/sending.ts'
 import { startWorker } from './background.ts'
-import type { Storage } from './storage.ts'
+import type { Foundation } from './foundation.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** Sending while it runs. */
@@ -20,8 +20,8 @@ export interface StartedSending extends Sending {
   stop(): Promise<void>
 }
 
-export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
-  const { store, observer, now, elapsed, chains, keyring } = storage
+export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
+  const { store, observer, now, elapsed, chains, keyring } = foundation
   const { networkClient } = chains
   const waiting = createWaiting()
   const noteChange = () => {
@@ -50,7 +50,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
   const sender = createSender(dependencies)
   const worker = startWorker(
     'sender',
-    storage,
+    foundation,
     { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
     share,
   )
@@ -87,7 +87,7 @@ export function startSending(storage: Storage, webhooks: Pick<Webhooks, 'poll'>)
   let isStopping = false
   // In the background: a node that does not answer delays no start.
   checkAtStart(dependencies, nonces, () => isStopping).catch((error) => {
-    if (!isStopping) storage.logger.error({ err: error }, 'check of nonces at the start failed')
+    if (!isStopping) foundation.logger.error({ err: error }, 'check of nonces at the start failed')
   })
 
   return {

@@ -2,7 +2,7 @@ import { makeId } from '../ids.ts'
 import { createSendAttempt } from '../webhooks/attempt.ts'
 import { createDeliverer } from '../webhooks/deliverer.ts'
 import { startWorker } from './background.ts'
-import type { Storage } from './storage.ts'
+import type { Foundation } from './foundation.ts'
 
 /** The pause between two batches of a bulk change, in which other database transactions run. */
 const bulk_rest_ms = 5
@@ -10,8 +10,8 @@ const bulk_rest_ms = 5
 export type Webhooks = ReturnType<typeof startWebhooks>
 
 /** Starts the delivery of events, and the bulk changes of deliveries. */
-export function startWebhooks(storage: Storage) {
-  const { config, store, observer, now, logger, vault, lookup, checkTarget } = storage
+export function startWebhooks(foundation: Foundation) {
+  const { config, store, observer, now, logger, vault, lookup, checkTarget } = foundation
   const deliverer = createDeliverer({
     store,
     observer,
@@ -23,12 +23,12 @@ export function startWebhooks(storage: Storage) {
     scale: config.webhook_time_scale,
     wake: (notification_row_id) => deliveries.wake(notification_row_id),
   })
-  const deliveries = startWorker('deliverer', storage, {
+  const deliveries = startWorker('deliverer', foundation, {
     work: deliverer.work,
     find: store.targetsAtWork,
     leave: deliverer.leave,
   })
-  const bulkChanges = startWorker('bulk changes', storage, {
+  const bulkChanges = startWorker('bulk changes', foundation, {
     async work() {
       const isFound = await store.continueBulkChange()
       deliveries.poll()

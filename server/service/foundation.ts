@@ -47,7 +47,7 @@ export interface World {
 }
 
 /** The parts that all others build on. */
-export interface Storage {
+export interface Foundation {
   config: Config
   secrets: Secrets
   contract: Contract
@@ -69,8 +69,8 @@ export interface Storage {
 /** EX_IOERR of sysexits.h. */
 const exit_code_io = 74
 
-/** Reads the secrets and the contract, and opens the store and its vault. Throws ConfigError. */
-export async function openStorage(config: Config, dependencies: World): Promise<Storage> {
+/** Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. Throws ConfigError. */
+export async function openFoundation(config: Config, dependencies: World): Promise<Foundation> {
   const {
     elapsed = () => performance.now(),
     now = () => store.now(),
@@ -127,12 +127,15 @@ export async function openStorage(config: Config, dependencies: World): Promise<
     const outside = { config, secrets, contract, logger, now, elapsed, lookup }
     return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
   } catch (error) {
-    await closeStorage({ store, observation })
+    await closeFoundation({ store, observation })
     throw error
   }
 }
 
-export async function closeStorage({ store, observation }: Pick<Storage, 'store' | 'observation'>): Promise<void> {
+export async function closeFoundation({
+  store,
+  observation,
+}: Pick<Foundation, 'store' | 'observation'>): Promise<void> {
   await store.close()
   await observation.close()
 }
