@@ -12,7 +12,6 @@ export type ShownColumns = Omit<Transaction, 'call'> & Pick<TransactionRow, 'fra
 
 /** A row as the contract shows it. */
 export const shownTransaction = (row: ShownColumns): Transaction => ({
-  ...shownCall(row),
   id: row.id,
   relayer_id: row.relayer_id,
   hash: row.hash,
@@ -20,6 +19,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   to: row.to,
   value: row.value,
   data: row.data,
+  ...shownCall(row),
   nonce: row.nonce,
   gas_limit: row.gas_limit,
   gas_price: row.gas_price,
