@@ -60,7 +60,7 @@ function Remedy({
               Relayer {relayer_id}: {changeText(change)}. It applies to all its transactions.
             </p>
           }
-          run={() => client.patch(relayer, { path, body: change })}
+          run={() => client.patch(relayer, { path: { relayer_id }, body: change })}
         />
       )
     }
