@@ -73,8 +73,8 @@ export type Call<M extends Method> = <P extends PathOf<M>>(
   ...input: Arguments<Input<P, M>>
 ) => Promise<Answer<P, M>>
 
-/** The members of the query, and a signal that ends the request. */
 type Query<P extends keyof paths, M extends Method> = NonNullable<Parameter<P, M, 'query'>>
+/** The members of the query, and a signal that ends the request. */
 export type Options<P extends keyof paths, M extends Method> = ([Query<P, M>] extends [never]
   ? unknown
   : Query<P, M>) & {

@@ -7,6 +7,7 @@ import { readUnits, readWei } from './amounts.ts'
 import { type Context, readInput } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { inLine } from './terminal.ts'
+import { timeoutSignal } from './wait.ts'
 
 interface PayoutOptions {
   run: string
@@ -49,7 +50,7 @@ export function addPayouts(program: Command, context: () => Context): void {
     .option('--decimals <number>', "the token's decimals: amounts are then whole tokens (default: its smallest units)")
     .option('--timeout <seconds>', 'the longest wait for confirmations', '3600')
     .action(async (file: string, options: PayoutOptions) => {
-      if (!/^[\w.-]{1,100}$/.test(options.run)) throw new CommandError('--run must be letters, digits, dots and dashes')
+      checkOptions(options)
       const world = context()
       const payouts = readPayouts(await readInput(file), options)
       const relayer_id = await world.relayerId()
@@ -58,6 +59,15 @@ export function addPayouts(program: Command, context: () => Context): void {
       if (outcomes.some(({ status }) => status !== 'confirmed')) process.exitCode = exitCodes.not_confirmed
     })
 }
+
+function checkOptions({ run, token, decimals = '0' }: PayoutOptions): void {
+  if (!/^[\w.-]{1,100}$/.test(run)) throw new CommandError('--run must be letters, digits, dots and dashes')
+  if (token !== undefined && !isAddress(token)) throw new CommandError(`--token ${inLine(token)} is no address`)
+  if (!/^\d{1,2}$/.test(decimals) || Number(decimals) > 77)
+    throw new CommandError(`--decimals must be a number from 0 to 77; it is ${inLine(decimals)}`)
+}
+
+const isAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
 
 /** Every line is read before the first one is paid. */
 function readPayouts(text: string, { token, decimals }: PayoutOptions): Payout[] {
@@ -70,7 +80,7 @@ function readPayouts(text: string, { token, decimals }: PayoutOptions): Payout[]
   const seen = new Map<string, number>()
   const payouts = rows.map(({ info: { lines: line }, record: { to, amount, reference } }) => {
     if (!to || !amount) throw new CommandError(`Line ${line} needs the columns to and amount`)
-    if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new CommandError(`Line ${line}: ${inLine(to)} is no address`)
+    if (!isAddress(to)) throw new CommandError(`Line ${line}: ${inLine(to)} is no address`)
     try {
       const read = token === undefined ? readWei(amount) : readUnits(amount, Number(decimals ?? 0))
       const content = reference ? `reference ${reference}` : `${to.toLowerCase()} ${read}`
@@ -104,7 +114,7 @@ async function payAll(
   payouts: Payout[],
   options: PayoutOptions,
 ): Promise<Outcome[]> {
-  const signal = AbortSignal.timeout(Number(options.timeout) * 1_000)
+  const signal = timeoutSignal(options.timeout)
   const done = { sent: 0, ended: 0, failed: 0 }
   const tell = () =>
     world.print.note(`${done.sent} of ${payouts.length} accepted, ${done.ended} confirmed, ${done.failed} failed`)

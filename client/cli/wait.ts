@@ -42,6 +42,12 @@ export async function follow(
 }
 
 /** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
+/** The end of `--timeout`. Throws CommandError for what is no number of seconds. */
+export function timeoutSignal(timeout: string): AbortSignal {
+  if (!/^\d{1,6}$/.test(timeout)) throw new CommandError(`--timeout must be a number of seconds; it is ${timeout}`)
+  return AbortSignal.timeout(Number(timeout) * 1_000)
+}
+
 export async function waitUntil(
   { client }: Context,
   relayer_id: string,
@@ -50,8 +56,7 @@ export async function waitUntil(
   timeout: string,
   onChange: (transaction: Transaction) => void = () => {},
 ): Promise<Transaction> {
-  if (!/^\d{1,6}$/.test(timeout)) throw new CommandError(`--timeout must be a number of seconds; it is ${timeout}`)
-  const signal = AbortSignal.timeout(Number(timeout) * 1_000)
+  const signal = timeoutSignal(timeout)
   try {
     const end = await waitForTransaction(client, relayer_id, transaction_id, { until, onChange, signal })
     if (end.status !== 'mined' && end.status !== 'confirmed') process.exitCode = exitCodes.not_confirmed

@@ -1,31 +1,20 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client, QueryConfig } from 'pg'
+import { migrationFiles } from '../migration-files.ts'
 import { StoreError } from '../store-errors.ts'
 
-const folder = join(import.meta.dirname, 'migrations')
+export const migrationsFolder = join(import.meta.dirname, 'migrations')
 /** The advisory lock of the schema: any number that nothing else uses. */
 const schema_lock = 7_243_001
 /** The time of all migrations, and of the wait for those of another server. The limits of other statements do not apply. */
 const migration_ms = 3_600_000
-
-const migrationFiles = () =>
-  readdirSync(folder)
-    .filter((name) => /^\d{4}\.sql$/.test(name))
-    .sort()
-
-/** The text of all migrations. */
-export const migrationsText = () =>
-  migrationFiles()
-    .map((file) => readFileSync(join(folder, file), 'utf8'))
-    .join('\n')
 
 /**
  * Brings the database to the newest schema, in one database transaction. Servers that start at the same time wait for each other.
  * Throws StoreError when the schema is newer than this server and no longer supports it.
  */
 export async function migrate(client: Pick<Client, 'query'>): Promise<void> {
-  const files = migrationFiles()
+  const files = migrationFiles(migrationsFolder)
   const newest = files.length
   const run = (text: string, values: unknown[] = []) => {
     const config: QueryConfig & { query_timeout: number } = { text, values, query_timeout: migration_ms }
@@ -45,8 +34,7 @@ export async function migrate(client: Pick<Client, 'query'>): Promise<void> {
       )
     }
     let oldest = oldest_server
-    for (const file of files.slice(version)) {
-      const text = readFileSync(join(folder, file), 'utf8')
+    for (const { text } of files.slice(version)) {
       await run(text)
       oldest = Number(/^-- oldest server: (\d+)$/m.exec(text)?.[1] ?? oldest)
     }

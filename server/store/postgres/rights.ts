@@ -1,3 +1,4 @@
+import { migrationsText } from '../migration-files.ts'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf } from '../rights-state.ts'
@@ -8,7 +9,7 @@ import { sealChanges } from '../rules/rights-scan.ts'
 import type { Session, Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
 import { StoreError } from '../store-errors.ts'
-import { migrationsText } from './migrations.ts'
+import { migrationsFolder } from './migrations.ts'
 import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
 
 /** A rule of a view has the name _RETURN and the table of the view. */
@@ -26,7 +27,7 @@ const selectForeign = sql<{ name: string; source: string | null }>(`
  * function: they could change rows within the service's statements, and the service would seal these changes.
  */
 export async function checkSchema(session: Session): Promise<void> {
-  own ??= migrationsText()
+  own ??= migrationsText(migrationsFolder)
   const known = own
   const isOwn = ({ name, source }: { name: string; source: string | null }) =>
     source !== null && source !== '' && known.includes(`$$${source}$$`) && known.includes(`CREATE TRIGGER ${name} `)

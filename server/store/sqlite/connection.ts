@@ -4,6 +4,7 @@ import { type InOrder, inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { AuditHead } from '../audit-batches.ts'
+import { migrationsText } from '../migration-files.ts'
 import type { Database } from '../rules/database.ts'
 import { oneByOne, type Session, type Transaction } from '../rules/session.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
@@ -11,7 +12,7 @@ import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, isUntrustworthy } from './commit.ts'
 import { createGroup } from './group-commit.ts'
 import { lister } from './lists.ts'
-import { migrate, migrationsText, openDatabase, openReader } from './open-database.ts'
+import { migrate, migrationsFolder, openDatabase, openReader } from './open-database.ts'
 import { createRights, type Rights } from './rights.ts'
 import { createSession } from './session.ts'
 
@@ -58,7 +59,12 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
   const reader = alone ? db : openReader(file)
   const trail = createTrail(db)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
-  const rights = createRights(db, file, () => dataVersion.get() as number, migrationsText)
+  const rights = createRights(
+    db,
+    file,
+    () => dataVersion.get() as number,
+    () => migrationsText(migrationsFolder),
+  )
   const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
   if (checkpoints) db.pragma(`wal_autocheckpoint = ${max_log_pages}`)
 

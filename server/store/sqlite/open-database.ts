@@ -1,24 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { migrationFiles } from '../migration-files.ts'
 import { StoreError } from '../store-errors.ts'
 
-const folder = join(import.meta.dirname, '..', 'migrations')
-
-const migrationFiles = () =>
-  readdirSync(folder)
-    .filter((name) => /^\d{4}\.sql$/.test(name))
-    .sort()
-
-/** The text of all migrations. */
-export const migrationsText = () =>
-  migrationFiles()
-    .map((file) => readFileSync(join(folder, file), 'utf8'))
-    .join('\n')
+export const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
 
 /** Brings the database to the newest schema. Throws StoreError when a newer version of the service wrote it. */
 export function migrate(db: Database.Database): void {
-  const files = migrationFiles()
+  const files = migrationFiles(migrationsFolder)
   const newest = files.length
   const bringUp = db.transaction(() => {
     const version = db.pragma('user_version', { simple: true }) as number
@@ -27,7 +16,7 @@ export function migrate(db: Database.Database): void {
         `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,
       )
     }
-    for (const file of files.slice(version)) db.exec(readFileSync(join(folder, file), 'utf8'))
+    for (const { text } of files.slice(version)) db.exec(text)
     db.pragma(`user_version = ${newest}`)
   })
   bringUp.immediate()
