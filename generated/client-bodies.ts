@@ -147,6 +147,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
+   "metadata",
+   "object",
+   "Your own names and values, for example the customer and the purpose."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -241,6 +246,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
+   "metadata",
+   "object",
+   "Your own names and values, for example the customer and the purpose."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -326,6 +336,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "reference",
    "text",
    "Your own reference, for example an order number."
+  ],
+  [
+   "metadata",
+   "object",
+   "Your own names and values, for example the customer and the purpose."
   ],
   [
    "access_list",
@@ -416,6 +431,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "signing_key",
    "text",
    "The secret that signs deliveries."
+  ],
+  [
+   "filter.events",
+   "list of transaction_update | transaction_waiting | relayer_state_update",
+   "Only events of these names."
+  ],
+  [
+   "filter.statuses",
+   "list of pending | sent | submitted | mined | confirmed | failed | canceled | expired",
+   "Of the events of transactions, only those whose transaction has one of these states."
   ]
  ],
  "patch /api/v1/notifications/{notification_id}": [
@@ -433,6 +458,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "signing_key",
    "text",
    "Absent or null: unchanged."
+  ],
+  [
+   "filter.events",
+   "list of transaction_update | transaction_waiting | relayer_state_update",
+   "Only events of these names."
+  ],
+  [
+   "filter.statuses",
+   "list of pending | sent | submitted | mined | confirmed | failed | canceled | expired",
+   "Of the events of transactions, only those whose transaction has one of these states."
   ]
  ],
  "post /api/v1/notifications/{notification_id}/redeliver": [
@@ -476,7 +511,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "notification_id",
    "text",
-   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+   "One notification."
+  ],
+  [
+   "notification_ids",
+   "list of text",
+   "The notifications that receive the relayer's events, each those that its `filter` allows."
   ],
   [
    "policies.min_balance",
@@ -603,7 +643,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "notification_id",
    "text",
-   "An id, or null."
+   "One notification in the place of all; null: none."
+  ],
+  [
+   "notification_ids",
+   "list of text",
+   "The notifications that receive the relayer's events, each those that its `filter` allows."
   ],
   [
    "policies.min_balance",

@@ -90,6 +90,8 @@ export interface GeneratedMethods {
     redeliver(notification_id: string, delivery_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>>
     /** Redeliver failed deliveries. */
     redeliverFailed(notification_id: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
+    /** Retry the waiting deliveries now. */
+    retryDeliveries(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries/retry', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/deliveries/retry', 'post'>>
     /** Send a test event. */
     test(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/test', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/test', 'post'>>
   }
@@ -195,6 +197,7 @@ export const methods = {
     listDeliveries: ['get', '/api/v1/notifications/{notification_id}/deliveries', 'list'],
     redeliver: ['post', '/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'plain'],
     redeliverFailed: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
+    retryDeliveries: ['post', '/api/v1/notifications/{notification_id}/deliveries/retry', 'plain'],
     test: ['post', '/api/v1/notifications/{notification_id}/test', 'plain'],
   },
   signers: {

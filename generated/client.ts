@@ -981,6 +981,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notifications/{notification_id}/deliveries/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry the waiting deliveries now
+         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the
+         *     endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the
+         *     background, in batches, also after a restart. The first success after a minute or more of failures does the same.
+         *     Refused with 409 if the notification is disabled.
+         */
+        post: operations["retryDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notifications/{notification_id}/test": {
         parameters: {
             query?: never;
@@ -1725,11 +1754,24 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
+            /** @description The metadata that the caller gave. Absent when none was given. */
+            metadata?: components["schemas"]["Metadata"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
+        /**
+         * @description Names and values of the caller.
+         * @example {
+         *       "customer": "4711",
+         *       "purpose": "refund"
+         *     }
+         */
+        Metadata: {
+            [key: string]: string;
+        };
+        MetadataName: string;
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessList: {
             address: components["schemas"]["AddressInput"];
@@ -1793,7 +1835,7 @@ export interface components {
              */
             revert_data: `0x${string}` | null;
         };
-        /** @description Every member but `call` is always present, and null while its value is not known. */
+        /** @description Every member but `call` and `metadata` is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -1833,6 +1875,8 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: components["schemas"]["ReferenceOrNull"];
+            /** @description The metadata that the caller gave. Absent when none was given. */
+            metadata?: components["schemas"]["Metadata"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -1881,6 +1925,8 @@ export interface components {
             error?: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference?: components["schemas"]["ReferenceOrNull"];
+            /** @description The metadata that the caller gave. Absent when none was given. */
+            metadata?: components["schemas"]["Metadata"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list?: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -1952,6 +1998,12 @@ export interface components {
              *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
+            /**
+             * @description Your own names and values, for example the customer and the purpose. Every response and event shows them with
+             *     the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata
+             *     keeps the previous.
+             */
+            metadata?: components["schemas"]["Metadata"] | null;
             /**
              * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has
              *     type 1. Policies do not check the list, because a listed address is not called.
@@ -2294,6 +2346,27 @@ export interface components {
             type: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
             has_signing_key: boolean;
+            filter?: components["schemas"]["NotificationFilter"];
+        };
+        /**
+         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
+         * @example {
+         *       "events": [
+         *         "transaction_update"
+         *       ],
+         *       "statuses": [
+         *         "confirmed",
+         *         "failed",
+         *         "canceled",
+         *         "expired"
+         *       ]
+         *     }
+         */
+        NotificationFilter: {
+            /** @description Only events of these names. */
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_state_update")[];
+            /** @description Of the events of transactions, only those whose transaction has one of these states. */
+            statuses?: components["schemas"]["TransactionStatus"][];
         };
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
@@ -2302,12 +2375,15 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: string;
+            filter?: components["schemas"]["NotificationFilter"];
         };
         UpdateNotificationRequest: {
             type?: components["schemas"]["NotificationType"];
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: string | null;
+            /** @description Null: every event. */
+            filter?: components["schemas"]["NotificationFilter"] | null;
         };
         NotificationHealth: {
             /** @enum {string} */
@@ -2349,6 +2425,9 @@ export interface components {
         };
         Redelivery: {
             redelivered: number;
+        };
+        Retry: {
+            retried: number;
         };
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
@@ -3097,7 +3176,9 @@ export interface components {
             paused: boolean;
             address: components["schemas"]["Address"];
             signer_id: components["schemas"]["Id"];
+            /** @description The first of `notification_ids`, or null. */
             notification_id: components["schemas"]["IdOrNull"];
+            notification_ids?: components["schemas"]["NotificationIds"];
             policies: components["schemas"]["RelayerPolicies"];
             custom_rpc_urls: components["schemas"]["RpcUrl"][];
             /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
@@ -3111,6 +3192,8 @@ export interface components {
              */
             warnings?: string[];
         };
+        /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
+        NotificationIds: components["schemas"]["Id"][];
         CreateRelayerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -3120,7 +3203,9 @@ export interface components {
             network_type: components["schemas"]["NetworkType"];
             paused: boolean;
             signer_id: components["schemas"]["Id"];
+            /** @description One notification. Excludes `notification_ids`. */
             notification_id?: components["schemas"]["Id"];
+            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesInput"];
             /** @description RPC endpoints of this relayer, in place of those of its network. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
@@ -3128,7 +3213,9 @@ export interface components {
         UpdateRelayerRequest: {
             name?: components["schemas"]["Name"];
             paused?: boolean;
+            /** @description One notification in the place of all; null: none. Excludes `notification_ids`. */
             notification_id?: components["schemas"]["IdOrNull"];
+            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
         };
@@ -3722,6 +3809,21 @@ export interface components {
                 };
             };
         };
+        /** @description The number of deliveries that became due. */
+        RetryResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Retry"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The result of the attempt. */
         DeliveryAttemptResponse: {
             headers: {
@@ -4007,6 +4109,11 @@ export interface components {
         transaction_created_before: string;
         /** @description Only transactions with this `reference`. */
         transaction_reference: components["schemas"]["Reference"];
+        /**
+         * @description Only transactions whose `metadata` has this name and value: `name:value`.
+         * @example customer:4711
+         */
+        transaction_metadata: string;
         /** @description Only the transaction that was signed with this hash, at any of its prices. */
         transaction_hash: string;
         /** @description Only transactions to this address. */
@@ -4097,6 +4204,8 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type Metadata = components['schemas']['Metadata'];
+export type MetadataName = components['schemas']['MetadataName'];
 export type AccessList = components['schemas']['AccessList'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
 export type Authorization = components['schemas']['Authorization'];
@@ -4135,6 +4244,7 @@ export type ForeignTransaction = components['schemas']['ForeignTransaction'];
 export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
+export type NotificationFilter = components['schemas']['NotificationFilter'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
 export type NotificationHealth = components['schemas']['NotificationHealth'];
@@ -4142,6 +4252,7 @@ export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Delivery = components['schemas']['Delivery'];
 export type Redelivery = components['schemas']['Redelivery'];
+export type Retry = components['schemas']['Retry'];
 export type EventName = components['schemas']['EventName'];
 export type WaitingFor = components['schemas']['WaitingFor'];
 export type Event = components['schemas']['Event'];
@@ -4204,6 +4315,7 @@ export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
+export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
 export type NetworkNode = components['schemas']['NetworkNode'];
@@ -4250,6 +4362,7 @@ export type ResponseNotificationHealthResponse = components['responses']['Notifi
 export type ResponseDeliveryResponse = components['responses']['DeliveryResponse'];
 export type ResponseDeliveryList = components['responses']['DeliveryList'];
 export type ResponseRedeliveryResponse = components['responses']['RedeliveryResponse'];
+export type ResponseRetryResponse = components['responses']['RetryResponse'];
 export type ResponseDeliveryAttemptResponse = components['responses']['DeliveryAttemptResponse'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
 export type ResponseApiKeyResponse = components['responses']['ApiKeyResponse'];
@@ -4275,6 +4388,7 @@ export type ParameterTransactionStatuses = components['parameters']['transaction
 export type ParameterTransactionCreatedAfter = components['parameters']['transaction_created_after'];
 export type ParameterTransactionCreatedBefore = components['parameters']['transaction_created_before'];
 export type ParameterTransactionReference = components['parameters']['transaction_reference'];
+export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
@@ -4420,6 +4534,11 @@ export interface operations {
                 created_before?: components["parameters"]["transaction_created_before"];
                 /** @description Only transactions with this `reference`. */
                 reference?: components["parameters"]["transaction_reference"];
+                /**
+                 * @description Only transactions whose `metadata` has this name and value: `name:value`.
+                 * @example customer:4711
+                 */
+                metadata?: components["parameters"]["transaction_metadata"];
                 /** @description Only the transaction that was signed with this hash, at any of its prices. */
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
@@ -4470,6 +4589,11 @@ export interface operations {
                 created_before?: components["parameters"]["transaction_created_before"];
                 /** @description Only transactions with this `reference`. */
                 reference?: components["parameters"]["transaction_reference"];
+                /**
+                 * @description Only transactions whose `metadata` has this name and value: `name:value`.
+                 * @example customer:4711
+                 */
+                metadata?: components["parameters"]["transaction_metadata"];
                 /** @description Only the transaction that was signed with this hash, at any of its prices. */
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
@@ -5322,6 +5446,29 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    retryDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The notification's id.
+                 * @example treasury-events
+                 */
+                notification_id: components["parameters"]["notification_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["RetryResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     testNotification: {
         parameters: {
             query?: never;
@@ -6011,6 +6158,7 @@ export const explanationWaiting_forAnyOf1Values: ReadonlyArray<FlattenedDeepRequ
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
+export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];

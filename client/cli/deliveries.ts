@@ -8,7 +8,7 @@ import { collect } from './resources.ts'
 const listPath = '/api/v1/notifications/{notification_id}/deliveries'
 const columns = ['id', 'event', 'sequence', 'status', 'created_at', 'next_attempt_at', 'last']
 
-/** `deliveries`: list, redeliver. */
+/** `deliveries`: list, retry, redeliver. */
 export function addDeliveries(program: Command, context: () => Context): void {
   const group = program.command('deliveries').description('webhook deliveries')
   addList(
@@ -25,6 +25,13 @@ export function addDeliveries(program: Command, context: () => Context): void {
     })
     print.list(withLast, columns)
   })
+  group
+    .command('retry <notification>')
+    .description('make all deliveries that wait for their next attempt due now')
+    .action(async (notification_id: string) => {
+      const { client, print } = context()
+      print.one(await client.notifications.retryDeliveries(notification_id))
+    })
   group
     .command('redeliver <notification> [delivery]')
     .description('send a delivery again, or with --since all failed ones')

@@ -1,4 +1,12 @@
-import type { ApiKey, Delivery, DeliveryAttempt, Notification, Relayer, Signer } from '../../generated/openapi.ts'
+import type {
+  ApiKey,
+  Delivery,
+  DeliveryAttempt,
+  Notification,
+  NotificationFilter,
+  Relayer,
+  Signer,
+} from '../../generated/openapi.ts'
 
 export interface Slice {
   offset: number
@@ -87,14 +95,15 @@ export interface SignerRow extends Signer {
   secret: Uint8Array
 }
 
-export interface RelayerRow extends Relayer {
+export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'> {
+  notification_ids: string[]
   row_id: number
   /** The chain id of its network. */
   chain_id: number
 }
 
 /** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
-export type NewRelayer = Omit<Relayer, 'address'>
+export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id'>
 
 export type RelayerObstacle =
   | 'id_taken'
@@ -109,7 +118,8 @@ export interface ApiKeyRow extends ApiKey {
   former_hash: Uint8Array | null
 }
 
-export interface NotificationRow extends Omit<Notification, 'has_signing_key'> {
+export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter'> {
+  filter: NotificationFilter | null
   signing_key: Uint8Array | null
   /** An API key's id, or `environment`. */
   created_by: string
@@ -120,6 +130,7 @@ export interface NotificationChanges {
   type?: Notification['type']
   url?: string
   signing_key?: Uint8Array | null
+  filter?: NotificationFilter | null
   /** Until when a replaced signing key still signs, in milliseconds since the Unix epoch. */
   former_until: number
 }
@@ -163,6 +174,8 @@ export interface Settlement {
   next_at: number
   /** Disables the notification with this reason, and fails its pending deliveries. */
   disable?: string
+  /** Makes its waiting deliveries due. */
+  recovered?: boolean
 }
 
 /**

@@ -1,5 +1,6 @@
 import type {
   AcceptedTransaction,
+  Metadata,
   Transaction,
   TransactionStatus,
   WaitingFor,
@@ -17,6 +18,7 @@ export interface TransactionFilter {
   created_after?: string
   created_before?: string
   reference?: string
+  metadata?: { name: string; value: string }
   /** Lower case, as the two below. Of any of its attempts. */
   hash?: string
   to?: string
@@ -25,7 +27,9 @@ export interface TransactionFilter {
 }
 
 /** A transaction row without `data`, which may be large. */
-export interface TransactionRow extends Omit<Transaction, 'data' | 'call'> {
+export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'metadata'> {
+  /** The caller's names and values; null: none. */
+  metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
   fragments: string[] | null
   row_id: number
@@ -95,6 +99,7 @@ export type NewTransaction = Pick<
   reference?: string | null
   /** Absent: none. */
   fragments?: TransactionRow['fragments']
+  metadata?: TransactionRow['metadata']
   access_list?: TransactionRow['access_list']
   authorization_list?: TransactionRow['authorization_list']
   /** Only to fill a gap; absent: the account's next nonce. */

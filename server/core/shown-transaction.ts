@@ -8,7 +8,10 @@ import { shownReason, type WaitColumns } from './wait-reason.ts'
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<Transaction, 'call'> & Pick<TransactionRow, 'fragments'> & Block & WaitColumns
+export type ShownColumns = Omit<Transaction, 'call' | 'metadata'> &
+  Pick<TransactionRow, 'fragments' | 'metadata'> &
+  Block &
+  WaitColumns
 
 /** A row as the contract shows it. */
 export const shownTransaction = (row: ShownColumns): Transaction => ({
@@ -35,6 +38,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   receipt: currentReceipt(row),
   error: currentError(row),
   reference: row.reference,
+  ...(row.metadata && { metadata: row.metadata }),
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })
@@ -49,13 +53,21 @@ function shownCall({ fragments, data }: ShownColumns): Pick<Transaction, 'call'>
  * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a
  * reorganization has removed that block. Rows from before receipts were stored know their block only.
  */
-function currentReceipt({ block_number, block_hash, receipt }: Transaction & Block): TransactionReceipt | null {
+function currentReceipt({
+  block_number,
+  block_hash,
+  receipt,
+}: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null {
   if (block_number === null || block_hash === null) return null
   return receipt?.block_hash === block_hash ? receipt : { block_number, block_hash, ...nothing_known }
 }
 
 /** The error of a row that has reverted or failed. Rows from before errors were stored have only the text. */
-function currentError({ status, status_reason, error }: Transaction): TransactionError | null {
+function currentError({
+  status,
+  status_reason,
+  error,
+}: Pick<Transaction, 'status' | 'status_reason' | 'error'>): TransactionError | null {
   if (status !== 'failed' && status !== 'mined') return null
   if (error !== null || status === 'mined') return error
   const message = status_reason ?? 'Failed'

@@ -1,4 +1,10 @@
-import type { AccessList, AmountInput, Authorization, SendTransactionRequest } from '../../generated/openapi.ts'
+import type {
+  AccessList,
+  AmountInput,
+  Authorization,
+  Metadata,
+  SendTransactionRequest,
+} from '../../generated/openapi.ts'
 import { encodeCall } from './encoding/contract-call.ts'
 import { badRequest } from './errors.ts'
 import type { Tier } from './prices.ts'
@@ -27,6 +33,8 @@ export interface TransactionRequest {
   authorization_list: TransactionRow['authorization_list']
   /** The caller's; undefined: not given. */
   reference: string | null | undefined
+  /** The caller's names and values; undefined: not given; null: none. */
+  metadata: Metadata | null | undefined
 }
 
 /** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */
@@ -67,6 +75,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
     reference: body.reference,
+    metadata: readMetadata(body.metadata),
     access_list: readAccessList(body.access_list),
     authorization_list: readAuthorizations(body.authorization_list),
   }
@@ -79,6 +88,17 @@ const readPrice = (input: AmountInput | null | undefined, name: string): string 
 function readBytes(input: string | null | undefined): string | null {
   const digits = (input ?? '').replace(/^0x/, '').toLowerCase()
   return digits === '' ? null : `0x${digits}`
+}
+
+const max_metadata_bytes = 4_096
+
+function readMetadata(input: Metadata | null | undefined): Metadata | null | undefined {
+  if (input == null) return input
+  const bytes = Buffer.byteLength(JSON.stringify(input))
+  if (bytes > max_metadata_bytes)
+    throw badRequest('/body/metadata', `must have at most ${max_metadata_bytes} bytes as JSON; it has ${bytes}`)
+  const members = Object.entries(input).map(([name, value]) => [name, value.toWellFormed()])
+  return members.length === 0 ? null : Object.fromEntries(members)
 }
 
 /** Its JSON stays below 20 KB, because a row is read and written many times. */

@@ -7,7 +7,13 @@ import { page } from './page.ts'
 
 type Deliveries = Pick<
   Handlers,
-  'getNotificationHealth' | 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'testNotification' | 'streamEvents'
+  | 'getNotificationHealth'
+  | 'listDeliveries'
+  | 'redeliver'
+  | 'redeliverFailed'
+  | 'retryDeliveries'
+  | 'testNotification'
+  | 'streamEvents'
 >
 
 /** The state of a notification's deliveries, redelivery, and event streams. */
@@ -57,6 +63,14 @@ export function deliveries({
       if (redelivered === 'disabled') throw disabled()
       webhooks.wake(row_id)
       return single({ redelivered })
+    },
+
+    async retryDeliveries({ path, auditEntry, caller }) {
+      const row_id = await find(path.notification_id, caller)
+      const retried = await store.retryDeliveries(row_id, auditEntry)
+      if (retried === 'disabled') throw disabled()
+      webhooks.wake(row_id)
+      return single({ retried })
     },
 
     async streamEvents({ path, header, caller, onClose }) {

@@ -26,9 +26,10 @@ export function notifications({
 
   return {
     async createNotification({ body, caller, auditEntry }) {
-      const { id = makeId(), type = 'webhook', url, signing_key = '' } = body
+      const { id = makeId(), type = 'webhook', url, signing_key = '', filter } = body
       checkUrl(url)
-      const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by: caller.id }
+      const created_by = caller.id
+      const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by, filter: filter ?? null }
       const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
       auditEntry.subject = id
       const outcome = await store.createNotification(notification, auditEntry, max_of_creator)
@@ -39,7 +40,7 @@ export function notifications({
           `this API key has reached its limit of ${max_of_limited_key} notifications; delete one first`,
         )
       }
-      return single({ id, type, url, has_signing_key: signing_key !== '' })
+      return single({ id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) })
     },
 
     listNotifications: ({ query, caller }) =>
@@ -56,6 +57,7 @@ export function notifications({
     async updateNotification({ path, body, caller, auditEntry }) {
       const changes: NotificationChanges = { former_until: now() + former_key_ms }
       if (body.type !== undefined) changes.type = body.type
+      if (body.filter !== undefined) changes.filter = body.filter
       if (body.url !== undefined) {
         checkUrl(body.url)
         changes.url = body.url

@@ -29,11 +29,11 @@ export function relayers({
 
   return {
     async createRelayer({ body, caller, auditEntry }) {
-      const { id = makeId(), notification_id = null, policies = {}, custom_rpc_urls = [], ...rest } = body
+      const { id = makeId(), notification_id, notification_ids, policies = {}, custom_rpc_urls = [], ...rest } = body
       const relayer: NewRelayer = {
         ...rest,
         id,
-        notification_id,
+        notification_ids: reportsTo(notification_id, notification_ids) ?? [],
         policies: readPolicies(policies),
         custom_rpc_urls: readUrls(custom_rpc_urls),
         system_disabled: false,
@@ -41,7 +41,7 @@ export function relayers({
       }
       auditEntry.relayer_id = id
       const created = await store.createRelayer(relayer, auditEntry)
-      if (typeof created === 'string') throw refusal(created)
+      if (typeof created === 'string') throw refusal(created, body)
       return single(await showOne(created, caller))
     },
 
@@ -54,17 +54,19 @@ export function relayers({
     },
 
     async updateRelayer({ path, body, caller, auditEntry }) {
-      const { policies, custom_rpc_urls, ...rest } = body
+      const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
+      const reports = reportsTo(notification_id, notification_ids)
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
       const change = (current: RelayerRow): RelayerRow => ({
         ...current,
         ...rest,
         ...urls,
+        ...(reports && { notification_ids: reports }),
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
       })
       const updated = await store.updateRelayer(path.relayer_id, change, auditEntry, creatorSeenBy(caller))
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
-      if (typeof updated === 'string') throw refusal(updated)
+      if (typeof updated === 'string') throw refusal(updated, body)
       changed()
       return single(await showOne(updated, caller))
     },
@@ -105,7 +107,7 @@ export function relayers({
   }
 }
 
-function refusal(obstacle: RelayerObstacle) {
+function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
   switch (obstacle) {
     case 'id_taken':
       return conflict('/body/id', 'a relayer with this ID already exists')
@@ -119,11 +121,21 @@ function refusal(obstacle: RelayerObstacle) {
     case 'unknown_signer':
       return badRequest('/body/signer_id', 'no signer has this ID')
     case 'unknown_notification':
-      return badRequest('/body/notification_id', 'no notification has this ID')
+      return typeof notification_id === 'string'
+        ? badRequest('/body/notification_id', 'no notification has this ID')
+        : badRequest('/body/notification_ids', 'must be the IDs of notifications; one of them has none')
   }
+}
+
+/** The notifications that a request names; undefined: it names none. */
+function reportsTo(id: string | null | undefined, ids: string[] | undefined): string[] | undefined {
+  if (id !== undefined && ids !== undefined)
+    throw badRequest('/body/notification_ids', 'give at most one of notification_id and notification_ids')
+  return ids ?? (id === undefined ? undefined : id === null ? [] : [id])
 }
 
 /** The row as the contract shows it. */
 export function show({ row_id: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
-  return { ...relayer, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
+  const notification_id = relayer.notification_ids[0] ?? null
+  return { ...relayer, notification_id, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

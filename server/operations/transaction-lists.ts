@@ -66,14 +66,29 @@ export function transactionLists({
 
 const too_deep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
 
-type FilterQuery = Omit<TransactionFilter, 'nonce_from' | 'nonce_to'>
+type FilterQuery = Omit<TransactionFilter, 'nonce_from' | 'nonce_to' | 'metadata'> & { metadata?: string }
 
-function readFilter({ status, created_after, created_before, reference, hash, to }: FilterQuery): TransactionFilter {
+/** `name:value`. */
+function readPair(text: string): { name: string; value: string } {
+  const end = text.indexOf(':')
+  return { name: text.slice(0, end), value: text.slice(end + 1) }
+}
+
+function readFilter({
+  status,
+  created_after,
+  created_before,
+  reference,
+  metadata,
+  hash,
+  to,
+}: FilterQuery): TransactionFilter {
   return {
     status,
     ...(created_after && { created_after: readTime(created_after, '/query/created_after') }),
     ...(created_before && { created_before: readTime(created_before, '/query/created_before') }),
     ...(reference !== undefined && { reference }),
+    ...(metadata !== undefined && { metadata: readPair(metadata) }),
     ...(hash !== undefined && { hash: hash.toLowerCase() }),
     ...(to !== undefined && { to: readAddress(to, '/query/to') }),
   }

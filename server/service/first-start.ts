@@ -28,7 +28,7 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
     network_type: 'evm',
     paused: false,
     signer_id: signer.id,
-    notification_id: null,
+    notification_ids: [],
     policies: {},
     custom_rpc_urls: [],
     system_disabled: false,

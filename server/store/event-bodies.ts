@@ -1,4 +1,4 @@
-import type { Event, WaitingFor } from '../../generated/openapi.ts'
+import type { Event, NotificationFilter, WaitingFor } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
@@ -13,6 +13,14 @@ export interface NewEvent {
   payload: Event['payload']
   /** The stored version of the transaction's data, which the payload leaves out: it may be large. */
   data_row_id: number | null
+}
+
+/** Whether a notification with this filter (JSON; null: none) receives the event. */
+export function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'event' | 'payload'>): boolean {
+  if (filter === null) return true
+  const { events, statuses }: NotificationFilter = JSON.parse(filter)
+  if (events && !events.some((name) => name === event)) return false
+  return !statuses || !('status' in payload) || statuses.includes(payload.status)
 }
 
 /** The status of a transaction has changed. */

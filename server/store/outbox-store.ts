@@ -34,9 +34,11 @@ export interface OutboxStore {
     since: string,
     auditEntry?: PendingAuditEntry,
   ): Promise<number | 'disabled'>
+  /** Makes the waiting deliveries due. Resolves to their number, of which `continueBulkChange` changes those after the first batch. */
+  retryDeliveries(notification_row_id: number, auditEntry: PendingAuditEntry): Promise<number | 'disabled'>
   notificationHealth(notification_row_id: number): Promise<NotificationHealth>
   /**
-   * Bulk changes of deliveries (redeliver, give up, remove) do their first batch at once. This does the next batch of the oldest
+   * Bulk changes of deliveries (redeliver, retry, give up, remove) do their first batch at once. This does the next batch of the oldest
    * unfinished bulk change; false when there is none.
    */
   continueBulkChange(): Promise<boolean>

@@ -13,6 +13,12 @@ export const rightsColumns = {
   signers: ['id', 'type', 'address', 'secret'],
 } as const
 
+/** A column of a later release. It extends the content only where it is not NULL, so rows from before it keep their MAC. */
+export const laterColumn: { [table in RightsTable]?: string } = {
+  relayers: 'other_notification_ids',
+  notifications: 'filter',
+}
+
 export type RightsTable = keyof typeof rightsColumns
 
 export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
@@ -21,8 +27,8 @@ export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
 export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
 
 /**
- * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list and, for an API
- * key, the row ids of its relayers as the text of a JSON array. All stores build the same text, so that a row can move between them.
+ * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list, the later
+ * column and, for an API key, the row ids of its relayers as the text of a JSON array. All stores build the same text, so that a row can move between them.
  */
 export interface SealedRow {
   row_id: number

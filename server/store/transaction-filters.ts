@@ -31,15 +31,17 @@ export function countIn(
 }
 
 /** An index that answers a part of a filter; `alone`: the whole filter. */
-export type Search = 'hash' | 'nonce' | 'reference' | 'to' | 'reference_alone' | 'to_alone'
+export type Search = 'hash' | 'nonce' | 'reference' | 'metadata' | 'to' | 'reference_alone' | 'to_alone'
 
 /** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
 export function searchFor(filter: TransactionFilter): Search | undefined {
-  const { hash, nonce_from, nonce_to, reference, to, status, created_after, created_before } = filter
+  const { hash, nonce_from, nonce_to, reference, metadata, to, status, created_after, created_before } = filter
   if (hash !== undefined) return 'hash'
   if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
-  const isAlone = status.length === 0 && created_after === undefined && created_before === undefined
+  const isAlone =
+    metadata === undefined && status.length === 0 && created_after === undefined && created_before === undefined
   if (reference !== undefined) return isAlone && to === undefined ? 'reference_alone' : 'reference'
+  if (metadata !== undefined) return 'metadata'
   if (to === undefined) return undefined
   return isAlone ? 'to_alone' : 'to'
 }

@@ -11,6 +11,7 @@ const json_columns = [
   'receipt',
   'error',
   'fragments',
+  'metadata',
   'access_list',
   'authorization_list',
 ] as const
@@ -32,7 +33,7 @@ export type WholeRow = Row & { data: Uint8Array | null }
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
-  fragments, access_list, authorization_list,
+  fragments, metadata, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text`
 
 export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, reprice_at, revision, data_bytes,
@@ -50,6 +51,7 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
     receipt: parsed(row.receipt),
     error: parsed(row.error),
     fragments: parsed(row.fragments),
+    metadata: parsed(row.metadata),
     access_list: parsed(row.access_list),
     authorization_list: parsed(row.authorization_list),
   }
@@ -85,6 +87,7 @@ export const encode = (row: TransactionRow) => ({
   receipt: row.receipt && JSON.stringify(row.receipt),
   error: row.error && JSON.stringify(row.error),
   fragments: row.fragments && JSON.stringify(row.fragments),
+  metadata: row.metadata && JSON.stringify(row.metadata),
   access_list: row.access_list && JSON.stringify(row.access_list),
   authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
   resign: row.resign ? 1 : 0,

@@ -20,12 +20,16 @@ const jitter = 0.2
 const min_retry_after_ms = 1 * seconds
 const max_retry_after_ms = 24 * hours
 const disable_after_ms = 120 * hours
+/** After as long a time of failures, the first success makes the waiting deliveries due. */
+const outage_ms = 1 * minutes
 
 export interface Verdict {
   status: 'pending' | 'delivered' | 'failed'
   failures: number
   next_at: number
   disable?: string
+  /** The target answers again after an outage: the other waiting deliveries become due. */
+  recovered?: boolean
 }
 
 /**
@@ -41,7 +45,10 @@ export function judge(
   random: number,
   scale: number,
 ): Verdict {
-  if (status !== null && status >= 200 && status < 300) return { status: 'delivered', failures, next_at: now }
+  if (status !== null && status >= 200 && status < 300) {
+    const recovered = failing_since !== undefined && now - failing_since >= outage_ms * scale
+    return { status: 'delivered', failures, next_at: now, recovered }
+  }
   const failed = failures + 1
   if (status === 410) {
     return {

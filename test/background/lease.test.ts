@@ -23,7 +23,7 @@ function leased() {
     now: () => clock.ms,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer: RelayerRow) => relayer,
+    showRelayer: (relayer: RelayerRow) => ({ ...relayer, notification_id: null }),
   }
   const connection = connect(join(temporaryFolder(), 'lease.sqlite'))
   onTestFinished(connection.close)
@@ -185,7 +185,7 @@ test('signs and mines each transaction once when two services share a database, 
     now: Date.now,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   onTestFinished(store.close)
   const holders = await store.holders(31_337, relayer.address, 0, 100, 100)

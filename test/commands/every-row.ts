@@ -45,16 +45,18 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     path: { notification_id: 'hook' },
     body: { signing_key: 'second' },
   })
+  const filter = { events: ['relayer_state_update' as const] }
+  await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hook_url, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })
   const path = { relayer_id: account.relayer_id }
-  await client.patch(relayers, { path, body: { notification_id: 'hook' } })
+  await client.patch(relayers, { path, body: { notification_ids: ['hook', 'filtered'] } })
   await account.send(3)
   await account.send(2, { data: `0x${'ab'.repeat(300)}`, gas_limit: 100_000, reference: 'with data' })
   await account.finished()
   await client.post(transactions, {
     path,
     header: { 'Idempotency-Key': 'known' },
-    body: { to: receiver, value: '77', data: '0x1234', gas_limit: 60_000 },
+    body: { to: receiver, value: '77', data: '0x1234', gas_limit: 60_000, metadata: { order: '7' } },
   })
   await client.post(`${transactions}/batch`, {
     path,

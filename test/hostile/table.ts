@@ -194,6 +194,7 @@ export const table: Record<string, Make> = {
     `/notifications/full/deliveries?${page}&status=delivered`,
   ),
   redeliver: send('POST', '/notifications/full/deliveries/delivery-1{attempt}/redeliver'),
+  retryDeliveries: send('POST', '/notifications/full/deliveries/retry'),
   testNotification: send('POST', '/notifications/full/test'),
   listRelayers: get(`/relayers?${page}`),
   createRelayer: send('POST', '/relayers', (_, attempt) => ({

@@ -10,6 +10,7 @@ const given = { name: 'Treasury', network: 'local', network_type: 'evm' as const
 const bare = {
   ...given,
   notification_id: null,
+  notification_ids: [],
   policies: {},
   custom_rpc_urls: [],
   system_disabled: false,
@@ -52,9 +53,11 @@ test('refuses a relayer that names missing resources, and names each of them', a
     [{ network: 'evm:local' }, '/body/network'],
     [{ signer_id: 'nobody' }, '/body/signer_id'],
     [{ notification_id: 'nothing' }, '/body/notification_id'],
+    [{ notification_ids: ['nothing'] }, '/body/notification_ids'],
+    [{ notification_id: 'a', notification_ids: ['a'] }, '/body/notification_ids'],
   ] as const
   for (const [change, path] of wrong) {
-    const create = client.post(listPath, { body: { ...given, signer_id, ...change } })
+    const create = client.post(listPath, { body: { ...given, signer_id, ...(change as object) } })
     await expect(create).rejects.toMatchObject({ status: 400, details: [{ path }] })
   }
   expect((await client.get(listPath)).pagination.total_items).toBe(1)
@@ -82,7 +85,9 @@ test('allows one relayer per address and chain id, also through another signer o
 
 test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges policies by member, replaces lists', async () => {
   const { client } = await startTestService()
-  await client.post('/api/v1/notifications', { body: { id: 'n', url: 'https://hooks.example.com' } })
+  for (const id of ['n', 'm']) {
+    await client.post('/api/v1/notifications', { body: { id, url: 'https://hooks.example.com' } })
+  }
   const { id, address, signer_id } = await createRelayer(client, { policies: { min_balance: '5' } })
   const path = { relayer_id: id }
   const a = '0xcd2a3d9f938e13cd947ec05abc7fe734df8dd826'
@@ -92,7 +97,8 @@ test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges poli
     [{}, {}],
     [{ name: 'B' }, { name: 'B' }],
     [{ paused: true }, { paused: true }],
-    [{ notification_id: 'n' }, { notification_id: 'n' }],
+    [{ notification_id: 'n' }, { notification_id: 'n', notification_ids: ['n'] }],
+    [{ notification_ids: ['m', 'n'] }, { notification_id: 'm', notification_ids: ['m', 'n'] }],
     [{ policies: {} }, {}],
     [{ policies: { gas_price_cap: 9 } }, { policies: { min_balance: '5', gas_price_cap: '9' } }],
     [
@@ -108,7 +114,9 @@ test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges poli
     [{ custom_rpc_urls: [] }, { custom_rpc_urls: [] }],
     [{ custom_rpc_urls: rpc }, { custom_rpc_urls: rpc }],
     [{ custom_rpc_urls: null }, { custom_rpc_urls: [] }],
-    [{ notification_id: null }, { notification_id: null }],
+    [{ notification_id: null }, { notification_id: null, notification_ids: [] }],
+    [{ notification_ids: ['n'] }, { notification_id: 'n', notification_ids: ['n'] }],
+    [{ notification_ids: [] }, { notification_id: null, notification_ids: [] }],
     [{ policies: null }, { policies: {} }],
   ] as const
   let expected: object = start

@@ -15,7 +15,7 @@ async function openWithRelayer() {
     now: Date.now,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     observer: {
       committed() {
         commits.count += 1
@@ -45,7 +45,7 @@ async function openWithRelayer() {
     network_type: 'evm',
     paused: false,
     signer_id: 's',
-    notification_id: null,
+    notification_ids: [],
     policies: {},
     custom_rpc_urls: [],
     system_disabled: false,

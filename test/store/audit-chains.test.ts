@@ -29,7 +29,12 @@ async function database() {
     async server() {
       const store = await openPostgresStore(
         { url, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
-        { now: () => 0, makeId: () => '', checkEvent: () => undefined, showRelayer: (relayer) => relayer },
+        {
+          now: () => 0,
+          makeId: () => '',
+          checkEvent: () => undefined,
+          showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
+        },
       )
       let closed: Promise<void> | undefined
       const close = () => {

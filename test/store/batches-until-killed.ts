@@ -16,7 +16,7 @@ if (import.meta.main) {
     now: () => 0,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     observer: {
       committed() {
         commits += 1

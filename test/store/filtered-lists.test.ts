@@ -21,7 +21,7 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
     now: Date.now,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   const db = new Database(file)
   db.pragma('synchronous = OFF')
@@ -34,9 +34,12 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
 
 const insert = `
   INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
-    reference)
+    reference, metadata)
   VALUES ('t' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
-    $nonce, $to, $reference)`
+    $nonce, $to, $reference, $metadata)`
+const insertMetadata = `
+  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id)
+  SELECT relayer_row_id, key, json_each.value, sequence, transactions.row_id FROM transactions, json_each(metadata)`
 
 /** Inserts the relayers 7 and 8 without the rows that they refer to. */
 function insertRelayers(db: Database.Database): void {
@@ -63,7 +66,8 @@ test('returns correct pages and totals for any filter, after any changes and clo
       clock += sequence % 2_000 === 0 ? -1_500 : below(3)
       // Long runs of one status, and the end mixed.
       const status = sequence < 2_500 ? 'confirmed' : sequence < 4_000 ? pick(states.slice(4)) : pick(states)
-      const others = { to: pick(receivers), reference: pick(references) }
+      const metadata = pick(purposes)
+      const others = { to: pick(receivers), reference: pick(references), metadata }
       // Now and then a transaction has got a nonce after later ones, or has given it back.
       const nonce = sequence % 50 === 0 ? sequence + 7_000 : sequence % 70 === 0 ? null : sequence
       put.run({ relayer_row_id: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })
@@ -77,6 +81,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
           ...others,
         })
     }
+    db.prepare(insertMetadata).run()
     // Removals as by retention, and changes of status: reopened and ended transactions.
     db.prepare('DELETE FROM transactions WHERE relayer_row_id = 7 AND sequence <= 1234').run()
     const move = db.prepare('UPDATE transactions SET status = ? WHERE relayer_row_id = 7 AND sequence = ?')
@@ -84,7 +89,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
   })()
 
   const all = db.prepare<[], Listed>(
-    'SELECT id, status, created_at, "to", reference, nonce FROM transactions WHERE relayer_row_id = 7 ORDER BY sequence DESC',
+    'SELECT id, status, created_at, "to", reference, metadata, nonce FROM transactions WHERE relayer_row_id = 7 ORDER BY sequence DESC',
   )
   const rows = all.all()
   for (let trial = 0; trial < 600; trial += 1) {
@@ -92,6 +97,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
     if (random() < 0.4) filter.created_after = timeOf(below(clock))
     if (random() < 0.4) filter.created_before = timeOf(below(clock))
     if (random() < 0.2) filter.reference = pick(references) ?? 'none'
+    if (random() < 0.2) filter.metadata = pick(pairs)
     if (random() < 0.2) filter.to = pick(receivers) ?? 'none'
     if (random() < 0.1) filter.nonce_from = below(6_000)
     if (random() < 0.1) filter.nonce_to = below(13_000)
@@ -113,6 +119,13 @@ test('returns correct pages and totals for any filter, after any changes and clo
 })
 
 const receivers = ['0xa', '0xb', null]
+const purposes = [null, null, '{"purpose":"refund"}', '{"purpose":"fee","seldom":"refund"}']
+const pairs = [
+  { name: 'purpose', value: 'refund' },
+  { name: 'purpose', value: 'fee' },
+  { name: 'seldom', value: 'refund' },
+  { name: 'seldom', value: 'none' },
+]
 const references = ['often', 'often', 'often', 'seldom', null]
 
 interface Listed {
@@ -121,6 +134,7 @@ interface Listed {
   created_at: string
   to: string | null
   reference: string | null
+  metadata: string | null
   nonce: number | null
 }
 
@@ -129,6 +143,7 @@ const isListed = (row: Listed, filter: TransactionFilter): boolean =>
   (filter.created_after === undefined || row.created_at > filter.created_after) &&
   (filter.created_before === undefined || row.created_at < filter.created_before) &&
   (filter.reference === undefined || row.reference === filter.reference) &&
+  (filter.metadata === undefined || JSON.parse(row.metadata ?? '{}')[filter.metadata.name] === filter.metadata.value) &&
   (filter.to === undefined || row.to === filter.to) &&
   (filter.nonce_from === undefined || (row.nonce ?? -1) >= filter.nonce_from) &&
   (filter.nonce_to === undefined || (row.nonce !== null && row.nonce <= filter.nonce_to))
@@ -141,6 +156,8 @@ test('reads one index and scans no table in each search', () => {
       /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(chain_id=\? AND from=\? AND nonce>\? AND nonce<\?\)/,
     reference:
       /SEARCH transactions USING INDEX transactions_by_reference \(relayer_row_id=\? AND reference=\? AND sequence<\?\)/,
+    metadata:
+      /SEARCH its USING COVERING INDEX transactions_by_metadata \(relayer_row_id=\? AND name=\? AND value=\? AND sequence<\?\)/,
     reference_alone: /SEARCH transactions USING COVERING INDEX transactions_by_reference /,
     to_alone: /SEARCH transactions USING COVERING INDEX transactions_by_receiver /,
     to: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_row_id=\? AND to=\? AND sequence<\?\)/,
@@ -152,6 +169,8 @@ test('reads one index and scans no table in each search', () => {
       created_after: null,
       created_before: null,
       reference: 'a',
+      name: 'a',
+      value: 'a',
       to: '0x',
       hash: '0x',
       nonce_from: null,

@@ -35,7 +35,7 @@ async function open(url: string): Promise<Store> {
         return `${prefix}-${ids}`
       },
       checkEvent: () => undefined,
-      showRelayer: (relayer) => relayer,
+      showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     },
   )
   const sealed = guard.seal(Buffer.from('proof'), 'vault_check')

@@ -36,7 +36,7 @@ function open(file: string) {
     now: () => Date.parse(later),
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   onTestFinished(store.close)
   return store

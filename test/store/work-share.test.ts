@@ -23,7 +23,7 @@ async function startServer(its_url = url) {
       now: () => 0,
       makeId: () => '',
       checkEvent: () => undefined,
-      showRelayer: (relayer) => relayer,
+      showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     },
   )
   let closed: Promise<void> | undefined

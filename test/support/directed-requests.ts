@@ -123,5 +123,6 @@ async function notify(notification: string, ask: Ask): Promise<void> {
   await ask('getNotificationHealth', [notification])
   const [delivery] = (await ask('listDeliveries', [notification])) as Named[]
   await ask('redeliver', [notification, delivery?.id ?? ''])
+  await ask('retryDeliveries', [notification])
   await ask('redeliverFailed', [notification], example('redeliverFailed', {}))
 }

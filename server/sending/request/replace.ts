@@ -79,6 +79,7 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
           gas_limit,
           valid_until,
           ...(request.reference !== undefined && { reference: request.reference }),
+          ...(request.metadata !== undefined && { metadata: request.metadata }),
           resign: row.status !== 'pending',
           type: quote.type,
           ...ceilingColumns(request),

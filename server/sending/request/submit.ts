@@ -87,6 +87,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       valid_until: request.valid_until,
       reference: request.reference ?? null,
       fragments: request.fragments,
+      metadata: request.metadata ?? null,
       access_list: request.access_list,
       authorization_list: request.authorization_list,
       intent: 'send',

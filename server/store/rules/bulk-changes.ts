@@ -1,14 +1,15 @@
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
-import { indexedBy, least, sql } from './statement.ts'
+import { greatest, indexedBy, least, sql } from './statement.ts'
 
 /** The most deliveries that one database transaction changes. */
 export const max_batch = 500
 /** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
 export const max_removed = 100
 
-export type BulkChangeKind = 'redeliver' | 'give_up' | 'remove'
+/** `retry`: the waiting deliveries become due. */
+export type BulkChangeKind = 'redeliver' | 'retry' | 'give_up' | 'remove'
 
 export interface BulkChange {
   row_id: number
@@ -33,7 +34,7 @@ export interface Batch {
  * this change.
  */
 export const isMeant = (kind: BulkChangeKind, its: { disabled_reason: string | null } | undefined): boolean =>
-  its !== undefined && (kind === 'redeliver') === (its.disabled_reason === null)
+  its !== undefined && (kind === 'give_up') === (its.disabled_reason !== null)
 
 /** The status of the deliveries that it changes. */
 export const statusBefore = (kind: BulkChangeKind) => (kind === 'redeliver' ? 'failed' : 'pending')
@@ -84,6 +85,12 @@ const any = sql<{ row_id: number }>(`
   ORDER BY status, row_id LIMIT ${max_removed} FOR UPDATE`)
 const again = sql(`
   UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = ANY ($row_ids::bigint[])`)
+// The attempt is brought forward, so it does not count: the schedule goes on where it is.
+const retry = sql(
+  (engine) => `
+  UPDATE deliveries SET next_at = $now, failures = ${greatest[engine]}(failures - 1, 0)
+  WHERE row_id = ANY ($row_ids::bigint[]) AND next_at > $now`,
+)
 const fail = sql(`UPDATE deliveries SET status = 'failed' WHERE row_id = ANY ($row_ids::bigint[])`)
 const removals = [
   sql('DELETE FROM delivery_attempts WHERE delivery_row_id = ANY ($row_ids::bigint[])'),
@@ -104,9 +111,12 @@ export function createBulkChanges(now: () => number): BulkChanges {
     }
     const rows = await transaction.all(inState, { notification_row_id, status: statusBefore(kind), done_to, up_to })
     const row_ids = rowIdsSince(rows, since)
-    if (kind === 'redeliver') await transaction.run(again, { now: now(), row_ids })
-    else await transaction.run(fail, { row_ids })
-    return { changed: row_ids.length, isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
+    const run = {
+      redeliver: () => transaction.run(again, { now: now(), row_ids }),
+      retry: () => transaction.run(retry, { now: now(), row_ids }),
+      give_up: () => transaction.run(fail, { row_ids }),
+    }
+    return { changed: await run[kind](), isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
   }
 
   async function step(transaction: Transaction, change: BulkChange) {

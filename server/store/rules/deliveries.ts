@@ -66,6 +66,9 @@ const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
       LATERAL (${lastAttempts('wanted.delivery_row_id')}) AS its ORDER BY delivery_row_id, number`,
 })
 const again = sql(`UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = $row_id`)
+const countWaiting = sql<{ count: number }>(`
+  SELECT count(*) AS count FROM deliveries
+  WHERE notification_row_id = $notification_row_id AND status = 'pending' AND next_at > $now`)
 const health = sql<Health>(
   'SELECT disabled_reason, last_success_at, failing_since FROM notifications WHERE row_id = $notification_row_id',
 )
@@ -73,7 +76,10 @@ const health = sql<Health>(
 /** Deliveries whose attempts are read in one turn of the event loop. */
 const step_rows = 100
 
-type Deliveries = Pick<Store, 'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'notificationHealth'>
+type Deliveries = Pick<
+  Store,
+  'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'retryDeliveries' | 'notificationHealth'
+>
 
 /** The outbox, for the API. */
 export function deliveries({ read, write }: Database, { now }: Pick<StoreDependencies, 'now'>): Deliveries {
@@ -147,6 +153,13 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
       const rest = await findPage(listOf(notification_row_id, ['failed'], since), { offset: 0, limit: 0 })
       return changed + rest.total_items
     },
+    retryDeliveries: (notification_row_id, auditEntry) =>
+      write(async (transaction) => {
+        if (await isDisabled(transaction, notification_row_id)) return 'disabled'
+        const waiting = (await transaction.one(countWaiting, { notification_row_id, now: now() })) as { count: number }
+        if (waiting.count > 0) await bulk.begin(transaction, 'retry', notification_row_id)
+        return waiting.count
+      }, auditEntry),
     async notificationHealth(notification_row_id) {
       const known = (await read.one(health, { notification_row_id })) as Health
       return healthOf(known, (await read.one(countAll, { notification_row_id })) as Counts)

@@ -4,6 +4,7 @@ import type { TransactionRow } from '../../core/sending-rows.ts'
 import { shownReason } from '../../core/wait-reason.ts'
 import {
   changeEvent,
+  isWanted,
   lowBalanceEvent,
   type NewEvent,
   serializeEvent,
@@ -63,14 +64,34 @@ export interface Events {
   ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, min_balance: string): Promise<void>
 }
 
-const lastOf = (relayer_row_id: string) => `
-  SELECT ${relayer_row_id} AS relayer_row_id, coalesce(max(sequence), 0) AS last
-  FROM events WHERE events.relayer_row_id = ${relayer_row_id}`
-const lastSequences = sql<{ relayer_row_id: number; last: number }>({
-  sqlite: lastOf('$relayer_row_id'),
+/** A notification that a relayer reports to. `filter`: JSON. */
+interface Listener {
+  row_id: number
+  filter: string | null
+}
+/** The last sequence of a relayer, and its listeners. */
+interface State {
+  last: number
+  listeners: Listener[]
+}
+const stateOf = (relayer_row_id: string, aggregate: string, others: string) => `
+  SELECT ${relayer_row_id} AS relayer_row_id,
+    (SELECT coalesce(max(sequence), 0) FROM events WHERE events.relayer_row_id = ${relayer_row_id}) AS last,
+    (SELECT ${aggregate} FROM notifications WHERE id IN (
+      SELECT notification_id FROM relayers WHERE relayers.row_id = ${relayer_row_id}
+      UNION ALL SELECT value FROM relayers, ${others} WHERE relayers.row_id = ${relayer_row_id})) AS listeners`
+const states = sql<{ relayer_row_id: number; last: number; listeners: string }>({
+  sqlite: stateOf(
+    '$relayer_row_id',
+    "json_group_array(json_object('row_id', row_id, 'filter', filter))",
+    'json_each(other_notification_ids)',
+  ),
   postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
-      LATERAL (${lastOf('wanted.relayer_row_id')}) AS its`,
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint), LATERAL (${stateOf(
+      'wanted.relayer_row_id',
+      "coalesce(json_agg(json_build_object('row_id', row_id, 'filter', filter)), '[]')::text",
+      'json_array_elements_text(other_notification_ids::json)',
+    )}) AS its`,
 })
 const insert = sql({
   sqlite: `
@@ -90,75 +111,73 @@ const deliver = sql({
   sqlite: `
     INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
     SELECT $delivery_id, row_id, ${eventOf('$')}, $subject, ${statusOf}, $now, $timestamp
-    FROM notifications WHERE id = (SELECT notification_id FROM relayers WHERE row_id = $relayer_row_id)`,
+    FROM notifications WHERE row_id = $notification_row_id`,
   // The lock keeps the notification enabled or disabled until the commit.
   postgres: `
     WITH new AS MATERIALIZED (
       SELECT * FROM json_to_recordset($rows::json) AS row (place bigint, relayer_row_id bigint, sequence bigint,
-        subject text, timestamp text, delivery_id text, now bigint)
+        subject text, timestamp text, delivery_id text, notification_row_id bigint, now bigint)
     ), target AS (
-      SELECT relayers.row_id AS relayer_row_id, notifications.row_id, notifications.disabled_reason
-      FROM relayers JOIN notifications ON notifications.id = notification_id
-      WHERE relayers.row_id IN (SELECT relayer_row_id FROM new)
-      ORDER BY notifications.row_id FOR SHARE OF notifications
+      SELECT row_id, disabled_reason FROM notifications
+      WHERE row_id IN (SELECT notification_row_id FROM new) ORDER BY row_id FOR SHARE
     )
     INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
     SELECT delivery_id, target.row_id, ${eventOf('new.')}, subject, ${statusOf}, now, timestamp
-    FROM new JOIN target USING (relayer_row_id) ORDER BY place`,
+    FROM new JOIN target ON target.row_id = notification_row_id ORDER BY place`,
 })
+
+type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
+type Delivery = { place: number; notification_row_id: number; delivery_id: string }
 
 /** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
 export function createEvents(dependencies: StoreDependencies): Events {
   const { showRelayer, observer = {} } = dependencies
-  /** The last sequence of each relayer, as the database transaction has written it. */
-  const sequences = new WeakMap<Transaction, Map<number, number>>()
+  /** The state of each relayer, as the database transaction has written it. */
+  const inTransaction = new WeakMap<Transaction, Map<number, State>>()
 
-  async function sequencesOf(transaction: Transaction, relayer_row_ids: number[]): Promise<Map<number, number>> {
-    const known = sequences.get(transaction) ?? new Map<number, number>()
-    sequences.set(transaction, known)
+  async function statesOf(transaction: Transaction, relayer_row_ids: number[]) {
+    const known = inTransaction.get(transaction) ?? new Map<number, State>()
+    inTransaction.set(transaction, known)
     const unknown = [...new Set(relayer_row_ids)].filter((row_id) => !known.has(row_id))
     if (unknown.length === 0) return known
     const wanted = unknown.map((relayer_row_id) => ({ relayer_row_id }))
-    for (const { relayer_row_id, last } of await transaction.allOf(lastSequences, wanted)) {
-      known.set(relayer_row_id, last)
+    for (const { relayer_row_id, last, listeners } of await transaction.allOf(states, wanted)) {
+      known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
     }
     return known
   }
 
   async function write(transaction: Transaction, all: NewEvent[]): Promise<void> {
     if (all.length === 0) return
-    const known = await sequencesOf(
+    const known = await statesOf(
       transaction,
       all.map(({ relayer_row_id }) => relayer_row_id),
     )
-    const rows = all.map((its, place) => {
+    const rows: (Event & { place: number })[] = []
+    const deliveries: (Omit<Event, 'body'> & Delivery)[] = []
+    for (const its of all) {
+      const state = known.get(its.relayer_row_id) as State
+      state.last += 1
       const { relayer_row_id, event, subject, data_row_id } = its
-      const sequence = (known.get(relayer_row_id) ?? 0) + 1
-      known.set(relayer_row_id, sequence)
-      const serialized = serializeEvent(its, sequence, dependencies)
-      return {
-        place,
-        relayer_row_id,
-        sequence,
-        event,
-        subject,
-        data_row_id,
-        ...serialized,
-        delivery_id: dependencies.makeId(),
+      const sequence = state.last
+      const { body, ...rest } = serializeEvent(its, sequence, dependencies)
+      const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
+      rows.push({ ...row, body, place: rows.length })
+      for (const { row_id: notification_row_id, filter } of state.listeners) {
+        if (!isWanted(filter, its)) continue
+        const place = deliveries.length
+        deliveries.push({ ...row, notification_row_id, delivery_id: dependencies.makeId(), place })
       }
-    })
+    }
     // They are sent together, and run one after the other.
     await Promise.all([
       transaction.runOf(insert, rows),
-      transaction.runOf(
-        deliver,
-        rows.map(({ body: _, ...row }) => row),
-      ),
+      ...(deliveries.length > 0 ? [transaction.runOf(deliver, deliveries)] : []),
     ])
   }
 
   return {
-    prepare: sequencesOf,
+    prepare: statesOf,
     async ofTransactions(transaction, rows) {
       await write(transaction, rows.map(transactionEvent))
       transaction.afterCommit(() => {

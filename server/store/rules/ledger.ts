@@ -7,6 +7,7 @@ import { openSpendingBook } from './spending-book.ts'
 import { sql } from './statement.ts'
 import { allColumns, recordsOf } from './transaction-columns.ts'
 import { dataColumn } from './transaction-data.ts'
+import { indexMetadata } from './transaction-metadata.ts'
 
 interface KnownRow extends KnownAnswer {
   relayer_row_id: number
@@ -163,6 +164,7 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
     const { data: _, ...answer } = its
     return { ...answer, relayer_row_id, data_row_id }
   })
+  const described = accepted.flatMap(({ row }) => (row.metadata === null ? [] : row.row_id))
   const changed = [...accounts.values()].flatMap(({ isChanged, ...account }) => (isChanged ? account : []))
   return [
     ...(data.length > 0 ? [transaction.runOf(insertData, data)] : []),
@@ -170,6 +172,7 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
       insertRows,
       accepted.map(({ row }) => row),
     ),
+    indexMetadata(transaction, described),
     ...(known.length > 0 ? [transaction.runOf(insertKnown, known)] : []),
     transaction.runOf(setAccounts, changed),
   ]

@@ -12,6 +12,7 @@ import type { Spending } from './spending.ts'
 import { sql } from './statement.ts'
 import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
 import { addData, readData } from './transaction-data.ts'
+import { indexMetadataAgain } from './transaction-metadata.ts'
 import { firstsInLine } from './unfinished.ts'
 
 /** The most moves that are written together. */
@@ -23,9 +24,9 @@ const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE
 
 /** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
 const kept = ['row_id', 'id', 'relayer_row_id', 'relayer_id', 'sequence', 'chain_id', 'from', 'created_at', 'spent']
-/** They change rarely, and in SQLite setting such a column, even to its present value, rewrites its indexes. */
-const indexed = ['nonce', 'to', 'reference', 'data_row_id'] as const
-const changing = allColumns.filter((name) => !kept.includes(name) && !indexed.some((its) => its === name))
+/** They change rarely: they are long or, in SQLite, setting such a column, even to its present value, rewrites its indexes. */
+const rare = ['nonce', 'to', 'reference', 'metadata', 'data_row_id'] as const
+const changing = allColumns.filter((name) => !kept.includes(name) && !rare.some((its) => its === name))
 
 // In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.
 const updateOf = (names: readonly Column[]) =>
@@ -40,7 +41,7 @@ const updateOf = (names: readonly Column[]) =>
         AND transactions.revision = new.known_revision`,
   })
 const update = updateOf(changing)
-const updateAll = updateOf([...changing, ...indexed])
+const updateAll = updateOf([...changing, ...rare])
 
 /**
  * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
@@ -72,17 +73,20 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     }
     if (steps.length === 0) return moved
 
+    const described: number[] = []
     const rows = stored.flatMap((before) => {
       const row = present.get(before.row_id) as TransactionRow
       if (row.revision === before.revision) return []
-      const isIndexed = indexed.some((name) => row[name] !== before[name])
-      return { ...encode(row), known_revision: before.revision, isIndexed }
+      const encoded = encode(row)
+      const isRare = rare.some((name) => encoded[name] !== before[name])
+      if (encoded.metadata !== before.metadata) described.push(row.row_id)
+      return { ...encoded, known_revision: before.revision, isRare }
     })
     const row_ids = rows.map(({ row_id }) => row_id)
-    const updates = [...Map.groupBy(rows, ({ isIndexed }) => isIndexed)].map(([isIndexed, its]) =>
+    const updates = [...Map.groupBy(rows, ({ isRare }) => isRare)].map(([isRare, its]) =>
       transaction.runOf(
-        isIndexed ? updateAll : update,
-        its.map(({ isIndexed: _, ...row }) => row),
+        isRare ? updateAll : update,
+        its.map(({ isRare: _, ...row }) => row),
         { row_ids },
       ),
     )
@@ -100,6 +104,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
         steps.flatMap(({ before, after }) => (after.status === before.status ? [] : after)),
       ),
     ])
+    await indexMetadataAgain(transaction, described)
     // The locks of the relayers exclude other moves, so the rows are those that were read.
     if (changed.reduce((sum, its) => sum + its, 0) !== rows.length)
       throw new Error('A transaction changed while its relayer was locked')

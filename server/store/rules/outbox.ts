@@ -54,6 +54,9 @@ const fail = sql(`
   UPDATE notifications SET failing_since = coalesce(failing_since, $at) WHERE row_id = $notification_row_id`)
 const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE row_id = $notification_row_id')
 
+/** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
+const retried_ms = 120 * 3_600_000
+
 type Outbox = Pick<
   Store,
   'targetsAtWork' | 'getTarget' | 'targetRowId' | 'dueDeliveries' | 'bodyOf' | 'nextDueAt' | 'settleDelivery'
@@ -65,12 +68,15 @@ export function outbox(database: Database, { now }: Pick<StoreDependencies, 'now
   const bulk = createBulkChanges(now)
 
   async function settleOne(transaction: Transaction, settlement: Settlement): Promise<void> {
-    const { delivery_row_id, notification_row_id, attempt, disable: reason, ...verdict } = settlement
+    const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
     const { at } = attempt
     // The delivery was deleted with its notification.
     if ((await transaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
     await transaction.run(insertAttempt, { delivery_row_id, ...attempt })
     await transaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
+    // Older ones would be repeated for ever, where one event fails and the others do not.
+    if (recovered)
+      await bulk.begin(transaction, 'retry', notification_row_id, new Date(now() - retried_ms).toISOString())
     if (reason === undefined) return
     await transaction.run(disable, { reason, notification_row_id })
     await bulk.begin(transaction, 'give_up', notification_row_id)

@@ -8,18 +8,21 @@ import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
 
-type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls'> & {
+type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls' | 'notification_ids'> & {
+  notification_id: string | null
+  other_notification_ids: string | null
   paused: 0 | 1
   system_disabled: 0 | 1
   policies: string
   custom_rpc_urls: string
 }
 
-const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, policies,
-  custom_rpc_urls, system_disabled, disabled_reason, chain_id`
+const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
+  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id`
 
-const readRow = (row: Row): RelayerRow => ({
+const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow => ({
   ...row,
+  notification_ids: notification_id === null ? [] : [notification_id, ...JSON.parse(other_notification_ids ?? '[]')],
   paused: row.paused === 1,
   system_disabled: row.system_disabled === 1,
   policies: JSON.parse(row.policies),
@@ -32,6 +35,9 @@ const encode = (relayer: NewRelayer) => ({
   system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),
   policies: JSON.stringify(relayer.policies),
   custom_rpc_urls: JSON.stringify(relayer.custom_rpc_urls),
+  notification_id: relayer.notification_ids[0] ?? null,
+  other_notification_ids:
+    relayer.notification_ids.length > 1 ? JSON.stringify(relayer.notification_ids.slice(1)) : null,
 })
 
 type Sealed = Row & StoredSeal
@@ -62,16 +68,18 @@ const networkOf = sql<StoredSeal & Pick<Network, 'id' | 'chain_id'>>(
 const signerOf = sql<StoredSeal & Pick<Signer, 'id' | 'address'>>(
   (engine) => `SELECT id, address, ${sealedColumns(engine, 'signers')} FROM signers WHERE id = $id`,
 )
-const creatorOf = sql<{ created_by: string }>('SELECT created_by FROM notifications WHERE id = $id')
+// Locked until the relayer refers to it: the list of the others is no foreign key.
+const creatorOf = sql<{ created_by: string }>('SELECT created_by FROM notifications WHERE id = $id FOR KEY SHARE')
 const sameAddress = sql('SELECT 1 FROM relayers WHERE chain_id = $chain_id AND address = $address')
 const insert = sql<Row>(`
   INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
-    policies, custom_rpc_urls, system_disabled, disabled_reason)
+    other_notification_ids, policies, custom_rpc_urls, system_disabled, disabled_reason)
   VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
-    $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
+    $other_notification_ids, $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
   RETURNING ${columns}`)
 const update = sql(`
-  UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id, policies = $policies,
+  UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id,
+    other_notification_ids = $other_notification_ids, policies = $policies,
     custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
   WHERE row_id = $row_id`)
 const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
@@ -106,10 +114,13 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
   const byId = (session: Session, id: string) => trusted(() => session.one(select, { id }), id)
   const byRowId = (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id }))
 
-  async function unknownNotification(transaction: Transaction, id: string | null, creator?: string): Promise<boolean> {
-    if (id === null) return false
-    const its = await transaction.one(creatorOf, { id })
-    return its === undefined || (creator !== undefined && creator !== its.created_by)
+  /** Whether one of them does not exist, or was created by another than `creator`. */
+  async function isUnknown(transaction: Transaction, notification_ids: string[], creator?: string): Promise<boolean> {
+    for (const id of notification_ids) {
+      const its = await transaction.one(creatorOf, { id })
+      if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
+    }
+    return false
   }
 
   return {
@@ -122,7 +133,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         const findSigner = () => transaction.one(signerOf, { id: signer_id })
         const signer = await rights.require('signers', findSigner, signer_id)
         if (!signer) return 'unknown_signer'
-        if (await unknownNotification(transaction, relayer.notification_id)) return 'unknown_notification'
+        if (await isUnknown(transaction, relayer.notification_ids)) return 'unknown_notification'
         const [{ chain_id }, { address }] = [network, signer]
         if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
         const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
@@ -149,9 +160,8 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         const before = await byId(transaction, id)
         if (!before) return 'missing'
         const changed = change(before)
-        const { notification_id } = changed
-        const isKept = notification_id === before.notification_id
-        if (!isKept && (await unknownNotification(transaction, notification_id, creator))) return 'unknown_notification'
+        const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
+        if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
         await rights.updated(transaction, 'relayers', before.row_id)
         await transaction.run(update, { ...changed, ...encode(changed) })
         await events.ofChange(transaction, before, changed)

@@ -76,6 +76,7 @@ const remove = (table: string, column: string) => sql(`DELETE FROM ${table} WHER
 const removeTransactions = [
   remove('attempts', 'transaction_row_id'),
   remove('idempotency', 'transaction_row_id'),
+  remove('transaction_metadata', 'transaction_row_id'),
   remove('transactions', 'row_id'),
 ]
 const removeIdempotency = [remove('idempotency', 'transaction_row_id')]

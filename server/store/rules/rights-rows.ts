@@ -1,5 +1,12 @@
 import type { NamedRow } from '../rights-state.ts'
-import { bytesOfRights, type RightsTable, rightsColumns, rightsTables, type SealedRow } from '../rights-tables.ts'
+import {
+  bytesOfRights,
+  laterColumn,
+  type RightsTable,
+  rightsColumns,
+  rightsTables,
+  type SealedRow,
+} from '../rights-tables.ts'
 import { type Engine, type Statement, sql } from './statement.ts'
 
 /** A row with its MAC as it is read: PostgreSQL gives the content as values. */
@@ -31,7 +38,10 @@ export function contentOf(engine: Engine, table: RightsTable, row: string = tabl
     bytesOfRights.has(name) ? hex[engine](`${row}.${name}`) : `${row}.${name}`,
   )
   const relayers = table === 'api_keys' ? [relayersOf[engine](row)] : []
-  return `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers].join(', ')})`
+  const content = (...more: string[]) =>
+    `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers, ...more].join(', ')})`
+  const later = laterColumn[table] && `${row}.${laterColumn[table]}`
+  return later ? `CASE WHEN ${later} IS NULL THEN ${content()} ELSE ${content(later)} END` : content()
 }
 
 /** The columns of `StoredSeal`, as a column list. */

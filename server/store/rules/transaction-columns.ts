@@ -30,6 +30,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   error: 'text',
   reference: 'text',
   fragments: 'text',
+  metadata: 'text',
   access_list: 'text',
   authorization_list: 'text',
   valid_until: 'text',

@@ -19,11 +19,14 @@ interface Step {
 
 /** The whole filter, for the rows of an index that answers a part of it. */
 const matches = `(
-  relayer_row_id = $relayer_row_id
+  transactions.relayer_row_id = $relayer_row_id
   AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
   AND ($created_after::text IS NULL OR created_at > $created_after::text)
   AND ($created_before::text IS NULL OR created_at < $created_before::text)
   AND ($reference::text IS NULL OR reference = $reference::text)
+  AND ($name::text IS NULL OR EXISTS (
+    SELECT 1 FROM transaction_metadata AS its WHERE its.transaction_row_id = transactions.row_id
+      AND its.name = $name::text AND its.value = $value::text))
   AND ($to::text IS NULL OR "to" = $to::text)
   AND ($hash::text IS NULL OR EXISTS (
     SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = $hash::text)))`
@@ -46,6 +49,11 @@ export const searches: Record<Search, Statement<Step>> = {
     ORDER BY nonce DESC LIMIT ${step_rows}`,
   ),
   reference: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference')),
+  metadata: sql(`
+    SELECT its.sequence, its.sequence AS at, ${matches} AS is_match
+    FROM transaction_metadata AS its JOIN transactions ON transactions.row_id = its.transaction_row_id
+    WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
+      AND its.sequence < $below::bigint ORDER BY its.sequence DESC LIMIT ${step_rows}`),
   to: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to')),
   // Where the index answers the whole filter, no row is read.
   reference_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference', 'true')),
@@ -69,6 +77,8 @@ export async function search(
     created_after: filter.created_after ?? null,
     created_before: filter.created_before ?? null,
     reference: filter.reference ?? null,
+    name: filter.metadata?.name ?? null,
+    value: filter.metadata?.value ?? null,
     to: filter.to ?? null,
     hash: filter.hash ?? null,
     nonce_from: filter.nonce_from ?? null,

@@ -54,7 +54,7 @@ onEveryStore((opened) => {
       await create({ id }),
       await create({ network: 'none' }),
       await create({}),
-      await create({ signer_id, notification_id: 'none' }),
+      await create({ signer_id, notification_ids: ['none'] }),
       await create({ signer_id }),
     ]).toEqual(['id_taken', 'unknown_network', 'unknown_signer', 'unknown_notification', 'address_taken'])
   })
@@ -88,15 +88,21 @@ onEveryStore((opened) => {
     const [mine, foreign] = [unique('hook'), unique('hook')]
     await store.createNotification(notificationOf(mine, { created_by: 'me' }))
     await store.createNotification(notificationOf(foreign))
-    const attach = (notification_id: string, creator?: string) =>
-      store.updateRelayer(id, (its) => ({ ...its, notification_id }), undefined, creator)
-    expect([await attach('none'), await attach(foreign, 'me')]).toEqual([
+    const attach = (notification_ids: string[], creator?: string) =>
+      store.updateRelayer(id, (its) => ({ ...its, notification_ids }), undefined, creator)
+    expect([await attach(['none']), await attach([foreign], 'me'), await attach([mine, foreign], 'me')]).toEqual([
+      'unknown_notification',
       'unknown_notification',
       'unknown_notification',
     ])
-    expect(await attach(mine, 'me')).toMatchObject({ notification_id: mine })
-    expect(await attach(foreign)).toMatchObject({ notification_id: foreign })
-    expect(await attach(foreign, 'me')).toMatchObject({ notification_id: foreign })
+    expect(await attach([mine], 'me')).toMatchObject({ notification_ids: [mine] })
+    expect(await attach([mine, foreign])).toMatchObject({ notification_ids: [mine, foreign] })
+    expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([
+      'in_use',
+      'in_use',
+    ])
+    expect(await attach([foreign], 'me')).toMatchObject({ notification_ids: [foreign] })
+    expect(await store.getRelayer(id)).toMatchObject({ notification_ids: [foreign] })
     expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([
       'in_use',
       'deleted',
@@ -107,7 +113,7 @@ onEveryStore((opened) => {
     const { store } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
-    const { id, row_id } = await addRelayer({ store }, { notification_id: hook })
+    const { id, row_id } = await addRelayer({ store }, { notification_ids: [hook] })
     await store.updateRelayer(id, (its) => ({ ...its, name: 'Other' }))
     for (const paused of [true, true, false]) await store.updateRelayer(id, (its) => ({ ...its, paused }))
     for (const isLow of [true, true, false, true]) await store.noteBalance(row_id, '1', '2', isLow)

@@ -59,7 +59,7 @@ onEveryStore((opened) => {
     const { store, rows } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
-    const { id, row_id } = await addRelayer({ store }, { notification_id: hook })
+    const { id, row_id } = await addRelayer({ store }, { notification_ids: [hook] })
     for (let at = 0; at < 3; at += 1) await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
     const prune = async (kind: 'events' | 'deliveries', before: string) => {
       let removed = 0

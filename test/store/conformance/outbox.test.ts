@@ -7,7 +7,7 @@ import { type OpenedStore, onEveryStore } from './stores.ts'
 async function scene({ store }: OpenedStore, events: number) {
   const hook = unique('hook')
   await store.createNotification(notificationOf(hook))
-  const { id, row_id } = await addRelayer({ store }, { notification_id: hook })
+  const { id, row_id } = await addRelayer({ store }, { notification_ids: [hook] })
   for (let at = 0; at < events; at += 1) await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
   return { hook, id, relayer_row_id: row_id, target: (await store.targetRowId(hook)) as number }
 }
@@ -131,7 +131,7 @@ onEveryStore((opened) => {
     expect(await store.redeliverFailed(target, '')).toBe(1_200)
     expect([await store.hasBulkChange(), await finish(), await store.hasBulkChange()]).toEqual([true, 2, false])
     expect(await store.notificationHealth(target)).toMatchObject({ pending: 1_201, failed: 0 })
-    await store.updateRelayer(id, (its) => ({ ...its, notification_id: null }))
+    await store.updateRelayer(id, (its) => ({ ...its, notification_ids: [] }))
     expect(await store.deleteNotification(hook)).toBe('deleted')
     expect(await finish()).toBe(12)
     expect(await rows(`SELECT row_id FROM deliveries WHERE notification_row_id = ${target}`)).toEqual([])

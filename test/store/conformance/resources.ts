@@ -38,7 +38,7 @@ export const relayerOf = (id: string, network: string, signer_id: string): NewRe
   network_type: 'evm',
   paused: false,
   signer_id,
-  notification_id: null,
+  notification_ids: [],
   policies: { allow_messages: false },
   custom_rpc_urls: [],
   system_disabled: false,
@@ -51,6 +51,7 @@ export const notificationOf = (id: string, changes: Partial<NotificationRow> = {
   url: 'https://hooks.example.com/a',
   signing_key: null,
   created_by: 'environment',
+  filter: null,
   ...changes,
 })
 

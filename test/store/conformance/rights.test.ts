@@ -31,7 +31,7 @@ onEveryStore((opened) => {
     const { store } = opened()
     const hook = unique('hook')
     await store.createNotification(notificationOf(hook))
-    const { id, network, row_id } = await addRelayer({ store }, { notification_id: hook, name: 'Ünï "c\\ode\u0001' })
+    const { id, network, row_id } = await addRelayer({ store }, { notification_ids: [hook], name: 'Ünï "c\\ode\u0001' })
     const key = unique('key')
     await store.createApiKey(apiKeyOf(key, { relayer_ids: [id] }))
     await Promise.all(
@@ -85,6 +85,22 @@ onEveryStore((opened) => {
     expect(told(id)).toEqual(['relayers: changed'])
     expect(await store.deleteRelayer(id)).toBe('deleted')
     expect(await store.getRelayer(id)).toBeUndefined()
+  })
+
+  test('protects the columns of later releases, and trusts rows from before them', async () => {
+    const { store, rows } = opened()
+    const [first, second] = [unique('hook'), unique('hook')]
+    await store.createNotification(notificationOf(first))
+    await store.createNotification(notificationOf(second, { filter: { statuses: ['failed'] } }))
+    const { id } = await addRelayer({ store }, { notification_ids: [first, second] })
+    const { id: other } = await addRelayer({ store }, { notification_ids: [first] })
+    expect(await store.getRelayer(id)).toMatchObject({ notification_ids: [first, second] })
+    await rows(`UPDATE relayers SET other_notification_ids = NULL WHERE id = '${id}'`)
+    await rows(`UPDATE relayers SET other_notification_ids = '["${second}"]' WHERE id = '${other}'`)
+    for (const its of [id, other]) await refused(store.getRelayer(its))
+    await rows(`UPDATE notifications SET filter = NULL WHERE id = '${second}'`)
+    await refused(store.getTarget((await store.targetRowId(second)) as number))
+    expect(await store.getTarget((await store.targetRowId(first)) as number)).toMatchObject({ id: first })
   })
 
   /** Another program takes a change of the network back, with the seal of the older state. */

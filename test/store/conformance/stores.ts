@@ -38,7 +38,7 @@ function testWorld() {
       return `id-${ids}`
     },
     checkEvent: () => undefined,
-    showRelayer: (relayer) => relayer,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   }
   return { clock, world }
 }
