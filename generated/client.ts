@@ -2655,6 +2655,11 @@ export interface components {
             explorer_urls: string[];
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
+            /**
+             * @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a
+             *     network"; absent when there are none.
+             */
+            warnings?: string[];
         };
         CreateNetworkRequest: {
             name: components["schemas"]["NetworkName"];
@@ -3188,7 +3193,8 @@ export interface components {
              * @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the
              *     same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of
              *     "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other
-             *     relayers appear only to callers that may see them.
+             *     relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not
+             *     answer, or are on another chain.
              */
             warnings?: string[];
         };

@@ -3,6 +3,7 @@ import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
 import { confirmationsOf } from './confirmations.ts'
 import type { OperationDependencies } from './dependencies.ts'
+import { nodeWarnings } from './node-warnings.ts'
 import { page } from './page.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 
@@ -25,6 +26,12 @@ export function networks({
   Handlers,
   'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 > {
+  /** Adds warnings about its nodes. */
+  async function showChecked(network: Network): Promise<Network> {
+    const warnings = await nodeWarnings(chains, network.name)
+    return warnings.length === 0 ? show(network) : { ...show(network), warnings }
+  }
+
   return {
     async createNetwork({ body, auditEntry }) {
       const network: Network = {
@@ -36,7 +43,7 @@ export function networks({
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
       if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
-      return single(show(network))
+      return single(await showChecked(network))
     },
 
     listNetworks: ({ query }) => page(query, store.listNetworks, show),
@@ -69,7 +76,7 @@ export function networks({
         auditEntry,
       )
       if (!network) throw missing(path.network_id)
-      return single(show(network))
+      return single(urls === undefined ? show(network) : await showChecked(network))
     },
 
     async deleteNetwork({ path, auditEntry }) {

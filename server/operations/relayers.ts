@@ -4,6 +4,7 @@ import { type Caller, creatorSeenBy, type Handlers, single } from '../core/opera
 import { addressWarnings } from '../core/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../core/rows.ts'
 import type { OperationDependencies } from './dependencies.ts'
+import { nodeWarnings } from './node-warnings.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
@@ -17,13 +18,15 @@ export function relayers({
   store,
   makeId,
   checkTarget,
+  chains,
   sending: { changed },
-}: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'sending'>): Relayers {
+}: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
-  /** Adds warnings about other relayers on the same address. */
-  async function showOne(relayer: RelayerRow, caller: Caller): Promise<Relayer> {
-    const warnings = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
+  /** Adds these warnings, and those about other relayers on the same address. */
+  async function showOne(relayer: RelayerRow, caller: Caller, more: string[] = []): Promise<Relayer> {
+    const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
+    const warnings = [...ofAddress, ...more]
     return warnings.length === 0 ? show(relayer) : { ...show(relayer), warnings }
   }
 
@@ -42,7 +45,9 @@ export function relayers({
       auditEntry.relayer_id = id
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
-      return single(await showOne(created, caller))
+      return single(
+        await showOne(created, caller, await nodeWarnings(chains, created.network, created.custom_rpc_urls)),
+      )
     },
 
     listRelayers: ({ query, caller }) => page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), show),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { testChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const listPath = '/api/v1/networks'
@@ -20,6 +21,7 @@ const bare = {
   features: [],
   tags: [],
 }
+const unreachable = 'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)'
 const settings = {
   symbol: 'ETH',
   required_confirmations: 6,
@@ -38,7 +40,7 @@ test('creates a network with defaults, and an id from its name', async () => {
   expect(response.status).toBe(201)
   expect(await response.json()).toEqual({
     success: true,
-    data: bare,
+    data: { ...bare, warnings: [unreachable] },
     error: '',
     pagination: { current_page: 1, per_page: 1, total_items: 1 },
   })
@@ -51,8 +53,21 @@ test('creates a network with defaults, and an id from its name', async () => {
 test('keeps all settings of a network', async () => {
   const { client } = await startTestService()
   const { data } = await client.post(listPath, { body: { ...sepolia, ...settings } })
-  expect(data).toEqual({ ...bare, ...settings })
-  expect((await client.get(onePath, { path: { network_id: data.id } })).data).toEqual(data)
+  expect(data).toEqual({ ...bare, ...settings, warnings: [unreachable] })
+  expect((await client.get(onePath, { path: { network_id: data.id } })).data).toEqual({ ...bare, ...settings })
+})
+
+test('warns of nodes on another chain when a network, and a relayer on it, is created, and not when the nodes are right', async () => {
+  const chain = await testChain()
+  const { client } = await startTestService()
+  const create = async (chain_id: number) =>
+    (await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id, rpc_urls: [chain.url] } })).data
+  const wrong = [`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`]
+  expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, undefined])
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const relayer = { name: 'A', network_type: 'evm', paused: false, signer_id: signer.id } as const
+  const add = async (network: string) => (await client.post('/api/v1/relayers', { body: { ...relayer, network } })).data
+  expect([(await add('n5')).warnings, (await add('n31337')).warnings]).toEqual([wrong, undefined])
 })
 
 test('stores chain ids exactly up to the maximum', async () => {
@@ -155,8 +170,9 @@ test('PATCH: keeps absent members, restores the default for null, and replaces a
     { url: 'https://b.example.com', weight: 100 },
     { url: 'https://c.example.com', weight: 0 },
   ]
-  expect(data).toEqual({ ...kept, rpc_urls: rpc })
-  expect((await client.get(onePath, { path })).data).toEqual(data)
+  expect(data).toMatchObject({ ...kept, rpc_urls: rpc })
+  expect(data.warnings).toHaveLength(2)
+  expect((await client.get(onePath, { path })).data).toEqual({ ...kept, rpc_urls: rpc })
 })
 
 test('PATCH: accepts application/merge-patch+json, and rejects changes of name, type and chain id', async () => {

@@ -23,7 +23,7 @@ test('creates a relayer with its signer’s address and defaults', async () => {
   const response = await raw(listPath, { method: 'POST', body: JSON.stringify({ ...given, id: 'a', signer_id }) })
   expect(response.status).toBe(201)
   const relayer = { ...bare, id: 'a', signer_id, address }
-  expect(await response.json()).toEqual({
+  expect(await response.json()).toMatchObject({
     success: true,
     data: relayer,
     error: '',

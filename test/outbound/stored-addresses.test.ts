@@ -17,6 +17,7 @@ test('calls no private RPC address that was stored before the setting forbade it
   const first = await startTestService()
   const relayer = await createRelayer(first.client, { custom_rpc_urls: [node] })
   await first.close()
+  asked = 0
 
   const { client, logged } = await startTestService({
     DATA_DIR: first.data_dir,
