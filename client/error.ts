@@ -16,6 +16,8 @@ export class RelayerError extends Error {
   readonly retryAfter: number | undefined
   /** The X-Request-Id header, which the service's log shows too; undefined without one. */
   readonly request_id: string | undefined
+  /** Where the API reference of the service describes the code; undefined when a proxy answered. */
+  readonly doc_url: string | undefined
 
   constructor(
     status: number,
@@ -24,6 +26,7 @@ export class RelayerError extends Error {
     details: Detail[],
     retryAfter?: number,
     request_id?: string,
+    doc_url?: string,
   ) {
     super(whatIsWrong(message, details))
     this.name = 'RelayerError'
@@ -32,21 +35,25 @@ export class RelayerError extends Error {
     this.details = details
     this.retryAfter = retryAfter
     this.request_id = request_id
+    this.doc_url = doc_url
   }
 
   /** `body`: the parsed body of the failure. A body that is not the contract's, such as a proxy's page, is ignored. */
   static from(response: Response, body: unknown): RelayerError {
-    const { code, message, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<RelayerError>
+    const { code, message, details, doc_url } = (
+      typeof body === 'object' && body !== null ? body : {}
+    ) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
     const word = typeof code === 'string' ? code : undefined
     const request_id = response.headers.get('X-Request-Id') ?? undefined
     const told = Array.isArray(details) ? details.filter(isDetail) : []
-    return new RelayerError(response.status, word, text, told, retryAfter_s(response), request_id)
+    const documented = typeof doc_url === 'string' ? URL.parse(doc_url, response.url)?.href : undefined
+    return new RelayerError(response.status, word, text, told, retryAfter_s(response), request_id, documented)
   }
 
   toJSON() {
-    const { name, status, code, message, details, retryAfter, request_id } = this
-    return { name, status, code, message, details, retryAfter, request_id }
+    const { name, status, code, message, details, retryAfter, request_id, doc_url } = this
+    return { name, status, code, message, details, retryAfter, request_id, doc_url }
   }
 }
 

@@ -1571,6 +1571,8 @@ export interface components {
             data: null;
             code: components["schemas"]["FailureCode"];
             message: string;
+            /** @description The description of the code in the API reference, relative to the address of the service. */
+            doc_url: string;
             /** @description The causes of the failure, each with its place. */
             details?: {
                 path: string;

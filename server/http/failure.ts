@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import type { Failure } from '../../generated/openapi.ts'
-import { ApiError, statusOf } from '../core/errors.ts'
+import { ApiError, type ErrorCode, statusOf } from '../core/errors.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface FailureAnswer {
@@ -27,10 +27,18 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
 /** The response to an error. An error that is not an ApiError becomes "Internal Server Error", without details. */
 export function toFailure(error: unknown): FailureAnswer {
   const { code, message, details, headers } = tellable(error) ?? internal
-  const body: Failure = { success: false, data: null, code, message }
-  if (details.length > 0) body.details = details
-  return { status: statusOf[code], headers, body }
+  const body = bodyOf(code, message)
+  return { status: statusOf[code], headers, body: details.length > 0 ? { ...body, details } : body }
 }
+
+/** A body without details. */
+export const bodyOf = (code: ErrorCode, message: string): Failure => ({
+  success: false,
+  data: null,
+  code,
+  message,
+  doc_url: `/docs#/section/errors/${code}`,
+})
 
 const internal = new ApiError('internal', 'Internal Server Error')
 

@@ -7,9 +7,9 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Failure } from '../../generated/openapi.ts'
 import { type Detail, type ErrorCode, statusOf } from '../core/errors.ts'
 import { createConnections } from './connections.ts'
+import { bodyOf } from './failure.ts'
 import { isDoubled, securityHeaders, securityLines } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
 
@@ -195,9 +195,8 @@ function refuse(response: ServerResponse & { locals?: RequestContext }, code: Er
 }
 
 function failureBody(code: ErrorCode, detail?: Detail): string {
-  const body: Failure = { success: false, data: null, code, message: STATUS_CODES[statusOf[code]] ?? '' }
-  if (detail) body.details = [detail]
-  return JSON.stringify(body)
+  const body = bodyOf(code, STATUS_CODES[statusOf[code]] ?? '')
+  return JSON.stringify(detail ? { ...body, details: [detail] } : body)
 }
 
 /** Whether the rest of the request is missing and its handler has not started. Once refused, it does not start. */

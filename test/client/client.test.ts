@@ -33,7 +33,7 @@ async function rejection(call: Promise<unknown>): Promise<RelayerError> {
 }
 
 test('throws a RelayerError with the message, code and details of a failure', async () => {
-  const { client } = await startTestService()
+  const { client, url } = await startTestService()
   const error = await rejection(client.post(signPath, { ...demo, body: { message: 1 as never } }))
   expect(error).toMatchObject({
     name: 'RelayerError',
@@ -52,6 +52,7 @@ test('throws a RelayerError with the message, code and details of a failure', as
       message: error.message,
       details: error.details,
       request_id: error.request_id,
+      doc_url: `${url}/docs#/section/errors/invalid_request`,
     },
   })
   const both = await rejection(client.post(signPath, { ...demo, body: { message: 1, more: 2 } as never }))

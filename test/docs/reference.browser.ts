@@ -29,6 +29,12 @@ test('shows every operation in the reference, and finds one by its search, witho
     await heading(summary).waitFor()
   }
 
+  const failure = await fetch(`${url}/api/v1/relayers`)
+  const { doc_url } = (await failure.json()) as { doc_url: string }
+  await page.goto(`${url}${doc_url}`)
+  const entry = page.locator('[id="section/errors/unauthorized"]')
+  await expect.poll(async () => isInView(await entry.boundingBox())).toBe(true)
+
   await page.getByTestId('search-trigger').click()
   await page.keyboard.type('personal_sign')
   const found = page.getByTestId('search-dialog')

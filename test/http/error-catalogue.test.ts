@@ -6,7 +6,11 @@ import { statusOf } from '../../server/core/errors.ts'
 const contract = JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/openapi.json'), 'utf8'))
 
 test('lists every code in the error catalogue with its status and a remedy', () => {
-  const entries = [...contract.info.description.matchAll(/^- \*\*`(\w+)`\*\* \((\d+)\)\. (.*?)(?=^- |\n\n)/gms)]
+  const entries = [
+    ...contract.info.description.matchAll(
+      /^- <a id="section\/errors\/(\w+)"><\/a>\*\*`\1`\*\* \((\d+)\)\. (.*?)(?=^- |\n\n)/gms,
+    ),
+  ]
   const catalogue = Object.fromEntries(entries.map(([, code, status]) => [code, Number(status)]))
   expect(catalogue).toEqual(statusOf)
   for (const [entry] of entries) expect(entry).toContain('*Remedy:* ')

@@ -193,7 +193,7 @@ describe('the API', () => {
       const answer = await raw(...failing(operation))
       const body = await answer.json()
       expect({ id: operation.id, status: answer.status }).toEqual({ id: operation.id, status: 429 })
-      expect(body).toEqual({ success: false, data: null, code: 'rate_limited', message: 'Too Many Requests' })
+      expect(body).toMatchObject({ success: false, data: null, code: 'rate_limited', message: 'Too Many Requests' })
       expect(answer.headers.get('Retry-After')).toBe('1')
       expect(answer.headers.get('RateLimit')).toBe('"default";r=0;t=1')
       expect(answer.headers.get('RateLimit-Policy')).toBe(`"default";q=${burst};w=${burst}`)

@@ -307,6 +307,7 @@ test('refuses 3,000 malformed tokens, and tells of their form only', async () =>
       data: null,
       code: 'unauthorized',
       message: 'Unauthorized',
+      doc_url: '/docs#/section/errors/unauthorized',
       details: [{ path: '/headers/authorization', message }],
     })}`
   expect([...bodies].sort()).toEqual([

@@ -62,9 +62,14 @@ export async function expectRefused(service: TestService, cases: Case[]): Promis
   for (const { name, send, status, message, at, header } of cases) {
     const answer = await exchange(service.url, send(service.api_key))
     const { details, ...body } = parse(answer)
-    expect
-      .soft({ status: answer.status, ...body }, name)
-      .toEqual({ status, success: false, data: null, code: codes[status], message })
+    expect.soft({ status: answer.status, ...body }, name).toEqual({
+      status,
+      success: false,
+      data: null,
+      code: codes[status],
+      message,
+      doc_url: `/docs#/section/errors/${codes[status]}`,
+    })
     expect.soft(details?.[0]?.path, name).toBe(at)
     expect.soft(faultOf(answer), name).toBe(undefined)
     if (header) expect.soft(answer.headers[header[0]], name).toBe(header[1])
