@@ -27,6 +27,8 @@ export interface Observer {
   delivered?(outcome: DeliveryOutcome, duration_ms: number): void
   /** Another program changed a row that grants rights. */
   rowRefused?(table: string): void
+  /** The audit trail cannot be written, or can again. Reported once per change. */
+  auditWritable?(isWritable: boolean): void
   /** A database transaction committed or rolled back. */
   committed?(duration_ms: number): void
   /** Wraps a request to a node. It rejects when the node does not answer. */

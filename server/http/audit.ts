@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ApiError } from '../core/errors.ts'
+import type { Observer } from '../core/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../core/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Operation } from './contract.ts'
@@ -46,6 +47,7 @@ export async function createAudit(
   now: () => number,
   elapsed: () => number,
   logger: Logger,
+  observer: Pick<Observer, 'auditWritable'> = {},
 ): Promise<Audit> {
   const waiting: AuditEntry[] = []
   /** When the oldest of them was added, by `elapsed`. */
@@ -74,10 +76,12 @@ export async function createAudit(
       await store.appendAudit(batch)
       waiting.splice(0, batch.length)
       batch = []
+      if (isBroken) observer.auditWritable?.(true)
       isBroken = false
       // Entries that came during the write.
       if (waiting.length > 0) timer ??= setTimeout(flush, flush_ms)
     } catch (error) {
+      if (!isBroken) observer.auditWritable?.(false)
       isBroken = true
       logger.error({ err: error }, 'audit trail not writable')
       clearTimeout(timer)

@@ -123,7 +123,7 @@ export async function openFoundation(config: Config, dependencies: World): Promi
     )
     const keyring = createKeyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
-    const audit = await createAudit(store, now, elapsed, logger)
+    const audit = await createAudit(store, now, elapsed, logger, observer)
     const outside = { config, secrets, contract, logger, now, elapsed, lookup }
     return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
   } catch (error) {

@@ -3,7 +3,13 @@ import type { Balance } from './metrics.ts'
 const max_relayers = 100
 const refresh_ms = 30_000
 
-export interface BalancesDependencies<Relayer extends { id: string; chain_id: number }> {
+export interface Metered {
+  id: string
+  chain_id: number
+  policies: { min_balance?: string }
+}
+
+export interface BalancesDependencies<Relayer extends Metered> {
   /** At most `limit` relayers. */
   relayers(limit: number): Promise<Relayer[]>
   /** In wei. Undefined, or a rejection, when the balance is unknown. */
@@ -16,7 +22,7 @@ export interface BalancesDependencies<Relayer extends { id: string; chain_id: nu
  * Returns the last known balances without waiting for a node. A call starts a refresh in the background, at most every 30 s: it
  * reads the first 100 relayers in sequence, and a later call returns the result.
  */
-export function createBalances<Relayer extends { id: string; chain_id: number }>({
+export function createBalances<Relayer extends Metered>({
   relayers,
   read,
   elapsed,
@@ -29,7 +35,9 @@ export function createBalances<Relayer extends { id: string; chain_id: number }>
     const found: Balance[] = []
     for (const relayer of await relayers(max_relayers)) {
       const wei = await read(relayer).catch(() => undefined)
-      if (wei !== undefined) found.push({ relayer_id: relayer.id, chain_id: relayer.chain_id, wei })
+      const { id: relayer_id, chain_id, policies } = relayer
+      const min_balance = BigInt(policies.min_balance ?? 0)
+      if (wei !== undefined) found.push({ relayer_id, chain_id, wei, min_balance })
     }
     seen = found
   }

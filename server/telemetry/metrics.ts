@@ -10,6 +10,8 @@ export interface Balance {
   relayer_id: string
   chain_id: number
   wei: bigint
+  /** The policy; 0 without it. */
+  min_balance: bigint
 }
 
 export interface MetricsDependencies {
@@ -33,6 +35,8 @@ export interface Metrics {
   contentType: string
   /** All metrics in the Prometheus text format. */
   expose(): Promise<string>
+  /** The service's own metrics, for their list in the documentation. */
+  list(): { name: string; type: string; help: string; labels: readonly string[] }[]
 }
 
 /** All metrics and their names; the only file that imports prom-client. Gauges of the store are read on each scrape. */
@@ -41,12 +45,19 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) =>
-    new Histogram({ name, help, labelNames, buckets, registers })
-  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Gauge({ name, help, labelNames, registers })
+  const made: { name: string; type: string; help: string; labels: string[] }[] = []
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
+    made.push({ name, type: 'counter', help, labels: labelNames })
+    return new Counter({ name, help, labelNames, registers })
+  }
+  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) => {
+    made.push({ name, type: 'histogram', help, labels: labelNames })
+    return new Histogram({ name, help, labelNames, buckets, registers })
+  }
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
+    made.push({ name, type: 'gauge', help, labels: labelNames })
+    return new Gauge({ name, help, labelNames, registers })
+  }
 
   const requests = counter('relayer_http_requests_total', 'Requests by operation, method and status class', [
     'operation',
@@ -111,10 +122,14 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const gaps = gauge('relayer_nonce_gaps', 'Nonces below the nonce counter that no transaction holds', ['relayer'])
   const balance = gauge('relayer_balance_wei', 'Last known balance', ['relayer', 'chain_id'])
 
+  const leastBalance = gauge('relayer_min_balance_wei', 'The policy min_balance; 0 without it', ['relayer', 'chain_id'])
+  const auditWritable = gauge('relayer_audit_writable', 'Whether the audit trail can be written: 1 or 0', [])
+  auditWritable.set(1)
+
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
     if (!gauges) {
-      for (const one of [unfinished, oldest, pending, due, gaps, balance]) one.reset()
+      for (const one of [unfinished, oldest, pending, due, gaps, balance, leastBalance]) one.reset()
       return
     }
     for (const status of unfinished_statuses) {
@@ -127,7 +142,11 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     gaps.reset()
     for (const one of gauges.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
     balance.reset()
-    for (const { relayer_id, chain_id, wei } of balances()) balance.set({ relayer: relayer_id, chain_id }, Number(wei))
+    leastBalance.reset()
+    for (const { relayer_id: relayer, chain_id, wei, min_balance } of balances()) {
+      balance.set({ relayer, chain_id }, Number(wei))
+      leastBalance.set({ relayer, chain_id }, Number(min_balance))
+    }
   }
 
   const hostOf = createLimit()
@@ -148,6 +167,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       },
       keyServiceWaits: (type, change) => keyWaits.inc({ type }, change),
       rowRefused: (table) => refusedRows.inc({ table }),
+      auditWritable: (isWritable) => auditWritable.set(isWritable ? 1 : 0),
       committed: (duration_ms) => commits.observe(duration_ms / 1_000),
       async rpc({ host: given, methods }, run) {
         const host = hostOf(given)
@@ -178,6 +198,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       await readStore()
       return registry.metrics()
     },
+    list: () => made,
   }
 }
 

@@ -161,7 +161,7 @@ test('names a port that is in use', async () => {
 test('reads balances at intervals, one after the other, and is not blocked by a silent node', async () => {
   const clock = { ms: 0 }
   const asked: string[] = []
-  const relayers = [1, 2].map((chain_id) => ({ id: `r${chain_id}`, chain_id }))
+  const relayers = [1, 2].map((chain_id) => ({ id: `r${chain_id}`, chain_id, policies: {} }))
   const silent = Promise.withResolvers<bigint>()
   const balances = createBalances({
     relayers: async (limit) => relayers.slice(0, limit),
@@ -176,6 +176,6 @@ test('reads balances at intervals, one after the other, and is not blocked by a 
   expect(balances()).toEqual([])
   silent.reject(new Error('silent'))
   await until('the second was asked', () => balances().length > 0)
-  expect(balances()).toEqual([{ relayer_id: 'r2', chain_id: 2, wei: 7n }])
+  expect(balances()).toEqual([{ relayer_id: 'r2', chain_id: 2, wei: 7n, min_balance: 0n }])
   expect(asked).toEqual(['r1', 'r2', ...asked.slice(2)])
 })

@@ -76,8 +76,11 @@ test('makes spans of requests, calls to nodes and deliveries, with a request und
   })
   // The comparison of nonces at the start belongs to no request.
   const ofStart = new Set(['eth_getTransactionCount', 'eth_getTransactionBySenderAndNonce', 'txpool_contentFrom'])
+  // The change of the network asks its nodes.
+  const { spanId: ofChange } = collector.spans.find(({ name }) => name === 'updateNetwork') as SentSpan
   const calls = collector.spans.filter(
-    (span) => attributesOf(span)['rpc.system'] === 'jsonrpc' && !ofStart.has(span.name),
+    (span) =>
+      attributesOf(span)['rpc.system'] === 'jsonrpc' && !ofStart.has(span.name) && span.parentSpanId !== ofChange,
   )
   expect(calls.map(({ name }) => name)).toContain('eth_getBalance')
   for (const call of calls) {

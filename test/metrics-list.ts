@@ -1,0 +1,25 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createMetrics } from '../server/telemetry/metrics.ts'
+
+/** Writes the list of the service's metrics into docs/operations.md, between its two marks. `--check` fails when it is out of date. */
+const file = join(import.meta.dirname, '..', 'docs', 'operations.md')
+const [begin, end] = ['<!-- metrics: npm run generate:metrics -->\n', '<!-- end of metrics -->']
+
+const rows = createMetrics({ readGauges: async () => undefined, balances: () => [] })
+  .list()
+  .map(({ name, type, help, labels }) => [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), help])
+const table = [['metric', 'type', 'labels', 'meaning'], ['---', '---', '---', '---'], ...rows]
+const lines = table.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+
+/** The formatter aligns the columns. */
+const unaligned = (table: string): string => table.replace(/ +/g, ' ').replace(/-{3,}/g, '---')
+
+const text = readFileSync(file, 'utf8')
+const from = text.indexOf(begin) + begin.length
+const current = `${text.slice(0, from)}${lines}${text.slice(text.indexOf(end))}`
+if (!process.argv.includes('--check')) writeFileSync(file, current)
+else if (unaligned(current) !== unaligned(text)) {
+  console.error('The list of metrics in docs/operations.md is out of date: run `npm run generate:metrics`')
+  process.exitCode = 1
+}

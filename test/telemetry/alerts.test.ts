@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { testChain } from '../support/chain.ts'
+import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { createRelayer } from '../support/resources.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const file = join(import.meta.dirname, '..', '..', 'server', 'telemetry', 'alerts.yaml')
+const demo = { path: { relayer_id: 'demo' } }
+type Sample = { name: string; labels: Record<string, string>; value: number }
+let rules: Map<string, string>
+
+beforeAll(() => {
+  const text = readFileSync(file, 'utf8')
+  const found = [
+    ...text.matchAll(/- alert: (\w+)\n +expr: (.+)\n +for: \d+m\n(?:.+\n)+? +summary: .+\n +description: /g),
+  ]
+  rules = new Map(found.map(([, name, expression]) => [name as string, expression as string]))
+  expect(rules.size).toBe(text.match(/- alert:/g)?.length)
+})
+
+async function scrape({ metrics_url }: Pick<TestService, 'metrics_url'>): Promise<Sample[]> {
+  const text = await (await fetch(metrics_url as string)).text()
+  return [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name = '', labels = '', value]) => ({
+    name,
+    labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, its]) => [key, its])),
+    value: Number(value),
+  }))
+}
+
+/** The forms that the rules use, as Prometheus computes them: `a`, `a{label!="x"}`, `a - b`, `increase(a[5m])`, and a comparison. */
+function holds(expression: string, before: Sample[], after: Sample[]): boolean {
+  const parts = /^(.+) (<|<=|>) (\S+)$/.exec(expression)
+  if (!parts) throw new Error(`The test does not know the form of ${expression}`)
+  const [, left = '', sign = '', right = ''] = parts
+  const limits = valuesOf(right, before, after)
+  return [...valuesOf(left, before, after)].some(([labels, value]) => {
+    const limit = limits.get(labels) ?? limits.get('any')
+    if (limit === undefined) return false
+    return sign === '>' ? value > limit : sign === '<' ? value < limit : value <= limit
+  })
+}
+
+/** By labels. */
+function valuesOf(term: string, before: Sample[], after: Sample[]): Map<string, number> {
+  if (/^\d+$/.test(term)) return new Map([['any', Number(term)]])
+  const [first = '', second] = term.split(' - ')
+  if (second !== undefined) {
+    const less = valuesOf(second, before, after)
+    return new Map([...valuesOf(first, before, after)].map(([key, value]) => [key, value - (less.get(key) ?? 0)]))
+  }
+  const increase = /^increase\((.+)\[5m\]\)$/.exec(term)
+  if (increase) {
+    const earlier = valuesOf(increase[1] as string, [], before)
+    return new Map(
+      [...valuesOf(increase[1] as string, [], after)].map(([key, its]) => [key, its - (earlier.get(key) ?? 0)]),
+    )
+  }
+  const [, name, label, unwanted] = /^(\w+)(?:\{(\w+)!="(\w+)"\})?$/.exec(term) ?? []
+  if (name === undefined) throw new Error(`The test does not know the form of ${term}`)
+  const wanted = after.filter((one) => one.name === name && (label === undefined || one.labels[label] !== unwanted))
+  return new Map(wanted.map(({ labels, value }) => [JSON.stringify(labels), value]))
+}
+
+const fires = (name: string, after: Sample[], before: Sample[] = []) => holds(rules.get(name) as string, before, after)
+
+/** The named alerts, of all, that fire. */
+const firing = (after: Sample[], before: Sample[] = []) =>
+  [...rules.keys()].filter((name) => fires(name, after, before))
+
+/** A service with metrics on a chain, whose relayer has 1 ETH. */
+async function start(settings: Record<string, string> = {}, options: Parameters<typeof testChain>[0] = {}) {
+  const chain = await testChain(options)
+  const service = await startTestService({ METRICS_PORT: '0', ...settings })
+  const { client } = service
+  const change = (rpc_urls: string[]) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  await change([chain.url])
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
+  await chain.setBalance(relayer.address, 10n ** 18n)
+  const send = () =>
+    client.post('/api/v1/relayers/{relayer_id}/transactions', {
+      ...demo,
+      body: { to: relayer.address, value: '1', gas_limit: 21_000 },
+    })
+  return { chain, service, client, relayer, change, send }
+}
+
+test('fires no alert for a healthy service that signs, sends and delivers', async () => {
+  const receiver = await startReceiver()
+  const { service, client, send } = await start()
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_ids: ['hook'] } })
+  const before = await scrape(service)
+  await send()
+  await expect.poll(() => receiver.got.length).toBe(5)
+  await until('the balance is known', async () =>
+    (await scrape(service)).some(({ name }) => name === 'relayer_balance_wei'),
+  )
+  await until('all is delivered', async () =>
+    (await scrape(service)).some(({ name, value }) => name === 'relayer_deliveries_pending' && value === 0),
+  )
+  expect(firing(await scrape(service), before)).toEqual([])
+})
+
+test('fires RelayerTransactionsStuck for a transaction that is not mined', async () => {
+  const { service, send } = await start({}, { noMining: true })
+  await send()
+  const age = async () =>
+    (await scrape(service)).find((one) => one.name.endsWith('oldest_age_seconds') && one.value > 0)
+  await until('it has an age', async () => (await age()) !== undefined)
+  expect(firing(await scrape(service))).toEqual([])
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  db.prepare('UPDATE transactions SET created_at = ?').run(new Date(Date.now() - 1_000_000).toISOString())
+  db.close()
+  expect(firing(await scrape(service))).toEqual(['RelayerTransactionsStuck'])
+})
+
+test('fires RelayerBalanceLow for a balance below the policy, and for an empty relayer without it', async () => {
+  for (const [policies, wei] of [
+    [{ min_balance: `${2n * 10n ** 18n}` }, 10n ** 18n],
+    [{}, 0n],
+  ] as const) {
+    const { service, client, chain, relayer } = await start()
+    await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies } })
+    await chain.setBalance(relayer.address, wei)
+    await until('the balance is known', async () =>
+      (await scrape(service)).some(({ name }) => name === 'relayer_balance_wei'),
+    )
+    expect(firing(await scrape(service))).toEqual(['RelayerBalanceLow'])
+  }
+})
+
+test('fires RelayerNodeDown for a node that does not answer', async () => {
+  const { service, client, change } = await start()
+  await change(['http://127.0.0.1:9'])
+  const before = await scrape(service)
+  await until('it was asked often enough', async () => {
+    await client.get('/api/v1/relayers/{relayer_id}/balance', demo).catch(() => undefined)
+    return fires('RelayerNodeDown', await scrape(service), before)
+  })
+  expect(firing(await scrape(service), before)).toEqual(['RelayerNodeDown'])
+})
+
+test('fires RelayerWebhookFailing for deliveries that wait for another attempt', async () => {
+  const receiver = await startReceiver((_, response) => void response.writeHead(500).end())
+  const { service, client } = await start()
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_ids: ['hook'] } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
+  await until('it waits', async () => fires('RelayerWebhookFailing', await scrape(service)))
+  expect(firing(await scrape(service))).toEqual(['RelayerWebhookFailing'])
+})
+
+test('fires RelayerAuditStopped while the audit trail cannot be written, and not after', async () => {
+  const { service, client } = await start()
+  const db = new Database(join(service.data_dir, 'relayer.sqlite'))
+  db.exec('ALTER TABLE audit RENAME TO elsewhere')
+  const sign = () => client.post('/api/v1/relayers/{relayer_id}/sign', { ...demo, body: { message: 'Hello' } })
+  await sign()
+  await until('it stops', async () => fires('RelayerAuditStopped', await scrape(service)))
+  expect(firing(await scrape(service))).toEqual(['RelayerAuditStopped'])
+  db.exec('ALTER TABLE elsewhere RENAME TO audit')
+  db.close()
+  await until('it goes on', async () => firing(await scrape(service)).length === 0)
+})
+
+test('fires RelayerKeyServiceDown for a key service that does not sign', async () => {
+  const remote = await startFakeWeb3signer()
+  onTestFinished(() => remote.stop())
+  const { service, client, chain } = await start()
+  const { url, address } = remote
+  await chain.setBalance(address, 10n ** 18n)
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'remote', config: { url, address } } })
+  const { id: relayer_id } = await createRelayer(client, { signer_id: signer.id })
+  const sign = () =>
+    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message: 'Hello' } })
+  await sign()
+  const before = await scrape(service)
+  remote.faults.error = 'down'
+  for (let count = 0; count < 5; count += 1) await sign().catch(() => undefined)
+  expect(firing(await scrape(service), before)).toEqual(['RelayerKeyServiceDown'])
+})
