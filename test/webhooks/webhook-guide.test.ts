@@ -3,7 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { signWebhook, verifyWebhook } from '../../client/webhook.ts'
+import { testChain } from '../support/chain.ts'
+import { startReceiver as startDeliveries } from '../support/receiver.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const { tags } = JSON.parse(readFileSync(join(root, 'generated', 'openapi.json'), 'utf8')) as {
@@ -28,6 +31,40 @@ test('shows an authentic delivery in the webhook guide', async () => {
   const signed = await signWebhook(signing_key, event.id, body)
   expect(headers['X-Signature']).toBe(signed['x-signature'])
 })
+
+test('shows a delivery in the webhook guide that has the members of a real one, in their order', async () => {
+  const body = await realDelivery()
+  expect(body).toBe(JSON.stringify(JSON.parse(body)))
+  expect(shapeOf(JSON.parse(block('json')))).toBe(shapeOf(JSON.parse(body)))
+})
+
+/** The text of a value with its members in their order, and the kind of each value in its place. */
+function shapeOf(value: unknown): string {
+  const kind = (its: unknown) => (its === null ? 'null' : typeof its)
+  return JSON.stringify(value, (_, its) => (typeof its === 'object' && its !== null ? its : kind(its)))
+}
+
+/** The body that reports a confirmed transfer of the relayer `treasury`. */
+async function realDelivery(): Promise<string> {
+  const chain = await testChain({ blockTime_s: 0.3 })
+  const receiver = await startDeliveries()
+  const { client } = await startTestService()
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: [chain.url] },
+  })
+  await client.post('/api/v1/notifications', { body: { id: 'guide', url: receiver.url, signing_key } })
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const network = { network: 'local', network_type: 'evm' } as const
+  const relayer = { id: 'treasury', name: 'Treasury', ...network, paused: false, signer_id: signer.id }
+  const { data } = await client.post('/api/v1/relayers', { body: { ...relayer, notification_id: 'guide' } })
+  await chain.setBalance(data.address, 10n ** 20n)
+  const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+  await client.transactions.send('treasury', { to, value: 10n ** 15n, speed: 'fast', reference: 'order-4711' })
+  const last = () => receiver.got.find(({ event }) => 'status' in event.payload && event.payload.status === 'confirmed')
+  await until('it is confirmed', () => last() !== undefined)
+  return last()?.body as string
+}
 
 test('shows a receiver in the webhook guide that accepts a delivery and refuses a forged one', async () => {
   const port = await startReceiver()
