@@ -1,5 +1,5 @@
 // The typed client: sends a transaction once, and waits until it is confirmed.
-import { createRelayerClient, RelayerError } from 'evm-relayer-client'
+import { createRelayerClient, RelayerError } from '@evm-relayer-service/client'
 
 const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY = '', RELAYER_ID = 'demo' } = process.env
 const client = createRelayerClient({ baseUrl: RELAYER_URL, token: RELAYER_API_KEY })

@@ -1,8 +1,8 @@
 // ethers 6 with the signer of this package: an idempotency key for each transaction, and errors of the service.
 import { readFileSync } from 'node:fs'
+import { createRelayerClient } from '@evm-relayer-service/client'
+import { RelayerSigner } from '@evm-relayer-service/client/ethers'
 import { ContractFactory } from 'ethers'
-import { createRelayerClient } from 'evm-relayer-client'
-import { RelayerSigner } from 'evm-relayer-client/ethers'
 
 const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY = '', RELAYER_ID = 'demo' } = process.env
 const client = createRelayerClient({ baseUrl: RELAYER_URL, token: RELAYER_API_KEY })

@@ -1,7 +1,7 @@
 // viem with the account and the transport of this package: an idempotency key for each transaction.
 import { readFileSync } from 'node:fs'
-import { createRelayerClient } from 'evm-relayer-client'
-import { relayerAccount, relayerTransport } from 'evm-relayer-client/viem'
+import { createRelayerClient } from '@evm-relayer-service/client'
+import { relayerAccount, relayerTransport } from '@evm-relayer-service/client/viem'
 import { createWalletClient, publicActions } from 'viem'
 import { foundry } from 'viem/chains'
 

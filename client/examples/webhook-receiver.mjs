@@ -1,5 +1,5 @@
 // A receiver of webhooks with Express: verifies each delivery, and processes each event once.
-import { verifyWebhook, WebhookError } from 'evm-relayer-client/webhook'
+import { verifyWebhook, WebhookError } from '@evm-relayer-service/client/webhook'
 import express from 'express'
 
 const { SIGNING_KEY = '', PORT = '3000' } = process.env

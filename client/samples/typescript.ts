@@ -21,7 +21,7 @@ export function typescriptSample(base_url: string, call: ExampleCall): string {
     json: `const response = ${request}\nconsole.log(response)`,
     empty: request,
   }[answer]
-  return `import { createRelayerClient } from 'evm-relayer-client'
+  return `import { createRelayerClient } from '@evm-relayer-service/client'
 
 const client = createRelayerClient({ baseUrl: '${base_url}', token: process.env.RELAYER_API_KEY ?? '' })
 

@@ -21,10 +21,10 @@ const snippets = (file: string, language: string) =>
 const example = snippets('client/README.md', 'ts').join('\n')
 
 /** The snippet of docs/clients.md that needs nothing but the client. */
-const start = snippets('docs/clients.md', 'js').find((code) => code.includes("from 'evm-relayer-client'"))
+const start = snippets('docs/clients.md', 'js').find((code) => code.includes("from '@evm-relayer-service/client'"))
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
-const tarball = join(folder, `evm-relayer-client-${manifest('client').version}.tgz`)
+const tarball = join(folder, `evm-relayer-service-client-${manifest('client').version}.tgz`)
 /** A project of somebody else's, with nothing in it but the client. */
 const project = join(folder, 'project')
 
@@ -79,7 +79,7 @@ test('installs the command, which names the package that --call needs', async ()
 })
 
 test('loads with require() in CommonJS', async () => {
-  const program = "console.log(typeof require('evm-relayer-client').createRelayerClient)"
+  const program = "console.log(typeof require('@evm-relayer-service/client').createRelayerClient)"
   writeFileSync(join(project, 'required.cjs'), program)
   expect(await run(process.execPath, ['required.cjs'], project)).toBe('function\n')
 })

@@ -46,7 +46,7 @@ test('compiles the TypeScript samples under strict', async () => {
   })
   const compilerOptions = {
     typeRoots: [join(root, 'node_modules', '@types')],
-    paths: { 'evm-relayer-client': [join(root, 'client', 'index.ts')] },
+    paths: { '@evm-relayer-service/client': [join(root, 'client', 'index.ts')] },
   }
   const config = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], exclude: [], files }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
@@ -86,7 +86,7 @@ const sampleOf = (samples: Sample[], label: string) => samples.find((sample) => 
 /** A folder in which the client is installed. */
 function project(): string {
   const folder = temporaryFolder()
-  const client = join(folder, 'node_modules', 'evm-relayer-client')
+  const client = join(folder, 'node_modules', '@evm-relayer-service/client')
   mkdirSync(client, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   writeFileSync(join(client, 'package.json'), '{"type": "module", "exports": "./index.js"}')

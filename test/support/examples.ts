@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import { nodeEnvironment } from './node-environment.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const client = 'evm-relayer-client'
+const client = '@evm-relayer-service/client'
 
 /**
  * A project of somebody else's: the examples, the client's package as it is built, and these packages of this repository. Removed by

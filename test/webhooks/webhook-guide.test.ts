@@ -89,7 +89,7 @@ test('shows a receiver in the webhook guide that accepts a delivery and refuses 
 /** Resolves to the port. */
 async function startReceiver(): Promise<number> {
   const folder = temporaryFolder()
-  const client = join(folder, 'node_modules', 'evm-relayer-client')
+  const client = join(folder, 'node_modules', '@evm-relayer-service/client')
   mkdirSync(client, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   writeFileSync(join(client, 'package.json'), '{"type": "module", "exports": {"./webhook": "./webhook.js"}}')

@@ -2,7 +2,7 @@ import type { ExampleCall } from '../../samples/operation.ts'
 
 /** The request as a call of the typed client, like the samples of the reference. */
 export const typescriptCall = (base_url: string, { method, path, parameters, body }: ExampleCall): string =>
-  `import { createRelayerClient } from 'evm-relayer-client'
+  `import { createRelayerClient } from '@evm-relayer-service/client'
 
 const client = createRelayerClient({ baseUrl: '${base_url}', token: process.env.RELAYER_API_KEY ?? '' })
 
