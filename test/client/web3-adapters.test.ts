@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrowserProvider, ContractFactory, getAddress, type InterfaceAbi, verifyMessage, verifyTypedData } from 'ethers'
-import { createWalletClient, type Hex, publicActions, verifyMessage as verifyInViem } from 'viem'
+import { createWalletClient, type Hex, http, publicActions, verifyMessage as verifyInViem } from 'viem'
 import { foundry } from 'viem/chains'
 import { expect, test } from 'vitest'
 import { RelayerSigner } from '../../client/ethers.ts'
 import { createRelayerClient, type Transaction } from '../../client/index.ts'
 import { createRelayerProvider } from '../../client/provider.ts'
-import { relayerAccount, relayerTransport } from '../../client/viem.ts'
+import { relayerAccount, relayerLocalAccount, relayerTransport } from '../../client/viem.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const file = join(import.meta.dirname, '..', '..', 'client', 'examples', 'counter.json')
@@ -194,6 +194,22 @@ test('viem: deploys, calls and signs with account and transport, also after a hi
   expect(await verifyInViem({ ...by, message: raw, signature: await relayer.signMessage({ message: raw }) })).toBe(true)
   const signature = await relayer.signTypedData({ domain, types, primaryType: 'Order', message: order })
   expect(verifyTypedData(domain, types, order, signature)).toBe(getAddress(account.address))
+})
+
+test('viem: signs as a local account, with a transport of its own', async () => {
+  const { rig, account, client } = await start()
+  const local = await relayerLocalAccount(client, account.relayer_id)
+  const wallet = createWalletClient({ account: local, chain: foundry, transport: http(rig.chain.url) }).extend(
+    publicActions,
+  )
+  const by = { address: local.address }
+  for (const message of ['Hello', '', { raw: '0xff0080' }, { raw: bytes }] as const) {
+    expect(await verifyInViem({ ...by, message, signature: await wallet.signMessage({ message }) })).toBe(true)
+  }
+  const signature = await wallet.signTypedData({ domain, types, primaryType: 'Order', message: order })
+  expect(verifyTypedData(domain, types, order, signature)).toBe(getAddress(account.address))
+  const hash = await wallet.sendTransaction({ to, value: 1n })
+  expect(await wallet.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success', from: local.address })
 })
 
 test('viem and EIP-1193: sends a transaction once when its response is lost', async () => {
