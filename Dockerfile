@@ -17,7 +17,9 @@ RUN npm run docs && npm run build:console
 FROM node:26 AS dependencies
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm rebuild secp256k1
+# Without the optional packages of key services. With them: docker build --build-arg OMIT=dev .
+ARG OMIT=optional
+RUN npm ci --omit=dev --omit=$OMIT --ignore-scripts && npm rebuild secp256k1
 
 FROM node:26-slim
 # In production the service starts only with API_KEY and MASTER_KEY.
