@@ -8,7 +8,8 @@ import { CommandError } from './exit-codes.ts'
 import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
 import { addWait, follow, type WaitOptions } from './wait.ts'
 
-interface SendCommandOptions extends PriceOptions, WaitOptions {
+/** What a transaction is to do, and at which prices. */
+export interface ContentOptions extends PriceOptions {
   to?: string
   value?: string
   data?: string
@@ -18,6 +19,10 @@ interface SendCommandOptions extends PriceOptions, WaitOptions {
   gasLimit?: string
   validUntil?: string
   reference?: string
+  metadata?: Record<string, string>
+}
+
+interface SendCommandOptions extends ContentOptions, WaitOptions {
   idempotencyKey?: string
   dryRun?: boolean
 }
@@ -28,18 +33,10 @@ export function addSend(program: Command, context: () => Context): void {
   const command = program
     .command('send [arguments...]')
     .description('send a transaction; the arguments are those of --call')
-    .option('--to <address>', 'the recipient')
-    .option('--value <amount>', 'wei, or with a unit: 2.5gwei, 0.1ether (default: 0)')
-    .option('--data <hex>', 'call data')
-    .option('--call <function>', 'the function to call, for example "transfer(address,uint256)"')
-    .option('--abi <file>', 'an ABI, or an artifact with one, in JSON: --call then takes the name alone')
-    .option('--create', 'create a contract from --data, without --to')
-    .option('--gas-limit <gas>', 'default: the node estimates it')
-    .option('--valid-until <time>', 'do not send after this time (RFC 3339)')
-    .option('--reference <text>', 'your own name for it: the list can be filtered by it')
+  addContent(command)
     .option('--idempotency-key <key>', 'repeating the command with the same key sends nothing twice')
     .option('--dry-run', 'check only: accept and sign nothing')
-  addWait(addPrices(command)).action(async (values: string[], options: SendCommandOptions) => {
+  addWait(command).action(async (values: string[], options: SendCommandOptions) => {
     const world = context()
     const { client, print } = world
     const body = await bodyOf(values, options)
@@ -51,8 +48,28 @@ export function addSend(program: Command, context: () => Context): void {
   })
 }
 
-async function bodyOf(values: string[], options: SendCommandOptions): Promise<SendTransactionRequest> {
-  const { to, value, call, create, gasLimit, validUntil, reference } = options
+export const addContent = (command: Command): Command =>
+  addPrices(command)
+    .option('--to <address>', 'the recipient')
+    .option('--value <amount>', 'wei, or with a unit: 2.5gwei, 0.1ether (default: 0)')
+    .option('--data <hex>', 'call data')
+    .option('--call <function>', 'the function to call, for example "transfer(address,uint256)"')
+    .option('--abi <file>', 'an ABI, or an artifact with one, in JSON: --call then takes the name alone')
+    .option('--create', 'create a contract from --data, without --to')
+    .option('--gas-limit <gas>', 'default: the node estimates it')
+    .option('--valid-until <time>', 'do not send after this time (RFC 3339)')
+    .option('--reference <text>', 'your own name for it: the list can be filtered by it')
+    .option('--metadata <name=value>', 'a name and a value of yours; may be repeated', pair)
+
+/** Adds `name=value` to the others. */
+function pair(text: string, others: Record<string, string> = {}): Record<string, string> {
+  const end = text.indexOf('=')
+  if (end < 1) throw new CommandError(`--metadata must be NAME=VALUE; it is ${text}`)
+  return { ...others, [text.slice(0, end)]: text.slice(end + 1) }
+}
+
+export async function bodyOf(values: string[], options: ContentOptions): Promise<SendTransactionRequest> {
+  const { to, value, call, create, gasLimit, validUntil, reference, metadata } = options
   if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
   if (call === undefined && values.length > 0) throw new CommandError('Arguments require --call')
@@ -65,6 +82,7 @@ async function bodyOf(values: string[], options: SendCommandOptions): Promise<Se
     ...(gasLimit !== undefined && { gas_limit: Number(gasLimit) }),
     ...(validUntil !== undefined && { valid_until: validUntil }),
     ...(reference !== undefined && { reference }),
+    ...(metadata !== undefined && { metadata }),
     ...pricesOf(options),
   }
 }

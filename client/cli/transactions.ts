@@ -10,6 +10,7 @@ import { findTransaction } from './find-transaction.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
 import { collect } from './resources.ts'
+import { addContent, bodyOf, type ContentOptions } from './send.ts'
 import { addTimeout, addWait, follow, inOneLine, type WaitOptions, waitUntil } from './wait.ts'
 
 const listPath = '/api/v1/relayers/{relayer_id}/transactions'
@@ -28,13 +29,14 @@ const attemptColumns = [
 
 interface Filters extends ListOptions<TransactionStatus> {
   reference?: string
+  metadata?: string
   hash?: string
   to?: string
   createdAfter?: string
   createdBefore?: string
 }
 
-/** `tx`: list, show, attempts, watch, cancel, speed-up. A transaction is named by its id or by a hash. */
+/** `tx`: list, show, attempts, watch, cancel, speed-up, replace. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
   const group = program.command('tx').description('transactions, named by their id or a hash')
   addLists(group, context)
@@ -47,6 +49,7 @@ function addLists(group: Command, context: () => Context): void {
     transactionStatusValues,
   )
     .option('--reference <text>', 'only with this reference')
+    .option('--metadata <name=value>', 'only with this in their metadata')
     .option('--hash <hash>', 'only the one that was signed with this hash')
     .option('--to <address>', 'only to this address')
     .option('--created-after <time>', 'only accepted after this time (RFC 3339)')
@@ -110,10 +113,21 @@ function addChanges(group: Command, context: () => Context): void {
     const { data } = await world.client.put(onePath, { path: { relayer_id, transaction_id: id }, body })
     await follow(world, relayer_id, data, options)
   })
+  const other = group
+    .command('replace <id> [arguments...]')
+    .description('send another transaction with its nonce; the arguments are those of --call')
+  addWait(addContent(other)).action(async (name: string, values: string[], options: ContentOptions & WaitOptions) => {
+    const world = context()
+    const body = await bodyOf(values, options)
+    const path = await pathOf(world, name)
+    const { data } = await world.client.put(onePath, { path, body })
+    await follow(world, path.relayer_id, data, options)
+  })
 }
 
-const filtersOf = ({ reference, hash, to, createdAfter, createdBefore }: Filters) => ({
+const filtersOf = ({ reference, metadata, hash, to, createdAfter, createdBefore }: Filters) => ({
   ...(reference !== undefined && { reference }),
+  ...(metadata !== undefined && { metadata: metadata.replace('=', ':') }),
   ...(hash !== undefined && { hash }),
   ...(to !== undefined && { to }),
   ...(createdAfter !== undefined && { created_after: createdAfter }),

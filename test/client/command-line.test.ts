@@ -82,6 +82,13 @@ test('speeds up, explains and cancels a transaction, and returns the outcome as 
   await expect.poll(async () => (await json<Transaction>(['tx', 'show', sent.id])).status).toBe('submitted')
   const faster = await json<Transaction>(['tx', 'speed-up', sent.id, '--max-fee', '9gwei', '--priority-fee', '3gwei'])
   expect(faster).toMatchObject({ id: sent.id, value: '100000000000000000', max_fee_per_gas: '9000000000' })
+  const prices = ['--max-fee', '12gwei', '--priority-fee', '5gwei']
+  const named = ['--metadata', 'order=8', '--metadata', 'purpose=a=b']
+  const replaced = await json<Transaction>(['tx', 'replace', sent.id, '--to', to, '--value', '5', ...named, ...prices])
+  const metadata = { order: '8', purpose: 'a=b' }
+  expect(replaced).toMatchObject({ id: sent.id, nonce: sent.nonce, value: '5', metadata })
+  const found = async (pair: string) => (await json<Transaction[]>(['tx', 'list', '--metadata', pair])).length
+  expect([await found('purpose=a=b'), await found('purpose=a')]).toEqual([1, 0])
   expect(await run(['tx', 'watch', sent.id, '--timeout', '0'])).toMatchObject({
     code: 8,
     err: expect.stringContaining(`relayer why ${sent.id}`),
