@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { RelayerError } from '../error.ts'
+import { addApply } from './apply.ts'
 import { type Context, createContext, type GlobalOptions } from './context.ts'
 import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
@@ -34,6 +35,7 @@ const parts = [
   addSign,
   addSend,
   addTransactions,
+  addApply,
   addPayouts,
   addWhy,
   addRelayerActions,

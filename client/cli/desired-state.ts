@@ -1,0 +1,101 @@
+import { parse } from 'yaml'
+import { CommandError } from './exit-codes.ts'
+
+export type Entry = Record<string, unknown>
+
+/** The resources that a file describes, in the order in which they are created: each may name those before it. */
+export const kinds = ['networks', 'signers', 'notifications', 'relayers', 'api_keys'] as const
+export type Kind = (typeof kinds)[number]
+
+/** A member of an entry whose value is not the one of the service. */
+export interface Difference {
+  member: string
+  before: unknown
+  after: unknown
+}
+
+/** They belong in no file that is shared. */
+const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase', 'keystore', 'token', 'secret_id'])
+/** Members that the service does not show again: they count only for a new resource. */
+const unseen: ReadonlySet<string> = new Set(['config', 'signing_key_env'])
+
+/** What the name of an entry is: networks and API keys have generated ids. */
+export const nameOf = (kind: Kind, entry: Entry): unknown =>
+  entry[kind === 'networks' || kind === 'api_keys' ? 'name' : 'id']
+
+/** Reads a YAML or JSON file. Throws CommandError with the place of a fault. */
+export function readState(text: string): Map<Kind, Entry[]> {
+  let file: unknown
+  try {
+    file = parse(text, { intAsBigInt: true })
+  } catch (error) {
+    throw new CommandError(`The file is no YAML: ${(error as Error).message}`)
+  }
+  if (!isEntry(file)) throw new CommandError(`The file must have members of these: ${kinds.join(', ')}`)
+  const unknown = Object.keys(file).find((name) => !kinds.some((kind) => kind === name))
+  if (unknown !== undefined) throw new CommandError(`${unknown} is none of ${kinds.join(', ')}`)
+  return new Map(kinds.flatMap((kind) => (kind in file ? [[kind, entriesOf(kind, file[kind])] as const] : [])))
+}
+
+function entriesOf(kind: Kind, list: unknown): Entry[] {
+  if (!Array.isArray(list)) throw new CommandError(`${kind} must be a list`)
+  const names = new Set<unknown>()
+  return list.map((given, index) => {
+    const place = `${kind}[${index}]`
+    if (!isEntry(given)) throw new CommandError(`${place} must have members`)
+    const entry = plain(given, place) as Entry
+    const name = nameOf(kind, entry)
+    if (typeof name !== 'string')
+      throw new CommandError(`${place} must have ${kind === 'networks' ? 'a name' : 'an id or name'}`)
+    if (names.has(name)) throw new CommandError(`${place}: ${name} is there twice`)
+    names.add(name)
+    return entry
+  })
+}
+
+const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Integers that a number holds exactly are numbers, others text, as amounts are. Throws CommandError for a secret. */
+function plain(value: unknown, place: string): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString()
+  if (Array.isArray(value)) return value.map((one, index) => plain(one, `${place}[${index}]`))
+  if (!isEntry(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, its]) => {
+      if (secrets.has(name))
+        throw new CommandError(
+          `${place}.${name} is a secret: create this one with its own command, which reads secrets from files`,
+        )
+      return [name, plain(its, `${place}.${name}`)]
+    }),
+  )
+}
+
+/** The members of an entry that differ from what the service shows. A member that the entry does not have stays as it is. */
+export function differences(entry: Entry, current: Entry, before = ''): Difference[] {
+  return Object.entries(entry).flatMap(([name, after]): Difference[] => {
+    const member = `${before}${name}`
+    if (unseen.has(name)) return []
+    const its = current[name]
+    if (isEntry(after) && isEntry(its)) return differences(after, its, `${member}.`)
+    const isSame = JSON.stringify(normal(after, name)) === JSON.stringify(normal(its, name))
+    return isSame ? [] : [{ member, before: its ?? null, after }]
+  })
+}
+
+/** The one form of values that can be written in several: amounts, addresses, URLs of nodes, null and absent members. */
+function normal(value: unknown, name: string): unknown {
+  if (value === undefined || value === null) return null
+  if (Array.isArray(value)) return value.map((one) => (name.endsWith('rpc_urls') ? node(one) : normal(one, name)))
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : value
+  if (isEntry(value)) return Object.fromEntries(Object.entries(value).map(([key, its]) => [key, normal(its, key)]))
+  return value
+}
+
+/** The service shows only the origins of the URLs of nodes, because their paths often contain secrets. */
+function node(given: unknown): unknown {
+  const { url, weight = 100 } = (typeof given === 'string' ? { url: given } : given) as { url: string; weight?: number }
+  const { origin, pathname, search } = URL.parse(url) ?? { origin: url, pathname: '/', search: '' }
+  return { url: pathname === '/' && search === '' ? origin : `${origin}/***`, weight }
+}

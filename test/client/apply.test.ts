@@ -1,0 +1,149 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { differences, readState } from '../../client/cli/desired-state.ts'
+import { startRelayerCommand } from '../support/relayer-command.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
+
+const text = `
+networks:
+  - name: sepolia
+    chain_id: 11155111
+    rpc_urls: [http://127.0.0.1:9/v3/secret, { url: 'http://127.0.0.1:10', weight: 5 }]
+    explorer_urls: [https://sepolia.etherscan.io]
+signers:
+  - { id: treasury-key, type: generated }
+notifications:
+  - id: ledger
+    url: https://hooks.example.com/ledger
+    signing_key_env: LEDGER_KEY
+    filter: { statuses: [confirmed, failed] }
+relayers:
+  - id: treasury
+    name: Treasury
+    network: sepolia
+    signer_id: treasury-key
+    notification_ids: [ledger]
+    policies:
+      max_value: 1000000000000000000000
+      whitelist_receivers: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8']
+api_keys:
+  - name: payouts
+    scopes: [send, read]
+    relayer_ids: [treasury]
+`
+
+async function start() {
+  const service = await startTestService()
+  const file = join(temporaryFolder(), 'relayer.yaml')
+  const env = { LEDGER_KEY: 'the key of the ledger' }
+  const apply = (state: string, ...options: string[]) => {
+    writeFileSync(file, state)
+    return startRelayerCommand(service, ['apply', file, ...options], { env }).ended
+  }
+  const relayer = async () =>
+    (await service.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'treasury' } })).data
+  return { ...service, apply, relayer }
+}
+
+test('creates what a file describes, then finds nothing to do, then changes only what differs', async () => {
+  const { client, apply, relayer, logged } = await start()
+  const plan = await apply(text, '--dry-run')
+  expect([plan.code, plan.out, plan.err]).toEqual([
+    0,
+    '',
+    'create network sepolia\ncreate signer treasury-key\ncreate notification ledger\ncreate relayer treasury\ncreate api key payouts\n',
+  ])
+  expect((await client.get('/api/v1/relayers')).pagination.total_items).toBe(1)
+  expect(await apply(text)).toMatchObject({ code: 2, err: expect.stringContaining('Give --yes') })
+
+  const done = await apply(text, '--yes')
+  expect(done.code).toBe(0)
+  expect(done.out).toMatch(/^token +\S{20,}$/m)
+  expect(await relayer()).toMatchObject({
+    policies: { max_value: '1000000000000000000000' },
+    notification_ids: ['ledger'],
+  })
+  const { data: hook } = await client.get('/api/v1/notifications/{notification_id}', {
+    path: { notification_id: 'ledger' },
+  })
+  expect(hook.has_signing_key).toBe(true)
+  expect(await apply(text, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+
+  const changed = text.replace('max_value: 1000000000000000000000', 'max_value: 5').replace('weight: 5', 'weight: 6')
+  const again = await apply(changed, '--yes')
+  expect(again.err).toContain('change relayer treasury\n    policies.max_value: "1000000000000000000000" -> 5\n')
+  expect(again.err).toContain('change network sepolia\n    rpc_urls: ')
+  expect(again.err).not.toContain('create')
+  expect((await relayer()).policies.whitelist_receivers).toHaveLength(1)
+  expect(await apply(changed, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+  expect(logged.join('')).not.toContain('the key of the ledger')
+})
+
+test('deletes only with --prune, and only of the kinds that the file has', async () => {
+  const { client, apply } = await start()
+  await apply(text, '--yes')
+  const without = text.slice(0, text.indexOf('api_keys:')).replace(/ {2}- id: treasury\n[\s\S]*/, '  []\n')
+  expect(await apply(without, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+  const pruned = await apply(without, '--prune', '--dry-run')
+  // `local` and `demo` are those of the first start.
+  expect(pruned.err).toBe('delete relayer treasury\ndelete relayer demo\ndelete signer demo\ndelete network local\n')
+  expect((await apply(without, '--prune', '--yes')).code).toBe(0)
+  expect((await client.get('/api/v1/relayers')).pagination.total_items).toBe(0)
+  expect((await client.get('/api/v1/api-keys')).pagination.total_items).toBe(1)
+})
+
+test('goes on after a failure half-way, whose place it names', async () => {
+  const { apply, relayer } = await start()
+  const wrong = text.replace('network: sepolia', 'network: nowhere')
+  expect(await apply(wrong, '--yes')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('relayers[0] (treasury): body/network: no network has this name'),
+  })
+  const rest = await apply(text, '--yes')
+  expect(rest.err).toMatch(/^create relayer treasury\ncreate api key payouts\n/)
+  expect((await relayer()).id).toBe('treasury')
+  const moved = await apply(text.replace('chain_id: 11155111', 'chain_id: 5'), '--yes')
+  expect(moved).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('networks[0] (sepolia): chain_id cannot be changed; it is 11155111'),
+  })
+})
+
+test('refuses a file with a secret, an unknown kind, or a name that is there twice', () => {
+  const wrong = [
+    ['signers: [{ id: a, type: plain, config: { key: "0x1" } }]', 'signers[0].config.key is a secret'],
+    ['notifications: [{ id: a, url: b, signing_key: c }]', 'notifications[0].signing_key is a secret'],
+    ['relayer: []', 'relayer is none of networks'],
+    ['relayers: {}', 'relayers must be a list'],
+    ['relayers: [{ name: a }]', 'relayers[0] must have an id'],
+    ['relayers: [{ id: a }, { id: a }]', 'relayers[1]: a is there twice'],
+    ['- a', 'The file must have members'],
+    ['a: [', 'The file is no YAML'],
+  ] as const
+  for (const [file, message] of wrong) expect(() => readState(file), file).toThrow(message)
+})
+
+test('carries out the example of docs/clients.md', async () => {
+  const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'clients.md'), 'utf8')
+  const { apply } = await start()
+  const done = await apply(/```yaml\n(.*?)```/s.exec(docs)?.[1] ?? '', '--yes')
+  expect([done.code, done.err.match(/^create /gm)?.length]).toEqual([0, 5])
+})
+
+test('compares values in any form in which they can be written', () => {
+  const same = [
+    [{ cap: 5 }, { cap: '5' }],
+    [{ to: '0xAB' }, { to: '0xab' }],
+    [{ list: ['0xAB'] }, { list: ['0xab'] }],
+    [{ gone: null }, {}],
+    [{ policies: { a: 1 } }, { policies: { a: '1', b: '2' } }],
+    [{ rpc_urls: ['https://a.example.com/k'] }, { rpc_urls: [{ url: 'https://a.example.com/***', weight: 100 }] }],
+    [{ config: { url: 'x' } }, {}],
+  ] as const
+  for (const [entry, current] of same) expect(differences(entry, current), JSON.stringify(entry)).toEqual([])
+  expect(differences({ policies: { a: 2 }, name: 'B' }, { policies: { a: '1' }, name: 'A' })).toEqual([
+    { member: 'policies.a', before: '1', after: 2 },
+    { member: 'name', before: 'A', after: 'B' },
+  ])
+})
