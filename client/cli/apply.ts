@@ -59,7 +59,9 @@ export function addApply(program: Command, context: () => Context): void {
     .action(async (file: string, options: ApplyOptions) => {
       const world = context()
       const steps = await planOf(world, readState(await readInput(file)), options.prune === true)
-      if (world.print.isJson && options.dryRun) return world.print.list(steps as unknown as Entry[], [])
+      // Bodies may hold secrets.
+      const shown = steps.map(({ action, kind, name, changes }) => ({ action, kind, name, changes }))
+      if (world.print.isJson && options.dryRun) return world.print.list(shown, [])
       for (const step of steps) world.print.note(lineOf(step))
       if (steps.length === 0) return world.print.note('Nothing to do')
       if (options.dryRun) return

@@ -54,6 +54,9 @@ test('creates what a file describes, then finds nothing to do, then changes only
     '',
     'create network sepolia\ncreate signer treasury-key\ncreate notification ledger\ncreate relayer treasury\ncreate api key payouts\n',
   ])
+  const asJson = await apply(text, '--dry-run', '--json')
+  expect(JSON.parse(asJson.out)[0]).toEqual({ action: 'create', kind: 'networks', name: 'sepolia', changes: [] })
+  expect(asJson.out).not.toContain('the key of the ledger')
   expect((await client.get('/api/v1/relayers')).pagination.total_items).toBe(1)
   expect(await apply(text)).toMatchObject({ code: 2, err: expect.stringContaining('Give --yes') })
 
@@ -75,6 +78,7 @@ test('creates what a file describes, then finds nothing to do, then changes only
   expect(again.err).toContain('change relayer treasury\n    policies.max_value: "1000000000000000000000" -> 5\n')
   expect(again.err).toContain('change network sepolia\n    rpc_urls: ')
   expect(again.err).not.toContain('create')
+  expect(again.err).not.toContain('secret')
   expect((await relayer()).policies.whitelist_receivers).toHaveLength(1)
   expect(await apply(changed, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
   expect(logged.join('')).not.toContain('the key of the ledger')
