@@ -7,16 +7,19 @@ import { showRpcUrls } from './rpc-urls.ts'
 const patience_ms = 2_000
 const late = () => new Error(`nodes did not answer within ${patience_ms / 1_000} s`)
 
-/** The nodes that do not answer, or are on another chain than the network. `custom`: a relayer's own endpoints; empty: the network's. */
+/**
+ * The nodes that do not answer, or are on another chain than the network. It never rejects: what it warns of was created already.
+ * `custom`: a relayer's own endpoints; empty: the network's.
+ */
 export async function nodeWarnings(
   chains: Pick<Chains, 'networkClient'>,
   network: string,
   custom: RpcUrl[] = [],
 ): Promise<string[]> {
-  const client = await chains.networkClient({ network, custom_rpc_urls: custom })
-  if (!client) return []
-  const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
   try {
+    const client = await chains.networkClient({ network, custom_rpc_urls: custom })
+    if (!client) return []
+    const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
     const nodes = await withTimeout(patience_ms, late, () => client.nodes())
     return nodes.flatMap(({ status, error }, index) =>
       status === 'healthy' ? [] : `node ${urls[index]?.url}: ${error}`.slice(0, 1_000),

@@ -56,3 +56,12 @@ test('scales all delays', () => {
   expect(judge(answer(500), 0, undefined, at, 0.5, 0.001).next_at).toBe(at + 5)
   expect(judge(answer(500), 2, at - 120 * 3_600, at, 0.5, 0.001).disable).toBeDefined()
 })
+
+test.each([
+  ['no failures', undefined, false],
+  ['failures for less than a minute', 59_000, false],
+  ['failures for a minute', 60_000, true],
+])('makes the waiting deliveries due by a success after %s: %s ms', (_, failed_for_ms, recovered) => {
+  const since = failed_for_ms === undefined ? undefined : 1_000_000 - failed_for_ms
+  expect(judge(answer(200), 3, since, 1_000_000, 0.5, 1)).toMatchObject({ status: 'delivered', recovered })
+})

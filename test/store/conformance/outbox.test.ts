@@ -131,6 +131,13 @@ onEveryStore((opened) => {
     expect(await store.redeliverFailed(target, '')).toBe(1_200)
     expect([await store.hasBulkChange(), await finish(), await store.hasBulkChange()]).toEqual([true, 2, false])
     expect(await store.notificationHealth(target)).toMatchObject({ pending: 1_201, failed: 0 })
+    // All wait: the retry brings them forward in batches too, and gives each its last step of the schedule back.
+    const far = 9_000_000_000_000
+    await rows(`UPDATE deliveries SET next_at = ${far}, failures = 2 WHERE notification_row_id = ${target}`)
+    expect(await store.retryDeliveries(target, undefined as never)).toBe(1_201)
+    expect([await finish(), await store.retryDeliveries(target, undefined as never)]).toEqual([2, 0])
+    const left = `SELECT row_id FROM deliveries WHERE notification_row_id = ${target} AND (next_at >= ${far} OR failures <> 1)`
+    expect(await rows(left)).toEqual([])
     await store.updateRelayer(id, (its) => ({ ...its, notification_ids: [] }))
     expect(await store.deleteNotification(hook)).toBe('deleted')
     expect(await finish()).toBe(12)
