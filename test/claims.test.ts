@@ -6,7 +6,9 @@ import { documentClaims, securityClaims } from './claims.ts'
 // Every claim has a test that tries it: who changes a claim, or removes its test, has to look at the other one.
 
 const root = join(import.meta.dirname, '..')
-const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)
+const pages = readdirSync(join(root, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
 const idsIn = (text: string) => [...text.matchAll(/<!-- claim: ([a-z0-9-]+) -->/g)].map(([, id]) => id as string)
 
