@@ -14,6 +14,7 @@ import { hashesOf, spike } from '../support/fee-spike.ts'
 import { jsonRpcOf } from '../support/json-rpc.ts'
 import type { RigOptions } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
 
 const to = `0x${'5a'.repeat(20)}`
 
@@ -72,6 +73,12 @@ test('ethers 6: returns the right receipt from wait() after a higher price', asy
   const ended = sent?.wait()
   await spike(rig, 0)
   await account.finished(rig.chain.mine)
+  // ethers looks again only after a new block, and may have seen the last one before the service knew the receipt.
+  let hasEnded = false
+  void ended?.finally(() => {
+    hasEnded = true
+  })
+  await until('ethers has the receipt', () => hasEnded, rig.chain.mine)
   const receipt = await ended
   const [, ...later] = await hashesOf(rig, 0)
   expect(later).toContain(receipt?.hash)
