@@ -140,10 +140,7 @@ async function pathOf(world: Context, name: string) {
 }
 
 /** The same content at other prices. */
-const replacement = ({ to, value, data, gas_limit }: Transaction, prices: SendTransactionRequest) => ({
-  to,
-  value,
-  data,
-  gas_limit,
-  ...prices,
-})
+const replacement = (
+  { to, value, data, gas_limit, access_list, authorization_list }: Transaction,
+  prices: SendTransactionRequest,
+): SendTransactionRequest => ({ to, value, data, gas_limit, access_list, authorization_list, ...prices })
