@@ -1032,6 +1032,33 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ]
  ],
+ "post /api/v1/abis": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "network",
+   "text",
+   "The network's name."
+  ],
+  [
+   "address",
+   "text",
+   "The address of the contract; of a proxy its own, with the ABI of what is behind it."
+  ],
+  [
+   "name",
+   "text",
+   "What people call the contract."
+  ],
+  [
+   "abi",
+   "list of text or object",
+   "Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write."
+  ]
+ ],
  "post /api/v1/api-keys": [
   [
    "name",

@@ -119,6 +119,16 @@ export interface GeneratedMethods {
     /** List the nodes of a network. */
     listNodes(network_id: string, options?: Options<'/api/v1/networks/{network_id}/nodes', 'get'>): Promise<Data<'/api/v1/networks/{network_id}/nodes', 'get'>>
   }
+  abis: {
+    /** List ABIs. */
+    list(options?: Options<'/api/v1/abis', 'get'>): AsyncGenerator<ItemOf<'/api/v1/abis'>, void, undefined>
+    /** Register the ABI of a contract. */
+    create(body: Body<'/api/v1/abis', 'post'>, options?: Options<'/api/v1/abis', 'post'>): Promise<Data<'/api/v1/abis', 'post'>>
+    /** Get an ABI. */
+    get(abi_id: string, options?: Options<'/api/v1/abis/{abi_id}', 'get'>): Promise<Data<'/api/v1/abis/{abi_id}', 'get'>>
+    /** Delete an ABI. */
+    delete(abi_id: string, options?: Options<'/api/v1/abis/{abi_id}', 'delete'>): Promise<Data<'/api/v1/abis/{abi_id}', 'delete'>>
+  }
   apiKeys: {
     /** Get the rights of the API key. */
     getCaller(options?: Options<'/api/v1/caller', 'get'>): Promise<Data<'/api/v1/caller', 'get'>>
@@ -213,6 +223,12 @@ export const methods = {
     update: ['patch', '/api/v1/networks/{network_id}', 'body'],
     delete: ['delete', '/api/v1/networks/{network_id}', 'plain'],
     listNodes: ['get', '/api/v1/networks/{network_id}/nodes', 'plain'],
+  },
+  abis: {
+    list: ['get', '/api/v1/abis', 'list'],
+    create: ['post', '/api/v1/abis', 'body'],
+    get: ['get', '/api/v1/abis/{abi_id}', 'plain'],
+    delete: ['delete', '/api/v1/abis/{abi_id}', 'plain'],
   },
   apiKeys: {
     getCaller: ['get', '/api/v1/caller', 'plain'],

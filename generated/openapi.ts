@@ -1285,6 +1285,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/abis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List ABIs
+         * @description In order of creation, without their entries.
+         */
+        get: operations["listAbis"];
+        put?: never;
+        /**
+         * Register the ABI of a contract
+         * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also
+         *     when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at
+         *     most one ABI; to change it, delete it and register it again.
+         */
+        post: operations["createAbi"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/abis/{abi_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the ABI.
+                 * @example token
+                 */
+                abi_id: components["parameters"]["abi_id"];
+            };
+            cookie?: never;
+        };
+        /** Get an ABI */
+        get: operations["getAbi"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an ABI
+         * @description Transactions that were accepted before stay decoded.
+         */
+        delete: operations["deleteAbi"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/caller": {
         parameters: {
             query?: never;
@@ -2050,7 +2103,10 @@ export interface components {
                 [key: string]: unknown;
             })[];
         };
-        /** @description The call that `data` is. Present when the transaction was given with `call` and has at most 4,096 bytes of data. */
+        /**
+         * @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was
+         *     registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data.
+         */
         DecodedCall: {
             /** @example transfer(address,uint256) */
             function: string;
@@ -2117,6 +2173,7 @@ export interface components {
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
             blocked_by: components["schemas"]["IdOrNull"];
             figures: components["schemas"]["ExplanationFigures"];
+            call?: components["schemas"]["DecodedCall"];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
             suggestions: components["schemas"]["Suggestion"][];
         };
@@ -2172,6 +2229,7 @@ export interface components {
         DryRun: {
             /** @description Whether "Send a transaction" would accept the transaction now. */
             accepted: boolean;
+            call?: components["schemas"]["DecodedCall"];
             /** @description Every refusal. "Send a transaction" responds with the first. */
             refusals: {
                 status: number;
@@ -2643,6 +2701,38 @@ export interface components {
         ChainId: number;
         /** @description A label. */
         Word: string;
+        /**
+         * @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that
+         *     compilers write. Constructors, `receive` and `fallback` are left out.
+         */
+        AbiEntries: (string | {
+            [key: string]: unknown;
+        })[];
+        CreateAbiRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description The network's name. */
+            network: components["schemas"]["NetworkName"];
+            /** @description The address of the contract; of a proxy its own, with the ABI of what is behind it. */
+            address: components["schemas"]["AddressInput"];
+            /** @description What people call the contract. If absent, the address. */
+            name?: components["schemas"]["Name"];
+            abi: components["schemas"]["AbiEntries"];
+        };
+        ListedAbi: {
+            id: components["schemas"]["Id"];
+            network: components["schemas"]["NetworkName"];
+            address: components["schemas"]["Address"];
+            name: components["schemas"]["Name"];
+        };
+        Abi: {
+            id: components["schemas"]["Id"];
+            network: components["schemas"]["NetworkName"];
+            address: components["schemas"]["Address"];
+            name: components["schemas"]["Name"];
+            /** @description Its entries as human-readable ABI. */
+            abi: string[];
+        };
         Network: {
             /** @description `evm:<name>` */
             id: components["schemas"]["Id"];
@@ -3997,6 +4087,36 @@ export interface components {
                 };
             };
         };
+        /** @description The ABI. */
+        AbiResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Abi"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The ABIs. */
+        AbiList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["ListedAbi"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The network. */
         NetworkResponse: {
             headers: {
@@ -4131,6 +4251,11 @@ export interface components {
          * @example treasury-key
          */
         signer_id: components["schemas"]["PathId"];
+        /**
+         * @description The id of the ABI.
+         * @example token
+         */
+        abi_id: components["schemas"]["PathId"];
         /**
          * @description The network's id, `evm:<name>`.
          * @example evm:local
@@ -4286,6 +4411,10 @@ export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
 export type Word = components['schemas']['Word'];
+export type AbiEntries = components['schemas']['AbiEntries'];
+export type CreateAbiRequest = components['schemas']['CreateAbiRequest'];
+export type ListedAbi = components['schemas']['ListedAbi'];
+export type Abi = components['schemas']['Abi'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
 export type UpdateNetworkRequest = components['schemas']['UpdateNetworkRequest'];
@@ -4382,6 +4511,8 @@ export type ResponseRelayerResponse = components['responses']['RelayerResponse']
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
+export type ResponseAbiResponse = components['responses']['AbiResponse'];
+export type ResponseAbiList = components['responses']['AbiList'];
 export type ResponseNetworkResponse = components['responses']['NetworkResponse'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNodeList = components['responses']['NodeList'];
@@ -4400,6 +4531,7 @@ export type ParameterTransactionMetadata = components['parameters']['transaction
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
+export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
 export type ParameterPerPage = components['parameters']['per_page'];
@@ -5891,6 +6023,95 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["NodeList"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listAbis: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AbiList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    createAbi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAbiRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["AbiResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getAbi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the ABI.
+                 * @example token
+                 */
+                abi_id: components["parameters"]["abi_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AbiResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deleteAbi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the ABI.
+                 * @example token
+                 */
+                abi_id: components["parameters"]["abi_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];

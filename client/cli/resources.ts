@@ -87,6 +87,14 @@ const resources: Resource[] = [
     defaults: { network_type: 'evm' },
   },
   {
+    name: 'abis',
+    about: 'ABIs of contracts, which decode their calls and errors',
+    path: '/api/v1/abis',
+    id: 'abi_id',
+    columns: ['id', 'network', 'address', 'name'],
+    verbs: ['list', 'show', 'create', 'delete'],
+  },
+  {
     name: 'notifications',
     about: 'webhook endpoints',
     path: '/api/v1/notifications',

@@ -1,4 +1,5 @@
 import type {
+  Abi,
   ApiKey,
   Delivery,
   DeliveryAttempt,
@@ -111,6 +112,21 @@ export type RelayerObstacle =
   | 'unknown_network'
   | 'unknown_signer'
   | 'unknown_notification'
+
+/** A function of a contract. `network`: a name. `selector`: the first 4 bytes of the data, as hex with 0x. */
+export interface ContractFunction {
+  network: string
+  address: string
+  selector: string
+}
+
+/** The ABI of a contract. Its entries are human-readable ABI. */
+export interface AbiRow extends Abi {
+  /** The functions by their selector. */
+  functions: Record<string, string>
+  /** As many custom errors as are stored with a transaction. */
+  errors: string[]
+}
 
 export interface ApiKeyRow extends ApiKey {
   /** SHA-256 of the secrets. */

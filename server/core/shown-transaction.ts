@@ -43,8 +43,8 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   authorization_list: row.authorization_list,
 })
 
-/** Only with a known ABI. */
-function shownCall({ fragments, data }: ShownColumns): Pick<Transaction, 'call'> {
+/** The member `call`; only with a known ABI. */
+export function shownCall({ fragments, data }: Pick<ShownColumns, 'fragments' | 'data'>): Pick<Transaction, 'call'> {
   const call = fragments && data ? decodeCall(fragments, data) : undefined
   return call ? { call } : {}
 }

@@ -1,4 +1,5 @@
 import type { Handlers } from '../core/operation.ts'
+import { abis } from './abis.ts'
 import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
 import { apiKeys } from './api-keys.ts'
@@ -27,6 +28,7 @@ export const createOperations = (dependencies: OperationDependencies): Omit<Hand
   ...activity(dependencies),
   ...signers(dependencies),
   ...networks(dependencies),
+  ...abis(dependencies),
   ...apiKeys(dependencies),
   ...caller(dependencies),
   ...audit(dependencies),

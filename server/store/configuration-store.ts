@@ -1,6 +1,8 @@
-import type { ApiKey, Network, Notification, Signer } from '../../generated/openapi.ts'
+import type { Abi, ApiKey, ListedAbi, Network, Notification, Signer } from '../../generated/openapi.ts'
 import type {
+  AbiRow,
   ApiKeyRow,
+  ContractFunction,
   Deletion,
   Listing,
   LoginTrust,
@@ -29,6 +31,16 @@ export interface ConfigurationStore {
   ): Promise<Network | undefined>
   /** `in_use`: a relayer uses it. */
   deleteNetwork(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
+
+  createAbi(
+    abi: AbiRow,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<'created' | 'id_taken' | 'contract_taken' | 'unknown_network'>
+  getAbi(id: string): Promise<Abi | undefined>
+  listAbis(slice: Slice): Promise<Listing<ListedAbi>>
+  deleteAbi(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  /** What decodes calls of this contract and function, as human-readable ABI: the function first, then errors. */
+  knownFragments(contract: ContractFunction): Promise<string[] | undefined>
 
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>

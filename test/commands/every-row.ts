@@ -45,6 +45,9 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     path: { notification_id: 'hook' },
     body: { signing_key: 'second' },
   })
+  await client.post('/api/v1/abis', {
+    body: { id: 'token', network: 'local', address: receiver, abi: ['function transfer(address to, uint256 amount)'] },
+  })
   const filter = { events: ['relayer_state_update' as const] }
   await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hook_url, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })

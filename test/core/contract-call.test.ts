@@ -87,11 +87,11 @@ test.each<[ContractCall, string]>([
   [{ function: 'transfer' }, '/body/call/function must have the types of its arguments'],
   [
     { function: 'f(uint257)', args: [1] },
-    '/body/call/function must be a function or an error by the contract ABI specification',
+    '/body/call/function must be a function, an error or an event by the contract ABI specification',
   ],
   [
     { function: 'f(uint256', args: [1] },
-    '/body/call/function must be a function or an error by the contract ABI specification',
+    '/body/call/function must be a function, an error or an event by the contract ABI specification',
   ],
   [{ function: 'mint', abi: overloads }, '/body/call/function must be one of mint(address), mint(address,uint256)'],
   [{ function: 'burn', abi: overloads }, '/body/call/function is not in the ABI: it has no function burn'],
@@ -103,7 +103,7 @@ test.each<[ContractCall, string]>([
     { function: 'f', abi: ['function f()', 'error E(uint8[100][100])'] },
     '/body/call/abi/1 has arrays of more than 4096',
   ],
-  [{ function: 'f', abi: ['function f(uint'] }, '/body/call/abi/0 must be a function or an error'],
+  [{ function: 'f', abi: ['function f(uint'] }, '/body/call/abi/0 must be a function, an error or an event'],
 ])('refuses %j', (call, message) => expect(refusal(call)).toContain(message))
 
 test('refuses value for a function that the ABI does not call payable', () => {

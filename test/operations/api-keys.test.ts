@@ -102,7 +102,7 @@ describe('rights of a key', () => {
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity'],
-      ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller'],
+      ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller', 'listAbis', 'getAbi'],
     ])
     for (const operation of shared) {
       const { status } = await send(service, token, operation, '')

@@ -68,6 +68,9 @@ async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask
   await ask('drainRelayer', [spare])
   await ask('deleteRelayer', [spare])
   await ask('deleteSigner', [spare])
+  await ask('createAbi', [], example('createAbi', { id: spare, network: spare }))
+  await ask('getAbi', [spare])
+  await ask('deleteAbi', [spare])
   await ask('deleteNetwork', [network])
   await ask('deleteNotification', [spare])
 
@@ -81,7 +84,14 @@ async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask
 }
 
 async function read(network: string, notification: string, signer: string, ask: Ask): Promise<void> {
-  for (const id of ['listNetworks', 'listNotifications', 'listSigners', 'listRelayers', 'listAllTransactions'])
+  for (const id of [
+    'listNetworks',
+    'listAbis',
+    'listNotifications',
+    'listSigners',
+    'listRelayers',
+    'listAllTransactions',
+  ])
     await ask(id)
   for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness']) await ask(id)
   for (const id of ['getCaller', 'listQueues', 'getActivity']) await ask(id)

@@ -156,6 +156,7 @@ function Facts({ its }: { its: Its }) {
             </dd>
           </div>
         </dl>
+        {its.call && <Call call={its.call} />}
         {its.data !== null && <Bytes name="Data" value={its.data} />}
         <p>
           <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
@@ -174,6 +175,27 @@ const Fact = ({ name, value }: { name: string; value: string }) => (
     <dd>{value}</dd>
   </div>
 )
+
+function Call({ call }: { call: NonNullable<Its['call']> }) {
+  return (
+    <div className="bytes">
+      <h3>Call</h3>
+      <code>{call.function}</code>
+      {call.args.length > 0 && (
+        <ol className="arguments">
+          {call.args.map((value, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: arguments have no other identity, and keep their order.
+            <li key={index}>
+              <code>{short(typeof value === 'string' ? value : JSON.stringify(value))}</code>
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  )
+}
+
+const short = (text: string) => (text.length > shown_characters ? `${text.slice(0, shown_characters)}…` : text)
 
 const shown_characters = 400
 

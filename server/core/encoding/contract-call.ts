@@ -1,6 +1,7 @@
-import { type ErrorFragment, Fragment, type FunctionFragment, Interface } from 'ethers/abi'
+import { type ErrorFragment, type Fragment, type FunctionFragment, Interface } from 'ethers/abi'
 import type { ContractCall } from '../../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
+import { type AbiEntry, keptFragments, readAbiEntry } from './abi-entries.ts'
 import { abiValue } from './abi-values.ts'
 
 /** A call in bytes, and what decodes it: its function and the custom errors of its ABI, as human-readable ABI. */
@@ -13,10 +14,6 @@ const path = '/body/call'
 /** The most entries of one kind that are read; parsing one takes up to 0.3 ms. */
 const max_entries = 20
 const max_listed = 5
-/** The product of all fixed lengths of arrays in one entry: a decoder makes as many objects, whatever the data has. */
-const max_fixed_members = 4_096
-/** They are stored with the transaction. */
-const max_fragments_length = 4_096
 
 /**
  * Encodes a call by the contract ABI specification. `value`: of the transaction, in wei. No name of an address is looked up, and no
@@ -34,7 +31,7 @@ export function encodeCall({ function: wanted, args = [], abi }: ContractCall, v
   const values = inputs.map((type, index) => abiValue(type, args[index], `${path}/args/${index}`))
   return {
     data: new Interface([entry]).encodeFunctionData(entry, values),
-    fragments: kept([entry, ...errorsIn(abi ?? [])]),
+    fragments: keptFragments([entry, ...errorsIn(abi ?? [])]),
   }
 }
 
@@ -47,7 +44,7 @@ function functionAlone(wanted: string): FunctionFragment {
   const text = wanted.trim().replace(/^function\s+/, '')
   if (isBareName(text))
     throw badRequest(`${path}/function`, 'must have the types of its arguments, for example transfer(address,uint256)')
-  return parsed(`function ${text}`, `${path}/function`) as FunctionFragment
+  return readAbiEntry(`function ${text}`, `${path}/function`) as FunctionFragment
 }
 
 function functionIn(abi: NonNullable<ContractCall['abi']>, wanted: string): FunctionFragment {
@@ -74,37 +71,13 @@ function entriesOf(abi: NonNullable<ContractCall['abi']>, kind: 'function' | 'er
     if (entries.length >= max_entries) break
     const its = headOf(entry)
     if (its.kind === kind && (name === undefined || its.name === name))
-      entries.push(parsed(entry, `${path}/abi/${index}`))
+      entries.push(readAbiEntry(entry, `${path}/abi/${index}`))
   }
   return entries
 }
 
-function headOf(entry: string | Record<string, unknown>): { kind: unknown; name: unknown } {
+function headOf(entry: AbiEntry): { kind: unknown; name: unknown } {
   if (typeof entry !== 'string') return { kind: entry.type, name: entry.name }
   const [, kind, name] = /^\s*(function|error)\s+([A-Za-z_$][\w$]*)/.exec(entry) ?? []
   return { kind, name }
-}
-
-function parsed(entry: string | Record<string, unknown>, at: string): Fragment {
-  let read: Fragment
-  try {
-    read = Fragment.from(entry)
-  } catch {
-    throw badRequest(at, 'must be a function or an error by the contract ABI specification')
-  }
-  const lengths = read.format('sighash').matchAll(/\[(\d+)\]/g)
-  const members = [...lengths].reduce((product, [, length]) => product * Math.max(1, Number(length)), 1)
-  if (members > max_fixed_members)
-    throw badRequest(at, `has arrays of more than ${max_fixed_members} members of fixed number`)
-  return read
-}
-
-/** As many of the fragments as may be stored. The function comes first. */
-function kept(entries: (FunctionFragment | ErrorFragment)[]): string[] {
-  const texts = entries.map((entry) => entry.format('full'))
-  let length = 0
-  return texts.filter((text) => {
-    length += text.length
-    return length <= max_fragments_length
-  })
 }

@@ -1,4 +1,4 @@
-import { AbiCoder, Interface, type ParamType, Result } from 'ethers/abi'
+import { AbiCoder, Fragment, Interface, type ParamType, Result } from 'ethers/abi'
 import type { DecodedCall } from '../../../generated/openapi.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { printable } from '../printable.ts'
@@ -9,10 +9,14 @@ const max_text_length = 500
 // Offsets in the data may lead to the same bytes again and again: a few bytes would then decode to millions of values.
 AbiCoder._setDefaultMaxInflation(8)
 
-/** Parsing a fragment takes up to 0.3 ms, and most transactions of a service call the same functions. */
+/** Parsing a fragment takes up to 0.3 ms, most transactions of a service call the same functions, and these share their errors. */
 const interfaces = new BoundedMap<string, Interface>(100)
+const parsed = new BoundedMap<string, Fragment>(1_000)
 const interfaceOf = (fragments: string[]): Interface =>
-  interfaces.of(fragments.join('\n'), () => new Interface(fragments))
+  interfaces.of(
+    fragments.join('\n'),
+    () => new Interface(fragments.map((text) => parsed.of(text, () => Fragment.from(text)))),
+  )
 
 /** The call that the data is, by human-readable ABI; undefined when the ABI does not describe it, or it is longer than 4,096 bytes. */
 export function decodeCall(fragments: string[], data: string): DecodedCall | undefined {

@@ -3,6 +3,7 @@ import { ApiError, statusOf } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { priceColumns } from '../../core/prices.ts'
+import { shownCall } from '../../core/shown-transaction.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { objections } from './admission.ts'
@@ -41,6 +42,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
 
     return {
       accepted: refusals.length === 0,
+      ...shownCall({ ...request, ...(quote && { fragments: quote.fragments }) }),
       refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
       nonce: quote ? Math.max(next_nonce, quote.latest) : null,
       gas_limit: quote?.gas_limit ?? null,

@@ -33,6 +33,8 @@ export interface Quote {
   next_nonce: number
   /** The relayer's address has code, also by a delegation (EIP-7702). */
   has_code: boolean
+  /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
+  fragments: string[] | null
 }
 
 export interface Preparation {
@@ -43,6 +45,9 @@ export interface Preparation {
   quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
 }
 
+/** 0x and 4 bytes. */
+const selector_length = 10
+
 type PreparationDependencies = Pick<SendingDependencies, 'store' | 'networkClient'> & { nonces: Nonces }
 
 export function createPreparation({ store, networkClient: clientOf, nonces }: PreparationDependencies): Preparation {
@@ -50,6 +55,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
 
   async function quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote> {
     checkAuthorizations(relayer, request.authorization_list, authorityOf)
+    const fragments = request.fragments ?? (await knownFragments(relayer, request))
     const networkClient = await clientOf(relayer)
     if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
     try {
@@ -75,11 +81,17 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       const reserved = BigInt(account.reserved) - own
       const { next_nonce } = account
       const cost = { max_cost, balance, funds, reserved }
-      return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code }
+      return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code, fragments }
     } catch (error) {
       await nonces.disableOnWrongChain(relayer, error)
-      throw asApiError(error, request.fragments)
+      throw asApiError(error, fragments)
     }
+  }
+
+  async function knownFragments({ network }: RelayerRow, { to, data }: TransactionRequest): Promise<string[] | null> {
+    if (to === null || data === null) return null
+    const selector = data.slice(0, selector_length)
+    return (await store.knownFragments({ network, address: to, selector })) ?? null
   }
 
   /** The account may just have been funded, so a cached balance refuses nothing. */

@@ -65,12 +65,12 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
       checkDifference(relayer, row, request, { ...quote, prices: replacing })
       checkFees(relayer, { gas_limit, prices: replacing, market })
       const spending = spendingOf(relayer, request, feeOf(gas_limit, replacing))
-      const { to, value, data, fragments, valid_until, access_list, authorization_list } = request
+      const { to, value, data, valid_until, access_list, authorization_list } = request
       const move: Move = {
         row_id: row.row_id,
         revision: row.revision,
         set: {
-          fragments,
+          fragments: quote.fragments ?? (data === row.data ? row.fragments : null),
           to,
           value,
           data,

@@ -86,7 +86,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       speed: { tier, percentile: percentileOf[tier] },
       valid_until: request.valid_until,
       reference: request.reference ?? null,
-      fragments: request.fragments,
+      fragments: quote.fragments,
       metadata: request.metadata ?? null,
       access_list: request.access_list,
       authorization_list: request.authorization_list,

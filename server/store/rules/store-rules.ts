@@ -1,5 +1,6 @@
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
+import { abis } from './abis.ts'
 import { activity } from './activity.ts'
 import { apiKeys } from './api-keys.ts'
 import { bulkChanges } from './bulk-changes.ts'
@@ -40,6 +41,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   masterKeyCheck: () => readMasterKeyCheck(database.read),
   protect: (prove, report) => protectRights(database, prove, report),
   ...networks(database),
+  ...abis(database),
   ...signers(database),
   ...tokenLogins(database, dependencies),
   ...relayers(database, dependencies),

@@ -1,0 +1,13 @@
+-- ABIs of contracts. They decode; they grant nothing. All as JSON: `entries` is human-readable ABI, `functions` has those by their
+-- selector, `errors` is the part of the custom errors that is stored with a transaction.
+CREATE TABLE abis (
+  row_id    INTEGER PRIMARY KEY,
+  id        TEXT NOT NULL UNIQUE,
+  network   TEXT NOT NULL,
+  address   TEXT NOT NULL,
+  name      TEXT NOT NULL,
+  entries   TEXT NOT NULL,
+  functions TEXT NOT NULL,
+  errors    TEXT NOT NULL,
+  UNIQUE (network, address)
+) STRICT;
