@@ -197,13 +197,8 @@ export interface paths {
          *     (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions
          *     that may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them. When a node has the transaction and it is not mined
-         *     in time, the service signs it again with the same nonce and prices at least 10 % higher, as time and blocks
-         *     pass, up to the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. When no node has
-         *     accepted it, the service signs it again at the market price, which may be lower. Prices in the request are
-         *     ceilings: the transaction is signed at them and never above, and waits for `fee_too_low` while the chain
-         *     requires more. "Replace a transaction" sets new ones, or none. While a transaction waits, `status_reason` gives
-         *     the reason.
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices").
+         *     While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
          *
          *     A transaction is final when more than half of all endpoints of the network have its receipt with the required
          *     confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the

@@ -21,9 +21,7 @@ export interface paths {
         put?: never;
         /**
          * Sign a message
-         * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as
-         *     UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not
-         *     two bytes. The empty message is allowed.
+         * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not two bytes. The empty message is allowed.
          */
         post: operations["signMessage"];
         delete?: never;
@@ -49,10 +47,7 @@ export interface paths {
         put?: never;
         /**
          * Sign several messages
-         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns
-         *     the signatures in the order of the items. The policies check every item before the first is signed. If one item
-         *     is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its
-         *     own audit entry, and the rate limit counts each.
+         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
          */
         post: operations["signBatch"];
         delete?: never;
@@ -78,8 +73,7 @@ export interface paths {
         put?: never;
         /**
          * Sign hashed typed data
-         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖
-         *     hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
+         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
          */
         post: operations["signTypedData"];
         delete?: never;
@@ -105,16 +99,11 @@ export interface paths {
         put?: never;
         /**
          * Sign typed data given in full
-         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. The service refuses a member that
-         *     its type does not declare, and a value that its type cannot hold.
+         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. The service refuses a member that its type does not declare, and a value that its type cannot hold.
          *
-         *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and
-         *     addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be
-         *     absent: the domain then has the given members, in the order of the standard. A type that contains itself is
-         *     refused.
+         *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be absent: the domain then has the given members, in the order of the standard. A type that contains itself is refused.
          *
-         *     A `chainId` other than the one of the relayer's network is refused, unless the policy
-         *     `allowed_domain_separators` lists the domain.
+         *     A `chainId` other than the one of the relayer's network is refused, unless the policy `allowed_domain_separators` lists the domain.
          */
         post: operations["signTypedDataFull"];
         delete?: never;
@@ -138,10 +127,7 @@ export interface paths {
         };
         /**
          * List a relayer's transactions
-         * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that
-         *     arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the
-         *     repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of
-         *     `data`. A larger page is refused with 400: request it with a smaller `per_page`.
+         * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of `data`. A larger page is refused with 400: request it with a smaller `per_page`.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -161,9 +147,7 @@ export interface paths {
         };
         /**
          * List the transactions of all relayers
-         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count
-         *     the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set
-         *     `created_before`.
+         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
          */
         get: operations["listAllTransactions"];
         put?: never;
@@ -191,38 +175,19 @@ export interface paths {
         put?: never;
         /**
          * Send a transaction
-         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain
-         *     exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before
-         *     it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers
-         *     (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions
-         *     that may delay it.
+         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions that may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them. When a node has the transaction and it is not mined
-         *     in time, the service signs it again with the same nonce and prices at least 10 % higher, as time and blocks
-         *     pass, up to the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. When no node has
-         *     accepted it, the service signs it again at the market price, which may be lower. Prices in the request are
-         *     ceilings: the transaction is signed at them and never above, and waits for `fee_too_low` while the chain
-         *     requires more. "Replace a transaction" sets new ones, or none. While a transaction waits, `status_reason` gives
-         *     the reason.
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices"). While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
          *
-         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required
-         *     confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the
-         *     first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it
-         *     waits for `contested_nonce`, and nothing is replaced unless you replace your transaction with prices.
+         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `contested_nonce`, and nothing is replaced unless you replace your transaction with prices.
          *
-         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of
-         *     the contract is named in the refusal and in `error`.
+         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
          *
-         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a
-         *     delegated account. The warning `account_has_code` says so.
+         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
-         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The
-         *     same key and body return the first response again; the same key with another body returns 422. A key is valid
-         *     per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a
-         *     shorter time.
+         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The same key and body return the first response again; the same key with another body returns 422. A key is valid per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a shorter time.
          *
-         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds`
-         *     have passed. Check `status`.
+         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds` have passed. Check `status`.
          */
         post: operations["sendTransaction"];
         delete?: never;
@@ -248,11 +213,7 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions
-         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies
-         *     that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one
-         *     transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas
-         *     is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give
-         *     `gas_limit`. One `Idempotency-Key` applies to the whole batch.
+         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` applies to the whole batch.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -278,9 +239,7 @@ export interface paths {
         put?: never;
         /**
          * Test a transaction without sending it
-         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would
-         *     be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed
-         *     and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
+         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
          */
         post: operations["dryRunTransaction"];
         delete?: never;
@@ -307,10 +266,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel all pending transactions
-         * @description Cancels every transaction that is not mined, as "Cancel a transaction" does, from the highest nonce down, at
-         *     most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled
-         *     in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are
-         *     then used up and not returned.
+         * @description Cancels every transaction that is not mined, as "Cancel a transaction" does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -368,19 +324,13 @@ export interface paths {
         get: operations["getTransaction"];
         /**
          * Replace a transaction
-         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version
-         *     of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices
-         *     may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A
-         *     transaction that is mined, finished or being canceled is refused with 409.
+         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A transaction that is mined, finished or being canceled is refused with 409.
          */
         put: operations["replaceTransaction"];
         post?: never;
         /**
          * Cancel a transaction
-         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any
-         *     other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when
-         *     that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A
-         *     transaction that is mined or finished is refused with 409.
+         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -408,9 +358,7 @@ export interface paths {
         };
         /**
          * List the signed versions of a transaction
-         * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed,
-         *     the time since which a node is known to have it, and the last error of a node that refused it. Any version may
-         *     be mined. The service sends a version to the nodes as soon as it is stored.
+         * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed, the time since which a node is known to have it, and the last error of a node that refused it. Any version may be mined. The service sends a version to the nodes as soon as it is stored.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -441,10 +389,7 @@ export interface paths {
         };
         /**
          * Explain a transaction
-         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that
-         *     blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it.
-         *     The service reads the current values from the nodes; if no node answers within two seconds, these values are
-         *     null.
+         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null.
          */
         get: operations["explainTransaction"];
         put?: never;
@@ -472,13 +417,9 @@ export interface paths {
         put?: never;
         /**
          * Sign an authorization
-         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's
-         *     account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy
-         *     `whitelist_receivers` is set, it must contain `address`. The zero address ends a delegation.
+         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `whitelist_receivers` is set, it must contain `address`. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see
-         *     it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a
-         *     relayer's nonces" afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a relayer's nonces" afterwards.
          */
         post: operations["signAuthorization"];
         delete?: never;
@@ -504,10 +445,7 @@ export interface paths {
         put?: never;
         /**
          * Sign a transaction without sending it
-         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be
-         *     that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time,
-         *     before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes
-         *     with transactions of the service that have the same nonce.
+         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time, before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes with transactions of the service that have the same nonce.
          */
         post: operations["signTransaction"];
         delete?: never;
@@ -582,14 +520,9 @@ export interface paths {
         put?: never;
         /**
          * Drain a relayer
-         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy
-         *     `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization"
-         *     return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed
-         *     data are still signed.
+         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization" return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
          *
-         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be
-         *     deleted. The drain is stored and survives restarts. To end it, update the relayer with
-         *     `{"policies": {"allow_transactions": null}}`.
+         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be deleted. The drain is stored and survives restarts. To end it, update the relayer with `{"policies": {"allow_transactions": null}}`.
          */
         post: operations["drainRelayer"];
         delete?: never;
@@ -615,11 +548,9 @@ export interface paths {
         put?: never;
         /**
          * Call a node
-         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in
-         *     `data.error` of a successful response. 503 means that no node answered.
+         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in `data.error` of a successful response. 503 means that no node answered.
          *
-         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less
-         *     data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
+         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -645,11 +576,7 @@ export interface paths {
         put?: never;
         /**
          * Call a relayer as a JSON-RPC node
-         * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry,
-         *     web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the
-         *     `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type`
-         *     is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a
-         *     notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
+         * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type` is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
          *
          *     | method | answered by | scope |
          *     |---|---|---|
@@ -661,33 +588,15 @@ export interface paths {
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | the methods of "Call a node" | the network's nodes | `read` |
          *
-         *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a
-         *     transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts
-         *     in the rate limit, and each signature and transaction gets the audit entry of its operation.
+         *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts in the rate limit, and each signature and transaction gets the audit entry of its operation.
          *
-         *     **eth_sendTransaction** returns the hash as soon as the signed bytes are stored durably. Leave out the nonce and
-         *     the prices: the relayer sets both. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas`, if given, are
-         *     the first values. `accessList` and `type` are used unchanged. `nonce`, if given, must be the next nonce or the
-         *     nonce of an unfinished transaction. The call replaces that transaction if it gives prices that are at least 10 %
-         *     higher. Any other nonce is refused with the reason.
+         *     **eth_sendTransaction** returns the hash as soon as the signed bytes are stored durably. Leave out the nonce and the prices: the relayer sets both. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas`, if given, are the first values. `accessList` and `type` are used unchanged. `nonce`, if given, must be the next nonce or the nonce of an unfinished transaction. The call replaces that transaction if it gives prices that are at least 10 % higher. Any other nonce is refused with the reason.
          *
-         *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes.
-         *     `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that
-         *     was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a
-         *     version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it.
-         *     A replacement with other content, and a cancellation, are other transactions: the first hash then has no
-         *     receipt.
+         *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes. `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it. A replacement with other content, and a cancellation, are other transactions: the first hash then has no receipt.
          *
-         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing.
-         *     In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the
-         *     same API key with the same parameters counts as a repetition, and gets the response of the first call, in two
-         *     cases: it has the same `id` and arrives in another request before the first is answered; or the connection of
-         *     the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same
-         *     call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only
-         *     an `Idempotency-Key` is reliable.
+         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing. In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the same API key with the same parameters counts as a repetition, and gets the response of the first call, in two cases: it has the same `id` and arrives in another request before the first is answered; or the connection of the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only an `Idempotency-Key` is reliable.
          *
-         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the
-         *     whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
+         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
          *
          *     | code | meaning |
          *     |---|---|
@@ -724,15 +633,11 @@ export interface paths {
         };
         /**
          * Stream a relayer's events
-         * @description Streams the events that webhooks receive, as server-sent events, for clients without a public address. The `id`
-         *     of each event is its sequence number. To resume without a gap, send the last one as `Last-Event-ID`. Without the
-         *     header the stream starts with the next event; `Last-Event-ID: 0` starts with the oldest stored event.
+         * @description Streams the events that webhooks receive, as server-sent events, for clients without a public address. The `id` of each event is its sequence number. To resume without a gap, send the last one as `Last-Event-ID`. Without the header the stream starts with the next event; `Last-Event-ID: 0` starts with the oldest stored event.
          *
-         *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the
-         *     oldest stored event and detects the gap by `sequence`.
+         *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the oldest stored event and detects the gap by `sequence`.
          *
-         *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is
-         *     revoked is closed.
+         *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is revoked is closed.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -786,20 +691,11 @@ export interface paths {
         put?: never;
         /**
          * Repair a relayer's nonces
-         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints
-         *     reports a higher nonce than the service has assigned, the service raises its counter to it, even without a
-         *     signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key
-         *     whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes
-         *     lost. It returns the state afterwards.
+         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints reports a higher nonce than the service has assigned, the service raises its counter to it, even without a signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes lost. It returns the state afterwards.
          *
-         *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of
-         *     the address, from a source that you trust, for example a block explorer. It must not be above the count that the
-         *     nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
+         *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of the address, from a source that you trust, for example a block explorer. It must not be above the count that the nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
          *
-         *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the
-         *     `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is
-         *     enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id
-         *     1337 or 31337), or if the chain was not reset.
+         *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          */
         post: operations["healNonce"];
         delete?: never;
@@ -823,12 +719,9 @@ export interface paths {
         put?: never;
         /**
          * Create a notification
-         * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is
-         *     taken, the request is refused and the existing notification is unchanged.
+         * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is taken, the request is refused and the existing notification is unchanged.
          *
-         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes
-         *     only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique
-         *     across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
+         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
          */
         post: operations["createNotification"];
         delete?: never;
@@ -863,8 +756,7 @@ export interface paths {
         head?: never;
         /**
          * Update a notification
-         * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty
-         *     string removes it; any other text replaces it.
+         * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty string removes it; any other text replaces it.
          */
         patch: operations["updateNotification"];
         trace?: never;
@@ -884,8 +776,7 @@ export interface paths {
         };
         /**
          * Get a notification's health
-         * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120
-         *     hours, is disabled; an update of its URL or signing key enables it.
+         * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120 hours, is disabled; an update of its URL or signing key enables it.
          */
         get: operations["getNotificationHealth"];
         put?: never;
@@ -944,8 +835,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver a delivery
-         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can
-         *     be sent again too. Refused with 409 if the notification is disabled.
+         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can be sent again too. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -971,8 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver failed deliveries
-         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in
-         *     batches, also after a restart. Refused with 409 if the notification is disabled.
+         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in batches, also after a restart. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliverFailed"];
         delete?: never;
@@ -998,10 +887,7 @@ export interface paths {
         put?: never;
         /**
          * Retry the waiting deliveries now
-         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the
-         *     endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the
-         *     background, in batches, also after a restart. The first success after a minute or more of failures does the same.
-         *     Refused with 409 if the notification is disabled.
+         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the background, in batches, also after a restart. The first success after a minute or more of failures does the same. Refused with 409 if the notification is disabled.
          */
         post: operations["retryDeliveries"];
         delete?: never;
@@ -1027,8 +913,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does
-         *     not appear in the list of deliveries.
+         * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does not appear in the list of deliveries.
          */
         post: operations["testNotification"];
         delete?: never;
@@ -1052,9 +937,7 @@ export interface paths {
         put?: never;
         /**
          * Create a relayer
-         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would
-         *     compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then
-         *     lists the policies on messages and typed data that apply to both.
+         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then lists the policies on messages and typed data that apply to both.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -1082,18 +965,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a relayer
-         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its
-         *     address stays too, so a later relayer with the same address continues from it. A new relayer with the same id
-         *     starts with an empty list of transactions.
+         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its address stays too, so a later relayer with the same address continues from it. A new relayer with the same id starts with an empty list of transactions.
          */
         delete: operations["deleteRelayer"];
         options?: never;
         head?: never;
         /**
          * Update a relayer
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by
-         *     member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can
-         *     attach only notifications that it created; any other is refused with 400, as an unknown one.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can attach only notifications that it created; any other is refused with 400, as an unknown one.
          */
         patch: operations["updateRelayer"];
         trace?: never;
@@ -1107,8 +986,7 @@ export interface paths {
         };
         /**
          * List the queues of all relayers
-         * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for
-         *     which all others wait. Relayers are in the order of their creation. No node is called.
+         * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for which all others wait. Relayers are in the order of their creation. No node is called.
          */
         get: operations["listQueues"];
         put?: never;
@@ -1128,9 +1006,7 @@ export interface paths {
         };
         /**
          * Get the activity of relayers
-         * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute,
-         *     or for the last day by the quarter of an hour. The counts are kept as transactions change, so the response does
-         *     not depend on how many transactions are stored. Deleted relayers are not included.
+         * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute, or for the last day by the quarter of an hour. The counts are kept as transactions change, so the response does not depend on how many transactions are stored. Deleted relayers are not included.
          *
          *     A transaction that a reorganization removed and that is mined again counts twice.
          */
@@ -1158,14 +1034,9 @@ export interface paths {
         put?: never;
         /**
          * Create a signer
-         * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
-         *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
+         * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the
-         *     service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key
-         *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
-         *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
-         *     nothing is stored.
+         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses, the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases nothing is stored.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -1244,16 +1115,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a network
-         * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again.
-         *     The nonce counters of addresses stay: they belong to the chain id.
+         * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again. The nonce counters of addresses stay: they belong to the chain id.
          */
         delete: operations["deleteNetwork"];
         options?: never;
         head?: never;
         /**
          * Update a network
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`,
-         *     and sets the others to their defaults. Name, type and chain id cannot change.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`, and sets the others to their defaults. Name, type and chain id cannot change.
          */
         patch: operations["updateNetwork"];
         trace?: never;
@@ -1273,8 +1142,7 @@ export interface paths {
         };
         /**
          * List the nodes of a network
-         * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its
-         *     health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
+         * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1300,9 +1168,7 @@ export interface paths {
         put?: never;
         /**
          * Register the ABI of a contract
-         * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also
-         *     when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at
-         *     most one ABI; to change it, delete it and register it again.
+         * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at most one ABI; to change it, delete it and register it again.
          */
         post: operations["createAbi"];
         delete?: never;
@@ -1373,8 +1239,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`,
-         *     `rate_limit` and `expires_at` limit the key.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -1412,8 +1277,7 @@ export interface paths {
         head?: never;
         /**
          * Update an API key
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next
-         *     request, in every process.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -1435,8 +1299,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the token of an API key
-         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens
-         *     do not.
+         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens do not.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -1454,10 +1317,7 @@ export interface paths {
         };
         /**
          * List the audit trail
-         * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of
-         *     the request was validated, and every signature that the service makes in the background for a transaction. The
-         *     newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which
-         *     can take long.
+         * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of the request was validated, and every signature that the service makes in the background for a transaction. The newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which can take long.
          */
         get: operations["listAudit"];
         put?: never;
@@ -1477,9 +1337,7 @@ export interface paths {
         };
         /**
          * Get the head of the audit trail
-         * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads
-         *     the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later
-         *     that no entry is missing at the end.
+         * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later that no entry is missing at the end.
          */
         get: operations["getAuditHead"];
         put?: never;
@@ -1519,8 +1377,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the
-         *     part that is not ready.
+         * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the part that is not ready.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1544,10 +1401,7 @@ export interface webhooks {
         put?: never;
         /**
          * Webhook event
-         * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction,
-         *     always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s,
-         *     5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth;
-         *     `Retry-After` replaces the delay). 410 disables the notification.
+         * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction, always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth; `Retry-After` replaces the delay). 410 disables the notification.
          *
          *     With a signing key, the delivery carries two signatures: `X-Signature`, and Standard Webhooks 1.0.0.
          */
@@ -1559,10 +1413,7 @@ export interface webhooks {
                     "webhook-id": components["schemas"]["Id"];
                     /** @description The time of this attempt, in seconds since the Unix epoch. */
                     "webhook-timestamp": string;
-                    /**
-                     * @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each
-                     *     way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key.
-                     */
+                    /** @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key. */
                     "webhook-signature"?: string;
                     /** @description The base64 of HMAC-SHA256(signing key, body). */
                     "X-Signature"?: string;
@@ -1632,14 +1483,7 @@ export interface components {
                 message: string;
             }[];
         };
-        /**
-         * @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known
-         *     codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
-         *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-         *     (408), `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
-         *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
-         *     (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503).
-         */
+        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
         FailureCode: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
@@ -1667,10 +1511,7 @@ export interface components {
         HashInput: string;
         /** @description An amount in wei, below 2^256, as a decimal string. */
         Amount: string;
-        /**
-         * @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`).
-         *     Integers of any size are read exactly.
-         */
+        /** @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Integers of any size are read exactly. */
         AmountInput: string | number;
         /**
          * Format: uri
@@ -1699,10 +1540,7 @@ export interface components {
         IdOrNull: string | null;
         /** @description An address, 20 bytes of hex with 0x, or null. In mixed case, the EIP-55 checksum must be correct. */
         AddressInputOrNull: string | null;
-        /**
-         * @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes;
-         *     the other fields and the signature take up to 224 of them.
-         */
+        /** @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
         CallDataInputOrNull: string | null;
         /** @description Exactly one of `message` and `message_hex`. */
         SignMessageRequest: {
@@ -1737,10 +1575,7 @@ export interface components {
         TypedDataName: string;
         TypedDataMember: {
             name: components["schemas"]["TypedDataName"];
-            /**
-             * @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a
-             *     struct, or an array of these.
-             */
+            /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
             type: string;
         };
         /** @description A recoverable secp256k1 signature with low s (EIP-2). A local key signs deterministically (RFC 6979); a key service may return another signature each time. */
@@ -1753,9 +1588,7 @@ export interface components {
             v: number;
         };
         /**
-         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`:
-         *     included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot
-         *     be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
@@ -1786,11 +1619,7 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
@@ -1799,11 +1628,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
@@ -1844,10 +1669,7 @@ export interface components {
             s: string;
             y_parity: number;
         };
-        /**
-         * @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier
-         *     version of the service recorded the block.
-         */
+        /** @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier version of the service recorded the block. */
         TransactionReceipt: {
             block_number: number;
             block_hash: components["schemas"]["Hash"];
@@ -1868,26 +1690,11 @@ export interface components {
         };
         /** @description The error of a transaction that reverted or failed. */
         TransactionError: {
-            /**
-             * @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes.
-             *     `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and
-             *     its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a
-             *     reason that applies to every node. `nonce_used`: a transaction that this service did not send used its
-             *     nonce. `nonce_uncertain`: nodes count its nonce as used, but none of them has the transaction that used it.
-             *     `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain
-             *     was restarted. `other`: see `message`.
-             */
+            /** @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: nodes count its nonce as used, but none of them has the transaction that used it. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `other`: see `message`. */
             code: string;
-            /**
-             * @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom
-             *     error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence.
-             */
+            /** @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence. */
             message: string;
-            /**
-             * @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the
-             *     state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096
-             *     bytes.
-             */
+            /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
         /** @description Every member but `call` and `metadata` is always present, and null while its value is not known. */
@@ -1907,11 +1714,7 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
@@ -1920,11 +1723,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
@@ -1937,10 +1736,7 @@ export interface components {
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
-        /**
-         * @description The transaction at the time of the event. Events that an earlier version stored lack the newer members
-         *     `receipt`, `error`, `reference`, `access_list` and `authorization_list`.
-         */
+        /** @description The transaction at the time of the event. Events that an earlier version stored lack the newer members `receipt`, `error`, `reference`, `access_list` and `authorization_list`. */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -1957,11 +1753,7 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
@@ -1970,11 +1762,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt?: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error?: components["schemas"]["TransactionError"] | null;
@@ -1991,14 +1779,7 @@ export interface components {
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
-        /**
-         * @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee
-         *     falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`:
-         *     the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first.
-         *     `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `account_has_code`: the
-         *     relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account.
-         *     `waiting_for` is the code that "Explain a transaction" gives while the condition lasts.
-         */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `waiting_for` is the code that "Explain a transaction" gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
@@ -2016,36 +1797,19 @@ export interface components {
             call?: components["schemas"]["ContractCall"] | null;
             /** @description The gas limit. If absent, the node estimates it. */
             gas_limit?: number | null;
-            /**
-             * @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default:
-             *     `average`.
-             */
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
-            /**
-             * @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it
-             *     follows from the other members and from the chain. Repricing never changes it.
-             */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: (0 | 1 | 2 | 4) | null;
-            /**
-             * @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never
-             *     above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and
-             *     `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later.
-             */
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
-            /**
-             * @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The
-             *     transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`.
-             */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
             max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
-            /**
-             * @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never
-             *     signed above it.
-             */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: date-time
-             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again;
-             *     otherwise it is canceled on the chain first.
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first.
              */
             valid_until?: string | null;
             /**
@@ -2053,31 +1817,16 @@ export interface components {
              *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
-            /**
-             * @description Your own names and values, for example the customer and the purpose. Every response and event shows them with
-             *     the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata
-             *     keeps the previous.
-             */
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
-            /**
-             * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has
-             *     type 1. Policies do not check the list, because a listed address is not called.
-             */
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
             access_list?: components["schemas"]["AccessList"] | null;
-            /**
-             * @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559
-             *     prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused,
-             *     because it would use the next nonce.
-             */
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationList"] | null;
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
         };
-        /**
-         * @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so
-         *     policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The
-         *     answers show the decoded call.
-         */
+        /** @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The answers show the decoded call. */
         ContractCall: {
             /**
              * @description The name with the types of the arguments. With `abi`, the name is enough, unless several functions have it.
@@ -2085,28 +1834,19 @@ export interface components {
              */
             function: string;
             /**
-             * @description The arguments in their order. Integers are decimal strings, or JSON integers below 2^53; addresses have a
-             *     correct checksum or are in lower case; bytes are hex with 0x; arrays are arrays; tuples are arrays, or objects
-             *     with the names of the ABI.
+             * @description The arguments in their order. Integers are decimal strings, or JSON integers below 2^53; addresses have a correct checksum or are in lower case; bytes are hex with 0x; arrays are arrays; tuples are arrays, or objects with the names of the ABI.
              * @example [
              *       "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
              *       "1000000"
              *     ]
              */
             args?: unknown[];
-            /**
-             * @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`,
-             *     `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most
-             *     20 overloads) and the first 20 custom errors are read. A custom error that it has is decoded in `error`.
-             */
+            /** @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most 20 overloads) and the first 20 custom errors are read. A custom error that it has is decoded in `error`. */
             abi?: (string | {
                 [key: string]: unknown;
             })[];
         };
-        /**
-         * @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was
-         *     registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data.
-         */
+        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data. */
         DecodedCall: {
             /** @example transfer(address,uint256) */
             function: string;
@@ -2135,8 +1875,7 @@ export interface components {
         Attempt: {
             number: number;
             /**
-             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the
-             *     transaction.
+             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction.
              * @enum {string}
              */
             purpose: "send" | "cancel";
@@ -2148,10 +1887,7 @@ export interface components {
             signed_at: components["schemas"]["Timestamp"];
             /** @description The time since which a node is known to have this version. Null if no node is known to have it. */
             accepted_at: components["schemas"]["TimestampOrNull"];
-            /**
-             * @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it
-             *     afterwards.
-             */
+            /** @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it afterwards. */
             refusal: string | null;
             /** @description Whether this version is in a block. */
             is_mined: boolean;
@@ -2161,12 +1897,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
-            /**
-             * @description The codes of `WaitingFor`, and these: `signature`: the transaction is signed next. `acceptance`: it is
-             *     signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet.
-             *     `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction
-             *     has ended.
-             */
+            /** @description The codes of `WaitingFor`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
             waiting_for: components["schemas"]["WaitingFor"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
             /** @description The time of the last change of its status or of `waiting_for`. */
             since: components["schemas"]["Timestamp"];
@@ -2249,10 +1980,7 @@ export interface components {
             /** @description The value plus the gas limit times the highest price, before any later price increase. */
             max_cost: string | null;
             balance: components["schemas"]["AmountOrNull"];
-            /**
-             * @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this
-             *     and `max_cost`.
-             */
+            /** @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this and `max_cost`. */
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
         };
@@ -2312,10 +2040,7 @@ export interface components {
                 data?: unknown;
             };
         };
-        /**
-         * @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null;
-         *     absent for a notification), `method` and `params` (an array).
-         */
+        /** @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null; absent for a notification), `method` and `params` (an array). */
         JsonRpcRequest: {
             [key: string]: unknown;
         } | unknown[];
@@ -2339,10 +2064,7 @@ export interface components {
              * @default false
              */
             chain_restarted?: boolean;
-            /**
-             * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to
-             *     it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
-             */
+            /** @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count. */
             next_nonce?: number;
         };
         RelayerDrain: {
@@ -2358,32 +2080,20 @@ export interface components {
             next_nonce: number;
             /** @description The number of mined transactions of the address. Null while no node answers. */
             chain_latest: number | null;
-            /**
-             * @description The number of mined transactions and of transactions that are pending in the node. The service does not rely
-             *     on it.
-             */
+            /** @description The number of mined transactions and of transactions that are pending in the node. The service does not rely on it. */
             chain_pending: number | null;
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
             /**
-             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has
-             *     assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no
-             *     transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were
-             *     used (a reset development chain); sending has stopped. `unreachable`: no node answers.
+             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were used (a reset development chain); sending has stopped. `unreachable`: no node answers.
              * @enum {string}
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
             /** @description The situation and the action taken, for people. */
             explanation: string;
-            /**
-             * @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it.
-             *     Null while nothing blocks.
-             */
+            /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["Blocking"] | null;
-            /**
-             * @description The last transaction of this address that the chain or a node has and this service did not send: another
-             *     program uses the key, or another copy of this service's database is or was in use. Null when none was seen.
-             */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen. */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
@@ -2492,22 +2202,11 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain
-         *     requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee
-         *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price
-         *     that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse
-         *     it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce.
-         *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt,
-         *     and most endpoints of the network do not.
-         *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
-         *     the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
          * @enum {string}
          */
         WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
-        /**
-         * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
-         *     bytes.
-         */
+        /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
@@ -2522,11 +2221,7 @@ export interface components {
             /** @constant */
             payload_type: "transaction";
         };
-        /**
-         * @description The transaction makes no progress; `waiting_for` and `status_reason` give the reason. Sent once per transaction and
-         *     value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
-         *     wait for it.
-         */
+        /** @description The transaction makes no progress; `waiting_for` and `status_reason` give the reason. Sent once per transaction and value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: components["schemas"]["TransactionEventFields"] & {
             /** @constant */
             payload_type: "transaction_waiting";
@@ -2560,9 +2255,7 @@ export interface components {
             notification_id: components["schemas"]["Id"];
         };
         /**
-         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read
-         *     relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their
-         *     deliveries. `manage`: manage relayers, signers and networks.
+         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their deliveries. `manage`: manage relayers, signers and networks.
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
@@ -2582,10 +2275,7 @@ export interface components {
             id: components["schemas"]["Id"];
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /**
-             * @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not
-             *     exist. A deleted relayer is removed from the list, even if a new relayer gets its id.
-             */
+            /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
@@ -2642,10 +2332,7 @@ export interface components {
             former_valid_seconds?: number;
         };
         AuditEntry: {
-            /**
-             * @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL
-             *     each server writes its own chain; chain 0 is the trail that was moved from SQLite.
-             */
+            /** @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL each server writes its own chain; chain 0 is the trail that was moved from SQLite. */
             chain: number;
             /** @description Counts the entries of the chain from 1, without gaps. */
             sequence: number;
@@ -2656,26 +2343,16 @@ export interface components {
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
-            /**
-             * @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its
-             *     signature. The entry with the result of the signature follows, under the same `request_id`.
-             */
+            /** @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its signature. The entry with the result of the signature follows, under the same `request_id`. */
             result: number;
             request_id: string | null;
-            /**
-             * @description The id of the signature request in the audit log of the key service (AWS KMS, Azure
-             *     Key Vault). Null for other keys.
-             */
+            /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
         };
         AuditHead: {
             /** @description The number of entries in the trail. */
             entries: number;
-            /**
-             * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of
-             *     that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries
-             *     and hash, separated by spaces, with a line feed at the end.
-             */
+            /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;
             /** @description The heads of all chains that have entries, by their numbers. */
             chains: {
@@ -2690,10 +2367,7 @@ export interface components {
             url: string;
             weight: number;
         };
-        /**
-         * @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used
-         *     only when no other endpoint answers.
-         */
+        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. */
         RpcUrlInput: components["schemas"]["HttpUrl"] | {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
@@ -2701,10 +2375,7 @@ export interface components {
         ChainId: number;
         /** @description A label. */
         Word: string;
-        /**
-         * @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that
-         *     compilers write. Constructors, `receive` and `fallback` are left out.
-         */
+        /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
         AbiEntries: (string | {
             [key: string]: unknown;
         })[];
@@ -2747,10 +2418,7 @@ export interface components {
             explorer_urls: string[];
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
-            /**
-             * @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a
-             *     network"; absent when there are none.
-             */
+            /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
             warnings?: string[];
         };
         CreateNetworkRequest: {
@@ -2759,12 +2427,7 @@ export interface components {
             chain_id: components["schemas"]["ChainId"];
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"];
-            /**
-             * @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id:
-             *     1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB
-             *     Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network
-             *     keeps its number.
-             */
+            /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
             average_blocktime_ms?: number;
             is_testnet?: boolean;
@@ -2809,12 +2472,7 @@ export interface components {
             /** @constant */
             type: "keystore";
             config: {
-                /**
-                 * @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256
-                 *     MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A
-                 *     keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503
-                 *     when too many wait, or when one takes longer than 20 s.
-                 */
+                /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
                 keystore: {
                     [key: string]: unknown;
                 };
@@ -2829,12 +2487,7 @@ export interface components {
             /** @description An empty object. */
             config?: Record<string, never>;
         };
-        /**
-         * @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK
-         *     finds the credentials: in environment variables, in the shared configuration files, or from the role of the
-         *     container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type
-         *     requires the optional package `@aws-sdk/client-kms`.
-         */
+        /** @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK finds the credentials: in environment variables, in the shared configuration files, or from the role of the container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type requires the optional package `@aws-sdk/client-kms`. */
         AwsKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2858,12 +2511,7 @@ export interface components {
              */
             endpoint?: components["schemas"]["HttpUrl"];
         };
-        /**
-         * @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which
-         *     requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and
-         *     `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was
-         *     tested with a server that follows Google's API reference. It is not verified against the live service.
-         */
+        /** @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was tested with a server that follows Google's API reference. It is not verified against the live service. */
         GoogleCloudKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2884,10 +2532,7 @@ export interface components {
              */
             endpoint?: components["schemas"]["HttpUrl"];
         };
-        /**
-         * @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of
-         *     the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload.
-         */
+        /** @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload. */
         GoogleServiceAccount: {
             client_email: string;
             /** @description The private key of the service account in PEM. It is stored encrypted and never shown. */
@@ -2903,11 +2548,7 @@ export interface components {
             client_x509_cert_url?: string;
             universe_domain?: string;
         };
-        /**
-         * @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and
-         *     `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that
-         *     follows Azure's REST reference. It is not verified against the live service.
-         */
+        /** @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that follows Azure's REST reference. It is not verified against the live service. */
         AzureKeyVaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2916,10 +2557,7 @@ export interface components {
         };
         /** @description The location of the key, and either a client secret or the identity of the service. */
         AzureKeyVaultConfig: components["schemas"]["AzureIdentityConfig"] | components["schemas"]["AzureClientSecretConfig"];
-        /**
-         * @description The service uses the workload identity in its environment (AZURE_TENANT_ID, AZURE_CLIENT_ID,
-         *     AZURE_FEDERATED_TOKEN_FILE) or, without one, the managed identity of the machine.
-         */
+        /** @description The service uses the workload identity in its environment (AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE) or, without one, the managed identity of the machine. */
         AzureIdentityConfig: {
             /**
              * @description The URL of the vault or the managed HSM. The host must be one of Azure's, because the service sends its
@@ -2928,10 +2566,7 @@ export interface components {
             vault_url: components["schemas"]["HttpUrl"];
             /** @description The name of the key. */
             key_name: string;
-            /**
-             * @description The version of the key. If absent, the version that is current when the signer is created. Later
-             *     versions are not used, because they have another address.
-             */
+            /** @description The version of the key. If absent, the version that is current when the signer is created. Later versions are not used, because they have another address. */
             key_version?: string;
             /** @description The client id of a user-assigned managed identity. If absent, the system-assigned one. */
             client_id?: components["schemas"]["AzureId"];
@@ -2944,10 +2579,7 @@ export interface components {
             vault_url: components["schemas"]["HttpUrl"];
             /** @description The name of the key. */
             key_name: string;
-            /**
-             * @description The version of the key. If absent, the version that is current when the signer is created. Later
-             *     versions are not used, because they have another address.
-             */
+            /** @description The version of the key. If absent, the version that is current when the signer is created. Later versions are not used, because they have another address. */
             key_version?: string;
             tenant_id: components["schemas"]["AzureId"];
             client_id: components["schemas"]["AzureId"];
@@ -2956,11 +2588,7 @@ export interface components {
         };
         /** @description A tenant or client id, a UUID. */
         AzureId: string;
-        /**
-         * @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must
-         *     support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires
-         *     the optional package `pkcs11js`. It was tested with SoftHSM 2.6.
-         */
+        /** @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires the optional package `pkcs11js`. It was tested with SoftHSM 2.6. */
         Pkcs11SignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -2969,10 +2597,7 @@ export interface components {
         };
         /** @description The location of the key. At least one of `key_label` and `key_id` is given. */
         Pkcs11Config: {
-            /**
-             * @description The path of the module (a shared library), as the setting PKCS11_MODULES has it. If absent, the first one
-             *     there.
-             */
+            /** @description The path of the module (a shared library), as the setting PKCS11_MODULES has it. If absent, the first one there. */
             module?: string;
             /** @description The label of the token. */
             token_label: string;
@@ -2980,17 +2605,10 @@ export interface components {
             key_label?: string;
             /** @description The id (CKA_ID) of the private and of the public key, as hex. */
             key_id?: string;
-            /**
-             * @description The PIN of the token's user. It is stored encrypted and never shown. If absent, the setting PKCS11_PIN. After
-             *     a wrong PIN, the service does not try it again until it restarts, because tokens lock.
-             */
+            /** @description The PIN of the token's user. It is stored encrypted and never shown. If absent, the setting PKCS11_PIN. After a wrong PIN, the service does not try it again until it restarts, because tokens lock. */
             pin?: string;
         };
-        /**
-         * @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows
-         *     web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified
-         *     against web3signer.
-         */
+        /** @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified against web3signer. */
         RemoteSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -3003,17 +2621,11 @@ export interface components {
             /** @description The address of the key. */
             address: components["schemas"]["AddressInput"];
             /**
-             * @description `rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything. `json_rpc`: `eth_sign`
-             *     for messages and `eth_signTransaction` for transactions without access or authorization lists. These methods
-             *     add a prefix or build the transaction themselves, so typed data, authorizations and other transactions
-             *     cannot be signed: signing operations return 422.
+             * @description `rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything. `json_rpc`: `eth_sign` for messages and `eth_signTransaction` for transactions without access or authorization lists. These methods add a prefix or build the transaction themselves, so typed data, authorizations and other transactions cannot be signed: signing operations return 422.
              * @enum {string}
              */
             interface?: "rest" | "json_rpc";
-            /**
-             * @description Headers of every request, for example `Authorization`. They are stored encrypted and never shown. The
-             *     setting REMOTE_SIGNER_HEADERS gives headers for an origin.
-             */
+            /** @description Headers of every request, for example `Authorization`. They are stored encrypted and never shown. The setting REMOTE_SIGNER_HEADERS gives headers for an origin. */
             headers?: {
                 [key: string]: string;
             };
@@ -3025,11 +2637,7 @@ export interface components {
             client_key?: components["schemas"]["Pem"];
         };
         Pem: string;
-        /**
-         * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
-         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
-         *     database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7.
-         */
+        /** @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7. */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -3107,17 +2715,9 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /**
-         * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing,
-         *     sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change
-         *     does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee
-         *     limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies
-         *     check the signed transaction itself, not the calls that a contract makes in turn.
+         * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing, sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies check the signed transaction itself, not the calls that a contract makes in turn.
          *
-         *     A signed message or signed typed data is valid on every chain where the address is used. Therefore
-         *     `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of
-         *     each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is
-         *     paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A
-         *     pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
+         *     A signed message or signed typed data is valid on every chain where the address is used. Therefore `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
          */
         RelayerPoliciesInput: {
             /** @description The relayer sends only while its balance is at least this amount. */
@@ -3172,10 +2772,7 @@ export interface components {
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /**
-             * @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The
-             *     selector `0x` allows a call without data, a plain transfer. Each recipient may appear once.
-             */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: {
                 receiver: components["schemas"]["AddressInput"];
                 selectors: components["schemas"]["SelectorInput"][];
@@ -3190,14 +2787,7 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
-            /**
-             * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`,
-             *     `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with
-             *     malformed arguments, and all other calls of the token, are refused, except functions that
-             *     `allowed_functions` lists for it; those are not counted. Typed data for the token (a permit grants an
-             *     allowance) is refused unless `allowed_domain_separators` lists its domain. Existing allowances of others,
-             *     and tokens that another contract holds, are not considered. Each token may appear once.
-             */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Typed data for the token (a permit grants an allowance) is refused unless `allowed_domain_separators` lists its domain. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
                 /** @description The highest amount of one transaction. */
@@ -3205,16 +2795,9 @@ export interface components {
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[];
-            /**
-             * @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill
-             *     nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be
-             *     accepted. Default: 10. 0 disables them.
-             */
+            /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
-            /**
-             * @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer"
-             *     sets it to false. Accepted transactions continue, and can be replaced and canceled.
-             */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer" sets it to false. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
@@ -3222,11 +2805,7 @@ export interface components {
             allow_blind_typed_data?: boolean;
             /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
-            /**
-             * @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default:
-             *     false. An authorization gives the code of a contract full control of an account, and no other policy limits
-             *     that code.
-             */
+            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. */
             allow_authorizations?: boolean;
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
@@ -3281,13 +2860,7 @@ export interface components {
             /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
             disabled_reason: string | null;
-            /**
-             * @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the
-             *     same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of
-             *     "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other
-             *     relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not
-             *     answer, or are on another chain.
-             */
+            /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not answer, or are on another chain. */
             warnings?: string[];
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
@@ -3323,8 +2896,7 @@ export interface components {
             url: string;
             weight: number;
             /**
-             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain
-             *     other than the network's. `rate_limited`: it limits the rate of requests (429).
+             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain other than the network's. `rate_limited`: it limits the rate of requests (429).
              * @enum {string}
              */
             status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
@@ -3409,10 +2981,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The request is invalid, or cannot be carried out (`invalid_request`, `insufficient_funds`,
-         *     `execution_reverted`).
-         */
+        /** @description The request is invalid, or cannot be carried out (`invalid_request`, `insufficient_funds`, `execution_reverted`). */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3422,10 +2991,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is
-         *     unknown, revoked, expired or not for your address gets one answer.
-         */
+        /** @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is unknown, revoked, expired or not for your address gets one answer. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3436,10 +3002,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The API key lacks a right (`forbidden`), a policy of the relayer refuses the request (`policy_violation`), or
-         *     the relayer is paused (`relayer_paused`).
-         */
+        /** @description The API key lacks a right (`forbidden`), a policy of the relayer refuses the request (`policy_violation`), or the relayer is paused (`relayer_paused`). */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3469,12 +3032,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls, request bodies
-         *     or pages that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
-         *     limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its
-         *     response.
-         */
+        /** @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, RPC calls, request bodies or pages that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its response. */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4263,10 +3821,7 @@ export interface components {
         network_id: components["schemas"]["PathId"];
         /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
         page: number;
-        /**
-         * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-         *     digits only.
-         */
+        /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
         per_page: number;
         /**
          * @description The API key's id.
@@ -4661,10 +4216,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
@@ -4683,10 +4235,7 @@ export interface operations {
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
-                /**
-                 * @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest
-                 *     nonce.
-                 */
+                /** @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest nonce. */
                 nonce_from?: number;
                 /** @description Only transactions with this nonce or a lower one. */
                 nonce_to?: number;
@@ -4716,10 +4265,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
@@ -5006,10 +4552,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -5356,10 +4899,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -5496,10 +5036,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only deliveries in this state. Repeat the parameter for several states. */
                 status?: components["schemas"]["DeliveryStatus"][];
@@ -5636,10 +5173,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -5754,10 +5288,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -5802,10 +5333,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -5894,10 +5422,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -6034,10 +5559,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -6138,10 +5660,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -6288,10 +5807,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description An API key's id, `environment` (the setting `API_KEY`), `command line` or `service`. */
                 caller?: string;

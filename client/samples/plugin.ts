@@ -1,13 +1,14 @@
 import { curlSample } from './curl.ts'
+import { joinLines } from './one-line.ts'
 import { type Document, exampleCalls } from './operation.ts'
 import { typescriptSample } from './typescript.ts'
 
 /** Where a first start listens. */
 const base_url = 'http://127.0.0.1:8080'
 
-/** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples. */
+/** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples, and joins lines of text. */
 export default function samplesPlugin() {
-  return { id: 'samples', decorators: { oas3: { 'code-samples': addSamples } } }
+  return { id: 'samples', decorators: { oas3: { 'code-samples': addSamples, 'one-line': joinDescriptions } } }
 }
 
 const addSamples = () => ({
@@ -22,3 +23,14 @@ const addSamples = () => ({
     },
   },
 })
+
+const joinDescriptions = () => ({
+  any: {
+    leave(node: unknown) {
+      if (isDescribed(node)) node.description = joinLines(node.description)
+    },
+  },
+})
+
+const isDescribed = (node: unknown): node is { description: string } =>
+  typeof node === 'object' && node !== null && 'description' in node && typeof node.description === 'string'

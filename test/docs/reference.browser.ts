@@ -18,6 +18,15 @@ beforeAll(() => {
   }
 })
 
+/** What a newcomer types, and the section that must come first. */
+const first_found = {
+  'rate limit': 'Rate limits',
+  'gas price': 'Gas prices',
+  stuck: 'Stuck transactions',
+  cancel: 'Cancel',
+  'webhook signature': 'Webhook signature',
+}
+
 test('shows every operation in the reference, and finds one by its search, without a network', async () => {
   const { url } = await startTestService()
   const docs = `${url}/docs`
@@ -42,6 +51,13 @@ test('shows every operation in the reference, and finds one by its search, witho
   await found.waitFor({ state: 'detached' })
   expect(new URL(page.url()).hash).toBe('#/signing/signmessage')
   await expect.poll(async () => isInView(await heading('Sign a message').boundingBox())).toBe(true)
+
+  for (const [words, first] of Object.entries(first_found)) {
+    await page.getByTestId('search-trigger').click()
+    await found.getByRole('textbox').or(found.locator('input')).first().fill(words)
+    await expect.poll(async () => (await found.textContent())?.trim().startsWith(first), { message: words }).toBe(true)
+    await page.keyboard.press('Escape')
+  }
 
   await page.getByText('curl', { exact: true }).first().click()
   await page.getByText('TypeScript', { exact: true }).first().click()
