@@ -16,7 +16,7 @@ export function readReference(): Reference {
     document('/openapi.json', 'application/json; charset=utf-8', read('generated/openapi.json') as Buffer),
     document('/openapi.yaml', 'application/yaml; charset=utf-8', read('openapi.yaml') as Buffer),
     page
-      ? document('/docs', 'text/html; charset=utf-8', page, () => pagePolicy(page.toString('utf8')))
+      ? document('/docs', 'text/html; charset=utf-8', page, pagePolicy)
       : document('/docs', 'text/plain; charset=utf-8', Buffer.from('Run `npm run docs` to build the API reference.\n')),
   ]
 }
@@ -43,8 +43,8 @@ function read(file: string): Buffer | undefined {
  * The page may run only its own scripts, listed by hash, and may load nothing. Redoc's search works without the worker that this
  * policy forbids.
  */
-function pagePolicy(html: string): string {
-  const hashes = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)]
+function pagePolicy(page: Buffer): string {
+  const hashes = [...page.toString('utf8').matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)]
     .map(
       ([, script]) =>
         `'sha256-${createHash('sha256')
@@ -64,11 +64,19 @@ function pagePolicy(html: string): string {
   ].join('; ')
 }
 
+/** The address of a service with the first settings. The samples of the documents name it. */
+const first_address = '127.0.0.1:8080'
+
+/** The document with the port that serves it. */
+function withPort(content: Buffer, port: number | undefined): Buffer {
+  const own = `127.0.0.1:${port}`
+  return own === first_address ? content : Buffer.from(content.toString('utf8').replaceAll(first_address, own))
+}
+
 /** A public document, served from memory. */
-export function document(path: string, type: string, content: Buffer, policyOf?: () => string) {
+export function document(path: string, type: string, content: Buffer, policyOf?: (content: Buffer) => string) {
   const headers = {
     'Content-Type': type,
-    'Content-Length': content.length,
     ...securityHeaders,
     // The document is public, and a browser may keep it if it revalidates.
     'Cache-Control': 'no-cache',
@@ -76,13 +84,18 @@ export function document(path: string, type: string, content: Buffer, policyOf?:
     Connection: 'close',
   }
   // Hashing the scripts of the page takes 10 ms, so its first request does it.
-  let own: Record<string, string> | undefined
+  let made: { body: Buffer; own: Record<string, string | number> } | undefined
+  function make(port: number | undefined) {
+    const body = withPort(content, port)
+    const policy = policyOf && { 'Content-Security-Policy': policyOf(body) }
+    return { body, own: { 'Content-Length': body.length, ...policy } }
+  }
   return {
     path,
-    serve(_request: Request, response: Response) {
-      own ??= policyOf ? { 'Content-Security-Policy': policyOf() } : {}
-      response.writeHead(200, { ...headers, ...own, 'X-Request-Id': response.locals.request_id })
-      response.end(content)
+    serve({ socket }: Request, response: Response) {
+      made ??= make(socket.localPort)
+      response.writeHead(200, { ...headers, ...made.own, 'X-Request-Id': response.locals.request_id })
+      response.end(made.body)
     },
   }
 }
