@@ -1059,6 +1059,18 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write."
   ]
  ],
+ "put /api/v1/problems/{problem_id}/acknowledgement": [
+  [
+   "minutes",
+   "integer",
+   "For how long, at most 30 days."
+  ],
+  [
+   "note",
+   "text",
+   "A display name."
+  ]
+ ],
  "post /api/v1/api-keys": [
   [
    "name",

@@ -129,6 +129,16 @@ export interface GeneratedMethods {
     /** Delete an ABI. */
     delete(abi_id: string, options?: Options<'/api/v1/abis/{abi_id}', 'delete'>): Promise<Data<'/api/v1/abis/{abi_id}', 'delete'>>
   }
+  problems: {
+    /** List what needs attention. */
+    list(options?: Options<'/api/v1/problems', 'get'>): Promise<Data<'/api/v1/problems', 'get'>>
+    /** Acknowledge a problem. */
+    acknowledge(problem_id: string, body: Body<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>, options?: Options<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>): Promise<Data<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>>
+    /** Withdraw an acknowledgement. */
+    deleteAcknowledgement(problem_id: string, options?: Options<'/api/v1/problems/{problem_id}/acknowledgement', 'delete'>): Promise<Data<'/api/v1/problems/{problem_id}/acknowledgement', 'delete'>>
+    /** Find anything. */
+    search(options?: Options<'/api/v1/search', 'get'>): Promise<Data<'/api/v1/search', 'get'>>
+  }
   apiKeys: {
     /** Get the rights of the API key. */
     getCaller(options?: Options<'/api/v1/caller', 'get'>): Promise<Data<'/api/v1/caller', 'get'>>
@@ -229,6 +239,12 @@ export const methods = {
     create: ['post', '/api/v1/abis', 'body'],
     get: ['get', '/api/v1/abis/{abi_id}', 'plain'],
     delete: ['delete', '/api/v1/abis/{abi_id}', 'plain'],
+  },
+  problems: {
+    list: ['get', '/api/v1/problems', 'plain'],
+    acknowledge: ['put', '/api/v1/problems/{problem_id}/acknowledgement', 'body'],
+    deleteAcknowledgement: ['delete', '/api/v1/problems/{problem_id}/acknowledgement', 'plain'],
+    search: ['get', '/api/v1/search', 'plain'],
   },
   apiKeys: {
     getCaller: ['get', '/api/v1/caller', 'plain'],

@@ -1333,6 +1333,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what needs attention
+         * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances
+         *     and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks.
+         *     `unchecked` names what could not be found out: only without it, no problem means that all is well. Acknowledged
+         *     problems are listed, and are last.
+         */
+        get: operations["listProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/problems/{problem_id}/acknowledgement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a present problem.
+                 * @example k3J9x0QdW1c7nTz5Yb8sVg
+                 */
+                problem_id: components["parameters"]["problem_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Acknowledge a problem
+         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another
+         *     cause, it is a new one.
+         */
+        put: operations["acknowledgeProblem"];
+        post?: never;
+        /** Withdraw an acknowledgement */
+        delete: operations["deleteAcknowledgement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find anything
+         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash,
+         *     nonce, sender, receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by
+         *     their parts, everything else as a whole. At most 50 results; transactions are the newest.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/caller": {
         parameters: {
             query?: never;
@@ -1790,6 +1863,8 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
+            /** @description When it became final. Null until then. */
+            ended_at: components["schemas"]["TimestampOrNull"];
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
@@ -1911,6 +1986,8 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
+            /** @description When it became final. Null until then. */
+            ended_at: components["schemas"]["TimestampOrNull"];
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
@@ -1961,6 +2038,8 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
+            /** @description When it became final. Null until then. */
+            ended_at?: components["schemas"]["TimestampOrNull"];
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
@@ -2727,6 +2806,74 @@ export interface components {
             name: components["schemas"]["Name"];
             /** @description Its entries as human-readable ABI. */
             abi: string[];
+        };
+        /**
+         * @description `network_down`: no node of a network is healthy. `node_unhealthy`: some are not. `relayer_disabled`,
+         *     `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`:
+         *     it is not mined after 5 minutes, for no known reason. `nonces`: service and chain disagree on a relayer's nonces.
+         *     `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is 0. `notification_disabled`,
+         *     `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions
+         *     failed in the last 24 hours. `service`: a part of the service does not work.
+         * @enum {string}
+         */
+        ProblemKind: "network_down" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
+        Problem: {
+            /** @description The same as long as the problem and its cause last. */
+            id: string;
+            kind: components["schemas"]["ProblemKind"];
+            /**
+             * @description `critical`: money or work stands still. `warning`: it can wait until the morning.
+             * @enum {string}
+             */
+            severity: "critical" | "warning";
+            summary: string;
+            /** @description The cause, and what helps. */
+            reason: string;
+            /** @description The resource that it concerns, in this and the next three members; null where it concerns none. */
+            relayer_id: components["schemas"]["IdOrNull"];
+            network_id: components["schemas"]["IdOrNull"];
+            notification_id: components["schemas"]["IdOrNull"];
+            transaction_id: components["schemas"]["IdOrNull"];
+            /** @description How many transactions, deliveries or nodes it concerns. */
+            count: number;
+            /** @description Since when, where that is known. */
+            since: components["schemas"]["TimestampOrNull"];
+            acknowledgement: components["schemas"]["Acknowledgement"] | null;
+        };
+        Acknowledgement: {
+            /** @description The caller, as the audit trail names it. */
+            by: string;
+            at: components["schemas"]["Timestamp"];
+            until: components["schemas"]["Timestamp"];
+            note: string | null;
+        };
+        AcknowledgeProblemRequest: {
+            /** @description For how long, at most 30 days. */
+            minutes: number;
+            note?: components["schemas"]["Name"];
+        };
+        Problems: {
+            checked_at: components["schemas"]["Timestamp"];
+            problems: components["schemas"]["Problem"][];
+            /** @description What could not be found out. Empty when everything was checked. */
+            unchecked: {
+                /** @enum {string} */
+                part: "accounts" | "nodes" | "notifications";
+                /** @description How many relayers, networks or notifications. */
+                count: number;
+                reason: string;
+            }[];
+        };
+        SearchResult: {
+            /** @enum {string} */
+            kind: "relayer" | "transaction" | "network" | "signer" | "notification" | "abi";
+            id: components["schemas"]["Id"];
+            /** @description Of a transaction; else null. */
+            relayer_id: components["schemas"]["IdOrNull"];
+            /** @description The name of the resource; the status of a transaction. */
+            name: string | null;
+            /** @enum {string} */
+            found_by: "id" | "name" | "address" | "hash" | "nonce" | "sender" | "receiver" | "reference" | "metadata";
         };
         Network: {
             /** @description `evm:<name>` */
@@ -4112,6 +4259,51 @@ export interface components {
                 };
             };
         };
+        /** @description The problems, and what could not be checked. */
+        ProblemList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Problems"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The problem. */
+        ProblemResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Problem"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description What was found. */
+        SearchResults: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SearchResult"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The network. */
         NetworkResponse: {
             headers: {
@@ -4246,6 +4438,11 @@ export interface components {
          * @example treasury-key
          */
         signer_id: components["schemas"]["PathId"];
+        /**
+         * @description The id of a present problem.
+         * @example k3J9x0QdW1c7nTz5Yb8sVg
+         */
+        problem_id: components["schemas"]["PathId"];
         /**
          * @description The id of the ABI.
          * @example token
@@ -4410,6 +4607,12 @@ export type AbiEntries = components['schemas']['AbiEntries'];
 export type CreateAbiRequest = components['schemas']['CreateAbiRequest'];
 export type ListedAbi = components['schemas']['ListedAbi'];
 export type Abi = components['schemas']['Abi'];
+export type ProblemKind = components['schemas']['ProblemKind'];
+export type Problem = components['schemas']['Problem'];
+export type Acknowledgement = components['schemas']['Acknowledgement'];
+export type AcknowledgeProblemRequest = components['schemas']['AcknowledgeProblemRequest'];
+export type Problems = components['schemas']['Problems'];
+export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
 export type UpdateNetworkRequest = components['schemas']['UpdateNetworkRequest'];
@@ -4508,6 +4711,9 @@ export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
 export type ResponseAbiResponse = components['responses']['AbiResponse'];
 export type ResponseAbiList = components['responses']['AbiList'];
+export type ResponseProblemList = components['responses']['ProblemList'];
+export type ResponseProblemResponse = components['responses']['ProblemResponse'];
+export type ResponseSearchResults = components['responses']['SearchResults'];
 export type ResponseNetworkResponse = components['responses']['NetworkResponse'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNodeList = components['responses']['NodeList'];
@@ -4526,6 +4732,7 @@ export type ParameterTransactionMetadata = components['parameters']['transaction
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
+export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -6113,6 +6320,101 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listProblems: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ProblemList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    acknowledgeProblem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a present problem.
+                 * @example k3J9x0QdW1c7nTz5Yb8sVg
+                 */
+                problem_id: components["parameters"]["problem_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeProblemRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["ProblemResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deleteAcknowledgement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a present problem.
+                 * @example k3J9x0QdW1c7nTz5Yb8sVg
+                 */
+                problem_id: components["parameters"]["problem_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ProblemResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /**
+                 * @description What is looked for.
+                 * @example order-4711
+                 */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SearchResults"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     getCaller: {
         parameters: {
             query?: never;
@@ -6388,6 +6690,11 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
+export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];
+export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
+export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
+export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "sender", "receiver", "reference", "metadata"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];

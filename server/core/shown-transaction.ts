@@ -2,14 +2,14 @@ import type { Transaction, TransactionError, TransactionReceipt } from '../../ge
 import { decodeCall } from './encoding/decoded-call.ts'
 import { without_reason } from './outcome.ts'
 import type { TransactionRow } from './sending-rows.ts'
-import { isUnmined } from './statuses.ts'
+import { isFinal, isUnmined } from './statuses.ts'
 import { shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<Transaction, 'call' | 'metadata'> &
-  Pick<TransactionRow, 'fragments' | 'metadata'> &
+export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at'> &
+  Pick<TransactionRow, 'fragments' | 'metadata' | 'changed_at'> &
   Block &
   WaitColumns
 
@@ -33,6 +33,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   created_at: row.created_at,
   sent_at: row.sent_at,
   confirmed_at: row.confirmed_at,
+  ended_at: isFinal(row.status) ? (row.changed_at ?? row.confirmed_at) : null,
   signature: row.signature,
   speed: row.speed,
   receipt: currentReceipt(row),

@@ -24,8 +24,8 @@ export interface NetworkClient {
    * failing calls of a caller do not delay the sender.
    */
   callers: Chain
-  /** For the gas of transactions that callers submit: the nodes and the health of `callers`, in batches, because they come in bursts. */
-  estimates: Pick<Chain, 'estimateGas'>
+  /** For what callers ask in bursts: the nodes and the health of `callers`, in batches. */
+  estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce'>
   /** The network's endpoints, each asked alone. */
   each: Chain[]
   /** The health of each endpoint, cached for two seconds. */

@@ -44,6 +44,8 @@ export interface OperationDependencies {
   makeId(): string
   /** Milliseconds since the epoch. */
   now(): number
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
   isStopping(): boolean
   /** The reasons why the process is not ready; empty when it is. */
   unready(): Promise<Detail[]>

@@ -10,6 +10,7 @@ import type { OperationDependencies } from './dependencies.ts'
 import { health } from './health.ts'
 import { networks } from './networks.ts'
 import { notifications } from './notifications.ts'
+import { problems } from './problems.ts'
 import { relayers } from './relayers.ts'
 import { signers } from './signers.ts'
 import { signing } from './signing.ts'
@@ -32,5 +33,6 @@ export const createOperations = (dependencies: OperationDependencies): Omit<Hand
   ...apiKeys(dependencies),
   ...caller(dependencies),
   ...audit(dependencies),
+  ...problems(dependencies),
   ...health(dependencies),
 })

@@ -4,6 +4,7 @@ import type { AccountStore } from './account-store.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
+import type { ProblemStore } from './problem-store.ts'
 import type { SignalStore } from './signal-store.ts'
 import type { TransactionStore } from './transaction-store.ts'
 import type { WorkKind, WorkShare } from './work-share.ts'
@@ -31,7 +32,13 @@ import type { WorkKind, WorkShare } from './work-share.ts'
  * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `row_id`, which is
  * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
-export interface Store extends ConfigurationStore, TransactionStore, AccountStore, OutboxStore, SignalStore {
+export interface Store
+  extends ConfigurationStore,
+    TransactionStore,
+    AccountStore,
+    OutboxStore,
+    ProblemStore,
+    SignalStore {
   /**
    * The wall clock that all users of the database share, in milliseconds since the Unix epoch: this machine's for a file, and the
    * database's where servers on several machines share it.

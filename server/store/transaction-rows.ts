@@ -34,10 +34,10 @@ export type WholeRow = Row & { data: Uint8Array | null }
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
   fragments, metadata, access_list, authorization_list,
-  block_number, block_hash, waiting_for, wait_text`
+  block_number, block_hash, waiting_for, wait_text, changed_at`
 
 export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, reprice_at, revision, data_bytes,
-  data_row_id, changed_at`
+  data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 
@@ -59,7 +59,8 @@ function decode<R extends Pick<Row, JsonColumn>>(row: R) {
 
 export type ShownRow = Pick<
   Row,
-  | Exclude<keyof Transaction, 'data' | 'call'>
+  | Exclude<keyof Transaction, 'data' | 'call' | 'ended_at'>
+  | 'changed_at'
   | 'fragments'
   | 'block_number'
   | 'block_hash'

@@ -134,6 +134,11 @@ async function world() {
   /** Ids that the service generates; all others are those of the examples. */
   const generated: Record<string, () => Promise<string>> = {
     transaction_id: sendOne,
+    problem_id: async () => {
+      // The node of the sample network does not answer.
+      const { problems } = (await client.get('/api/v1/problems')).data
+      return (problems.find(({ acknowledgement }) => acknowledgement) ?? problems[0])?.id as string
+    },
     api_key_id: async () => (await client.get('/api/v1/api-keys')).data[0]?.id as string,
     delivery_id: async () => {
       const path = { notification_id: 'treasury-events' }

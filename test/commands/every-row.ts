@@ -48,6 +48,12 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
   await client.post('/api/v1/abis', {
     body: { id: 'token', network: 'local', address: receiver, abi: ['function transfer(address to, uint256 amount)'] },
   })
+  // The demo relayer has no funds.
+  const { data } = await client.get('/api/v1/problems', {})
+  await client.put('/api/v1/problems/{problem_id}/acknowledgement', {
+    path: { problem_id: data.problems[0]?.id as string },
+    body: { minutes: 60 },
+  })
   const filter = { events: ['relayer_state_update' as const] }
   await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hook_url, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })

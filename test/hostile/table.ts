@@ -215,6 +215,10 @@ export const table: Record<string, Make> = {
   getNetwork: get('/networks/evm:local'),
   listNodes: get('/networks/evm:local/nodes'),
   updateNetwork: send('PATCH', '/networks/evm:net-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
+  listProblems: get(`/problems?${page}`),
+  acknowledgeProblem: send('PUT', '/problems/none/acknowledgement', () => ({ minutes: 60 })),
+  deleteAcknowledgement: send('DELETE', '/problems/none/acknowledgement'),
+  search: get('/search?q=demo', '/search?q=7', `/search?q=0x${'5a'.repeat(20)}`, '/search?q=order:7', '/search?q=e'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({
     id: `abi-${attempt}`,

@@ -17,10 +17,12 @@ const certain = {
   wait: true,
   wait_seconds: true,
   period: true,
+  q: true,
 } satisfies Record<CertainOfAny, true>
 interface Parameter {
   name: string
   in: string
+  required?: boolean
   schema: { default?: unknown }
 }
 
@@ -39,12 +41,13 @@ function declared(): { id: string; parameters: Parameter[] }[] {
   )
 }
 
-test('types a query parameter as always present exactly when the contract gives it a default', () => {
+test('types a query parameter as always present exactly when the contract requires it or gives it a default', () => {
   const all = declared().flatMap(({ parameters }) => parameters)
-  const withDefault = all.filter(({ schema }) => 'default' in schema).map(({ name }) => name)
+  const isCertain = ({ schema, required }: Parameter) => required === true || 'default' in schema
+  const withDefault = all.filter(isCertain).map(({ name }) => name)
   expect(new Set(withDefault)).toEqual(new Set(Object.keys(certain)))
   // The list is by name: a name must not have a default here and none there.
-  const without = all.filter(({ schema }) => !('default' in schema)).map(({ name }) => name)
+  const without = all.filter((parameter) => !isCertain(parameter)).map(({ name }) => name)
   expect(without.filter((name) => name in certain)).toEqual([])
 })
 

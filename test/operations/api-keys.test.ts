@@ -103,6 +103,7 @@ describe('rights of a key', () => {
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity'],
       ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller', 'listAbis', 'getAbi'],
+      ...['listProblems', 'acknowledgeProblem', 'deleteAcknowledgement', 'search'],
     ])
     for (const operation of shared) {
       const { status } = await send(service, token, operation, '')

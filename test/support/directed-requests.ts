@@ -1,5 +1,6 @@
 import type { Anvil } from './anvil.ts'
 import { operations } from './contract.ts'
+import { until } from './until.ts'
 
 /** Sends a request to the operation with these ids in its path. Resolves to `data` of the response. Throws when it is refused. */
 export type Ask = (operationId: string, ids?: string[], body?: unknown) => Promise<unknown>
@@ -44,6 +45,8 @@ export async function directedRequests(name: string, chain: Anvil, dead_url: str
   await read(network, notification, signer, ask)
   await ask('updateNetwork', [network], { rpc_urls })
   await ask('updateNotification', [notification], example('updateNotification', {}))
+  await ask('updateRelayer', [relayer], { paused: true })
+  await acknowledge(relayer, ask)
   await ask('updateRelayer', [relayer], { paused: false })
   await sign(relayer, ask)
   await callNode(relayer, ask)
@@ -94,11 +97,25 @@ async function read(network: string, notification: string, signer: string, ask: 
   ])
     await ask(id)
   for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness']) await ask(id)
-  for (const id of ['getCaller', 'listQueues', 'getActivity']) await ask(id)
+  for (const id of ['getCaller', 'listQueues', 'getActivity', 'search']) await ask(id)
   await ask('getNetwork', [network])
   await ask('listNodes', [network])
   await ask('getNotification', [notification])
   await ask('getSigner', [signer])
+}
+
+/** A paused relayer is a problem. */
+async function acknowledge(relayer: string, ask: Ask): Promise<void> {
+  let problem: Named | undefined
+  // A list serves everybody who asks within some seconds.
+  await until('the paused relayer is listed', async () => {
+    const { problems } = (await ask('listProblems')) as { problems: (Named & { relayer_id: string; kind: string })[] }
+    problem = problems.find(({ relayer_id, kind }) => relayer_id === relayer && kind === 'relayer_paused')
+    return problem !== undefined
+  })
+  const ids = [(problem as Named | undefined)?.id as string]
+  await ask('acknowledgeProblem', ids, { minutes: 60 })
+  await ask('deleteAcknowledgement', ids)
 }
 
 async function sign(relayer: string, ask: Ask): Promise<void> {

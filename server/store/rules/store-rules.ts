@@ -14,9 +14,11 @@ import { networks } from './networks.ts'
 import { nonces } from './nonces.ts'
 import { notifications } from './notifications.ts'
 import { outbox } from './outbox.ts'
+import { problems } from './problems.ts'
 import { relayers } from './relayers.ts'
 import { restarts } from './restarts.ts'
 import { retention } from './retention.ts'
+import { searchAll } from './search.ts'
 import { signers } from './signers.ts'
 import { spendings } from './spending.ts'
 import { sql } from './statement.ts'
@@ -63,4 +65,6 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...nonces(database, dependencies.now),
   ...watches(database),
   ...activity(database),
+  ...problems(database),
+  ...searchAll(database),
 })

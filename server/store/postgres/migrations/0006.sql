@@ -11,3 +11,12 @@ CREATE TABLE abis (
   errors    TEXT NOT NULL,
   UNIQUE (network, address)
 );
+
+-- Who deals with a problem, until when.
+CREATE TABLE acknowledgements (
+  problem_id TEXT NOT NULL PRIMARY KEY,
+  caller     TEXT NOT NULL,
+  at         TEXT NOT NULL,
+  until      TEXT NOT NULL,
+  note       TEXT
+);

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto'
+import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
+import type { Detail } from '../core/errors.ts'
+import type { RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { shownReason } from '../core/wait-reason.ts'
+import type { NodeHealth } from '../evm/node-health.ts'
+import { nextTurn } from '../next-turn.ts'
+import type { Failures, NotificationState } from '../store/problem-store.ts'
+
+/** A problem as it is found; `created_by`: of its notification. */
+export interface FoundProblem extends Omit<Problem, 'acknowledgement'> {
+  created_by?: string
+}
+
+/** The account of a relayer on its chain. */
+export interface Account {
+  balance: bigint
+  nonces: { status: string; explanation: string }
+}
+
+/** What problems are found in. An Error: it could not be found out. */
+export interface Facts {
+  /** Milliseconds since the Unix epoch. */
+  now: number
+  relayers: RelayerRow[]
+  queues: { relayer: RelayerRow; unfinished: number; first: TransactionRow }[]
+  failures: Failures[]
+  accounts: ReadonlyMap<string, Account | Error>
+  /** By the name of the network. */
+  nodes: ReadonlyMap<string, (NodeHealth & Pick<NetworkNode, 'url'>)[] | Error>
+  notifications: NotificationState[]
+  unready: Detail[]
+}
+
+/** A transaction that is not mined after this time is a problem, even without a known reason. */
+const slow_ms = 5 * 60_000
+const max_text = 1_000
+
+/** The most urgent first; the order of one severity is that of this list. */
+const severities: Record<ProblemKind, Problem['severity']> = {
+  service: 'critical',
+  network_down: 'critical',
+  relayer_disabled: 'critical',
+  transaction_waiting: 'critical',
+  nonces: 'critical',
+  balance_low: 'critical',
+  notification_disabled: 'warning',
+  notification_failing: 'warning',
+  relayer_paused: 'warning',
+  node_unhealthy: 'warning',
+  transaction_slow: 'warning',
+  balance_empty: 'warning',
+  transactions_failed: 'warning',
+  deliveries_failed: 'warning',
+}
+const kinds = Object.keys(severities)
+
+/** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
+export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
+  const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
+  const problems = [
+    ...facts.unready.map(({ path, message }) =>
+      problem('service', path, { summary: `The service does not work: ${path}`, reason: message }),
+    ),
+    ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes))),
+    ...facts.relayers.flatMap(ofState),
+  ]
+  await nextTurn()
+  problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, facts.now)))
+  for (const relayer of facts.relayers) {
+    const account = facts.accounts.get(relayer.id)
+    if (account && !(account instanceof Error)) problems.push(...ofAccount(relayer, account))
+  }
+  await nextTurn()
+  for (const failures of facts.failures) {
+    const relayer = byRowId.get(failures.relayer_row_id)
+    if (relayer) problems.push(ofFailures(relayer, failures))
+  }
+  problems.push(...facts.notifications.flatMap(ofNotification))
+  return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
+}
+
+interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
+  summary: string
+  reason: string
+}
+
+/** `cause`: what makes it another problem than the last of its kind and resource. */
+function problem(kind: ProblemKind, cause: string, its: Its): FoundProblem {
+  const about = [kind, its.relayer_id, its.network_id, its.notification_id, cause]
+  return {
+    id: createHash('sha256').update(JSON.stringify(about)).digest('base64url').slice(0, 22),
+    kind,
+    severity: severities[kind],
+    relayer_id: null,
+    network_id: null,
+    notification_id: null,
+    transaction_id: null,
+    count: 1,
+    since: null,
+    ...its,
+    summary: its.summary.slice(0, max_text),
+    reason: its.reason.slice(0, 2 * max_text),
+  }
+}
+
+function ofNodes(network: string, nodes: (NodeHealth & Pick<NetworkNode, 'url'>)[]): FoundProblem[] {
+  const bad = nodes.filter(({ status }) => status !== 'healthy')
+  if (bad.length === 0) return []
+  const isAll = bad.length === nodes.length
+  const summary = isAll
+    ? `${network}: no node is healthy`
+    : `${network}: ${bad.length} of ${nodes.length} nodes are not healthy`
+  const reason = bad.map(({ url, status, error }) => `${url}: ${words(status)}${error ? ` (${error})` : ''}`).join('; ')
+  const its = { network_id: `evm:${network}`, summary, reason, count: bad.length }
+  return [problem(isAll ? 'network_down' : 'node_unhealthy', '', its)]
+}
+
+function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): FoundProblem[] {
+  if (system_disabled) {
+    const reason = disabled_reason ?? 'No reason was recorded.'
+    return [problem('relayer_disabled', '', { relayer_id: id, summary: `${id} is disabled`, reason })]
+  }
+  if (!paused) return []
+  const reason = 'It was paused: it signs and sends nothing until it is resumed.'
+  return [problem('relayer_paused', '', { relayer_id: id, summary: `${id} is paused`, reason })]
+}
+
+function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], now: number): FoundProblem[] {
+  const { waiting_for, created_at, changed_at, nonce } = first
+  const isSlow = now - Date.parse(created_at) > slow_ms
+  if (waiting_for === null && !isSlow) return []
+  const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
+  const its = {
+    relayer_id: id,
+    transaction_id: first.id,
+    count: unfinished,
+    since: waiting_for === null ? created_at : (changed_at ?? created_at),
+  }
+  if (waiting_for === null) {
+    const reason = shownReason(first) ?? 'A node has it, and no block includes it.'
+    return [
+      problem('transaction_slow', first.id, { ...its, summary: `${id}: nonce ${nonce} is not mined${behind}`, reason }),
+    ]
+  }
+  const summary = `${id}: nonce ${nonce} waits (${words(waiting_for)})${behind}`
+  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waiting_for) })]
+}
+
+function ofAccount(
+  { id, address, policies, system_disabled }: RelayerRow,
+  { balance, nonces }: Account,
+): FoundProblem[] {
+  const found: FoundProblem[] = []
+  const min = BigInt(policies.min_balance ?? 0)
+  if (balance < min) {
+    const reason = `The balance is ${balance} wei, below the minimum of ${min}: send funds to ${address}.`
+    found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
+  } else if (balance === 0n) {
+    const reason = `Send funds to ${address}.`
+    found.push(problem('balance_empty', '', { relayer_id: id, summary: `${id} has no funds`, reason }))
+  }
+  if (nonces.status === 'in_step' || nonces.status === 'unreachable' || system_disabled) return found
+  const summary = `${id}: the nonces do not fit the chain (${words(nonces.status)})`
+  return [...found, problem('nonces', nonces.status, { relayer_id: id, summary, reason: nonces.explanation })]
+}
+
+function ofFailures({ id }: RelayerRow, { count, transaction_id }: Failures): FoundProblem {
+  const summary = `${id}: ${count === 1 ? 'a transaction' : `${count} transactions`} failed in the last 24 hours`
+  const reason = 'The last one says why.'
+  return problem('transactions_failed', transaction_id ?? '', {
+    relayer_id: id,
+    transaction_id,
+    count,
+    summary,
+    reason,
+  })
+}
+
+function ofNotification(state: NotificationState): FoundProblem[] {
+  const { id, created_by, disabled_reason, failing_since, pending, failed } = state
+  const its = { notification_id: id, created_by, since: failing_since }
+  if (disabled_reason !== null) {
+    const summary = `Webhook ${id} is disabled`
+    return [problem('notification_disabled', '', { ...its, summary, reason: disabled_reason })]
+  }
+  if (failing_since !== null) {
+    const reason = `${pending} deliveries wait. They are repeated, and all of them after the first success.`
+    const about = { ...its, summary: `Webhook ${id} fails`, reason, count: Math.max(1, pending) }
+    return [problem('notification_failing', failing_since, about)]
+  }
+  if (failed === 0) return []
+  const summary = `Webhook ${id}: ${failed} deliveries failed`
+  const reason = 'All attempts failed. "Redeliver failed deliveries" sends them again.'
+  return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
+}
+
+const words = (code: string): string => code.replaceAll('_', ' ')

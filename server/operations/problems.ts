@@ -1,0 +1,211 @@
+import type { Problem, Problems } from '../../generated/openapi.ts'
+import { ApiError } from '../core/errors.ts'
+import { type Caller, creatorSeenBy, type Handlers, list, single } from '../core/operation.ts'
+import type { RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { nextTurn } from '../next-turn.ts'
+import type { OperationDependencies } from './dependencies.ts'
+import { type Account, type Facts, type FoundProblem, findProblems } from './find-problems.ts'
+import { createLastSeen } from './last-seen.ts'
+import { showRpcUrls } from './rpc-urls.ts'
+
+type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
+type Dependencies = Pick<OperationDependencies, 'store' | 'chains' | 'sending' | 'now' | 'elapsed' | 'unready'>
+type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
+
+/** One look serves everybody who asks within this time. */
+const snapshot_ms = 3_000
+const accounts_ms = 60_000
+const nodes_ms = 10_000
+const day_s = 24 * 3_600
+const quarter_s = 900
+const max_relayers = 1_000
+const turn_queues = 50
+const max_page = 1_000
+const minute_ms = 60_000
+
+export function problems({ store, chains, sending, now, elapsed, unready }: Dependencies): Operations {
+  const accounts = createLastSeen<Account>(accounts_ms, elapsed)
+  const nodes = createLastSeen<Exclude<ReturnType<Facts['nodes']['get']>, Error | undefined>>(nodes_ms, elapsed)
+  let last: { until: number; snapshot: Promise<Snapshot> } | undefined
+
+  function look(): Promise<Snapshot> {
+    if (last && elapsed() < last.until) return last.snapshot
+    const snapshot = lookAgain()
+    last = { until: elapsed() + snapshot_ms, snapshot }
+    snapshot.catch(() => {
+      last = undefined
+    })
+    return snapshot
+  }
+
+  async function lookAgain(): Promise<Snapshot> {
+    const at = now()
+    const relayers = await allRelayers()
+    const [ofAccounts, ofNodes, queues, failures, notifications, reasons] = await Promise.all([
+      accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => accountOf(relayer)]))),
+      nodes.read(
+        new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => nodesOf(name)])),
+      ),
+      queuesOf(relayers),
+      store.failuresSince((Math.floor(at / 1_000 / quarter_s) + 1) * quarter_s - day_s),
+      store.notificationStates(),
+      unready(),
+    ])
+    const facts: Facts = {
+      now: at,
+      relayers,
+      queues,
+      failures,
+      notifications,
+      accounts: ofAccounts,
+      nodes: ofNodes,
+      unready: reasons,
+    }
+    return { at, facts, problems: await findProblems(facts) }
+  }
+
+  async function allRelayers(): Promise<RelayerRow[]> {
+    const relayers: RelayerRow[] = []
+    for (;;) {
+      const { items } = await store.listRelayers({ offset: relayers.length, limit: max_relayers })
+      relayers.push(...items)
+      if (items.length < max_relayers) return relayers
+      await nextTurn()
+    }
+  }
+
+  async function accountOf(relayer: RelayerRow): Promise<Account> {
+    const client = await chains.networkClient(relayer)
+    if (!client) throw new Error('the network of the relayer was deleted')
+    const { estimates: chain } = client
+    const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
+    const { status, explanation } = await sending.nonceState(relayer, latest, undefined)
+    return { balance, nonces: { status, explanation } }
+  }
+
+  async function nodesOf(network: string) {
+    const client = await chains.networkClient({ network, custom_rpc_urls: [] })
+    if (!client) return []
+    const urls = showRpcUrls(client.network.rpc_urls)
+    return (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+  }
+
+  async function queuesOf(relayers: RelayerRow[]): Promise<Facts['queues']> {
+    const byRowId = new Map(relayers.map((relayer) => [relayer.row_id, relayer]))
+    const queues: Facts['queues'] = []
+    for (const [index, row_id] of (await store.relayersAtWork()).entries()) {
+      if (index % turn_queues === turn_queues - 1) await nextTurn()
+      const relayer = byRowId.get(row_id)
+      const first: TransactionRow | undefined = relayer && (await store.firstInLine(row_id))
+      if (relayer && first) queues.push({ relayer, first, unfinished: await store.countUnfinished(row_id) })
+    }
+    return queues
+  }
+
+  async function seenBy(caller: Caller): Promise<{ snapshot: Snapshot; seen: Problem[]; sight: Sight }> {
+    const snapshot = await look()
+    const sight = sightOf(caller, snapshot.facts)
+    const acknowledgements = await store.acknowledgements(new Date(now()).toISOString())
+    const seen = snapshot.problems.filter(sight.sees).map(({ created_by: _, ...found }) => ({
+      ...found,
+      acknowledgement: acknowledgements.get(found.id) ?? null,
+    }))
+    return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
+  }
+
+  async function find(problem_id: string, caller: Caller): Promise<Problem> {
+    const { seen } = await seenBy(caller)
+    const found = seen.find(({ id }) => id === problem_id)
+    if (!found) throw missing('problem_id', 'no present problem has this id')
+    return found
+  }
+
+  return {
+    async listProblems({ query, caller }) {
+      const { snapshot, seen, sight } = await seenBy(caller)
+      const current_page = Math.max(query.page, 1)
+      const per_page = Math.min(query.per_page, max_page)
+      const offset = (current_page - 1) * per_page
+      const checked_at = new Date(snapshot.at).toISOString()
+      const data: Problems = { checked_at, problems: seen.slice(offset, offset + per_page), unchecked: sight.unchecked }
+      return { ...single(data), pagination: { current_page, per_page, total_items: seen.length } }
+    },
+
+    async acknowledgeProblem({ path, body, caller, auditEntry }) {
+      const found = await find(path.problem_id, caller)
+      auditEntry.subject = found.id
+      const at_ms = now()
+      const [at, until] = [at_ms, at_ms + body.minutes * minute_ms].map((ms) => new Date(ms).toISOString()) as [
+        string,
+        string,
+      ]
+      const acknowledgement = { by: caller.id, at, until, note: body.note ?? null }
+      await store.acknowledge(found.id, acknowledgement, auditEntry)
+      return single({ ...found, acknowledgement })
+    },
+
+    async deleteAcknowledgement({ path, caller, auditEntry }) {
+      const found = await find(path.problem_id, caller)
+      auditEntry.subject = found.id
+      if (!(await store.deleteAcknowledgement(found.id, auditEntry)))
+        throw missing('problem_id', 'this problem is not acknowledged')
+      return single({ ...found, acknowledgement: null })
+    },
+
+    async search({ query, caller }) {
+      const { roles, relayer_ids } = caller
+      const created_by = creatorSeenBy(caller)
+      const found = await store.search(query.q.trim(), {
+        relayer_ids,
+        signers: roles.has('manage') && relayer_ids === undefined,
+        notifications: !roles.has('notifications') ? 'none' : created_by === undefined ? 'all' : { created_by },
+      })
+      return list(found, { current_page: 1, per_page: Math.max(1, found.length), total_items: found.length })
+    },
+  }
+}
+
+interface Sight {
+  sees(problem: FoundProblem): boolean
+  unchecked: Problems['unchecked']
+}
+
+/** What a caller may see of the problems, and what of it could not be found out. */
+function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
+  const { relayer_ids, roles } = caller
+  const own = relayer_ids === undefined ? relayers : relayers.filter(({ id }) => relayer_ids.has(id))
+  const ids = new Set(own.map(({ id }) => id))
+  const networks = new Set(own.map(({ network }) => network))
+  const creator = creatorSeenBy(caller)
+  const seesNotifications = roles.has('notifications')
+  const unchecked: Problems['unchecked'] = []
+  const note = (part: Problems['unchecked'][number]['part'], faults: [string, string][]) => {
+    const [[, why] = ['', '']] = faults
+    const names = faults.map(([name]) => name).slice(0, max_named)
+    const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`.slice(0, 1_000)
+    if (faults.length > 0) unchecked.push({ part, count: faults.length, reason })
+  }
+  note('accounts', faultsIn(accounts, ids))
+  note('nodes', faultsIn(nodes, networks))
+  if (!seesNotifications) note('notifications', [['webhooks', 'the API key lacks the scope notifications']])
+  return {
+    unchecked,
+    sees({ relayer_id, network_id, notification_id, created_by }) {
+      if (relayer_id !== null) return ids.has(relayer_id)
+      if (network_id !== null) return networks.has(network_id.slice('evm:'.length))
+      if (notification_id === null) return true
+      return seesNotifications && (creator === undefined || creator === created_by)
+    },
+  }
+}
+
+const max_named = 5
+
+const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>): [string, string][] =>
+  [...answers].flatMap(([name, answer]) =>
+    wanted.has(name) && answer instanceof Error ? [[name, answer.message] as [string, string]] : [],
+  )
+
+const missing = (name: string, message: string) =>
+  new ApiError('not_found', 'Not Found', [{ path: `/path/${name}`, message }])
