@@ -1,10 +1,11 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Skeleton } from './parts/feedback.tsx'
+import { useOpenProblems } from './parts/problems.tsx'
 import { Search } from './parts/search.tsx'
 import { ServiceState } from './parts/service-state.tsx'
 
@@ -27,6 +28,10 @@ export const App = () => (
 
 function Shell() {
   const { caller, may, mayManageAll, signOut } = useSession()
+  const open = useOpenProblems()
+  useEffect(() => {
+    document.title = open === 0 ? 'Relayer console' : `(${open}) Relayer console`
+  }, [open])
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -69,7 +74,9 @@ function Pages() {
       <Route path="/relayers/:relayer_id/transactions/:transaction_id">
         {(params) => <Transaction key={params.transaction_id} {...params} />}
       </Route>
-      <Route path="/relayers/:relayer_id/:tab?">{(params) => <Relayer key={params.relayer_id} {...params} />}</Route>
+      <Route<RelayerPage> path={relayer_pages}>
+        {(shown: RelayerPage) => <Relayer key={shown.relayer_id} {...shown} />}
+      </Route>
       {may('notifications') && <Route path="/notifications" component={Notifications} />}
       {may('notifications') && (
         <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
@@ -87,6 +94,16 @@ function Pages() {
     </Switch>
   )
 }
+
+type RelayerPage = {
+  relayer_id: string
+  tab?: string
+  /** The filters of the list. */
+  group?: string
+  find?: string
+}
+
+const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'
 
 function Page({ to, children }: { to: string; children: string }) {
   const [path] = useLocation()

@@ -37,7 +37,14 @@ export function readConsole(): { pages: Reference; isBuilt: boolean } {
     return { pages: [document('/console', 'text/plain; charset=utf-8', text)], isBuilt: false }
   }
   const assets = files.filter((file) => file !== page).map(({ name, content }) => asset(`/console/${name}`, content))
-  return { pages: [asset('/console', page.content), asset('/console/', page.content), ...assets], isBuilt: true }
+  const own = [asset('/console', page.content), asset('/console/', page.content), ...assets]
+  return { pages: [...own, { path: '/console/*page', serve: toFragment }], isBuilt: true }
+}
+
+/** A page that was asked for by a path is in the fragment of the console's address. */
+function toFragment({ path }: Request, response: Response): void {
+  const Location = `/console#${path.slice('/console'.length)}`
+  response.writeHead(302, { ...securityHeaders, Location, 'Content-Length': 0 }).end()
 }
 
 function asset(path: string, content: Buffer): Reference[number] {

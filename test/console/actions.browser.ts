@@ -145,7 +145,7 @@ test('replaces a transaction by another one', async () => {
   const { account, page, read, first } = await waiting()
   await act(page, named(page, 'Replace'), async (dialog) => {
     await dialog.getByLabel('To').fill(other)
-    await dialog.getByLabel('Value in wei').fill('77')
+    await dialog.getByLabel('Value in').fill('0.000000000000000077')
   })
   await finished(account)
   expect(await read()).toMatchObject({ status: 'confirmed', nonce: first.nonce, to: other, value: '77' })
@@ -181,7 +181,7 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
 
   await named(page, 'Simulate a transaction').click()
   await page.getByLabel('To (empty').fill(other)
-  await page.getByLabel('Value in wei').fill('5')
+  await page.getByLabel('Value in').fill('0.000000000000000005')
   await named(page, 'Simulate').click()
   await result.getByText('gas_limit').first().waitFor()
   expect(await account.transactions()).toEqual([])

@@ -4,8 +4,9 @@ const wei_per_ether = 10n ** 18n
 /** An amount in wei as ether, truncated to six digits after the decimal point. */
 export const ether = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_ether, 6))
 
-/** An amount in wei with its unit: `1.5 ether`. */
-export const etherText = (wei: string | null): string => (wei === null ? 'unknown' : `${ether(wei)} ether`)
+/** An amount in wei with the unit of its network: `1.5 POL`. */
+export const amount = (wei: string | null, symbol: string): string =>
+  wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
 /** A price in wei as gwei. */
 export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))
@@ -43,12 +44,20 @@ export function span(ms: number): string {
   return s < 172_800 ? `${Math.round(s / 3_600)} h` : `${Math.round(s / 86_400)} d`
 }
 
-/** A time in the reader's zone. */
-export const time = (timestamp: string | null): string =>
-  timestamp === null ? '–' : new Date(timestamp).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+
+/** A time in the reader's zone, which it names. The console is in English, whatever the browser's language is. */
+export const time = (timestamp: string | null): string => (timestamp === null ? '–' : times.format(new Date(timestamp)))
+
+const counts = new Intl.NumberFormat('en')
+export const count = (value: number): string => counts.format(value)
 
 /** The start and the end of a long hex value. */
 export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
 
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
+
+/** Replaces amounts in wei in a sentence by ether. */
+export const inCoins = (text: string): string =>
+  text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)

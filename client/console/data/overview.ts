@@ -1,20 +1,64 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import type { NonceState, RelayerStatus } from '../../index.ts'
+import type { RelayerStatus } from '../../index.ts'
 import { useSession } from './session.tsx'
-import { troublesOf } from './troubles.ts'
 
-/** Limits the relayers whose account is read from the chain, and the networks and notifications whose health is read. */
-export const max_examined = 50
-const list_ms = 3_000
-const examine_ms = 10_000
+const list_ms = 5_000
+const nodes_ms = 10_000
+const status_ms = 30_000
+const max_problems = 200
 
-export const useRelayers = () => {
-  const { client } = useSession()
+/** Everything that needs attention, of all that the API key may see: the service finds it. */
+export const useProblems = () => {
+  const { client, may } = useSession()
   return useQuery({
-    queryKey: ['relayers'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/relayers', { query: { per_page: 1_000 }, signal })).data,
+    queryKey: ['problems'],
+    queryFn: ({ signal }) => client.get('/api/v1/problems', { query: { per_page: max_problems }, signal }),
     refetchInterval: list_ms,
+    enabled: may('read'),
   })
+}
+
+/** All relayers, to choose one by its id. */
+export const useRelayerIds = () => {
+  const { client, may } = useSession()
+  return useQuery({
+    queryKey: ['relayer-ids'],
+    queryFn: async ({ signal }) => (await client.get('/api/v1/relayers', { query: { per_page: 1_000 }, signal })).data,
+    enabled: may('read'),
+  })
+}
+
+/** A page of relayers with their queues; both lists have the same order. */
+export function useRelayers(page: number, per_page: number) {
+  const { client } = useSession()
+  const query = { page, per_page }
+  return useQuery({
+    queryKey: ['relayers', page],
+    queryFn: async ({ signal }) => {
+      const [{ data: relayers, pagination }, { data: queues }] = await Promise.all([
+        client.get('/api/v1/relayers', { query, signal }),
+        client.get('/api/v1/queues', { query, signal }),
+      ])
+      const queueOf = new Map(queues.map((queue) => [queue.relayer_id, queue]))
+      return { rows: relayers.map((relayer) => ({ relayer, queue: queueOf.get(relayer.id) })), pagination }
+    },
+    refetchInterval: list_ms,
+    placeholderData: (before) => before,
+  })
+}
+
+/** The states of relayers by id, as far as they are known. */
+export function useStatuses(ids: string[]): Map<string, RelayerStatus> {
+  const { client } = useSession()
+  const statuses = useQueries({
+    queries: ids.map((relayer_id) => ({
+      queryKey: ['status', relayer_id],
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<RelayerStatus> =>
+        (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
+      refetchInterval: status_ms,
+    })),
+  })
+  return new Map(ids.flatMap((id, index) => (statuses[index]?.data ? [[id, statuses[index].data]] : [])))
 }
 
 export const useNetworks = () => {
@@ -22,9 +66,28 @@ export const useNetworks = () => {
   return useQuery({
     queryKey: ['networks'],
     queryFn: async ({ signal }) => (await client.get('/api/v1/networks', { query: { per_page: 1_000 }, signal })).data,
-    refetchInterval: examine_ms,
+    refetchInterval: nodes_ms,
     enabled: may('read'),
   })
+}
+
+/** The symbol of a network's currency. */
+export function useSymbols(): (network: string | undefined) => string {
+  const { data = [] } = useNetworks()
+  return (network) => data.find(({ name }) => name === network)?.symbol ?? 'ether'
+}
+
+/** The symbol of the currency that a relayer pays with. */
+export function useSymbolOf(relayer_id: string): string {
+  const { client, may } = useSession()
+  const symbolOf = useSymbols()
+  const { data } = useQuery({
+    queryKey: ['relayer', relayer_id],
+    queryFn: async ({ signal }) =>
+      (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, signal })).data,
+    enabled: may('read') && relayer_id !== '',
+  })
+  return symbolOf(data?.network)
 }
 
 export const useNodes = (network_ids: string[]) => {
@@ -34,7 +97,7 @@ export const useNodes = (network_ids: string[]) => {
       queryKey: ['nodes', network_id],
       queryFn: async ({ signal }: { signal: AbortSignal }) =>
         (await client.get('/api/v1/networks/{network_id}/nodes', { path: { network_id }, signal })).data,
-      refetchInterval: examine_ms,
+      refetchInterval: nodes_ms,
     })),
   })
 }
@@ -45,7 +108,7 @@ export const useNotifications = () => {
     queryKey: ['notifications'],
     queryFn: async ({ signal }) =>
       (await client.get('/api/v1/notifications', { query: { per_page: 1_000 }, signal })).data,
-    refetchInterval: examine_ms,
+    refetchInterval: nodes_ms,
     enabled: may('notifications'),
   })
 }
@@ -58,63 +121,7 @@ export const useHealths = (notification_ids: string[]) => {
       queryFn: async ({ signal }: { signal: AbortSignal }) =>
         (await client.get('/api/v1/notifications/{notification_id}/health', { path: { notification_id }, signal }))
           .data,
-      refetchInterval: examine_ms,
+      refetchInterval: nodes_ms,
     })),
   })
 }
-
-/** The data of the overview. Lists are one request each; accounts, nodes and webhooks are one request per item. */
-export function useOverview() {
-  const { client } = useSession()
-  const relayers = useRelayers()
-  const queues = useQuery({
-    queryKey: ['queues'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/queues', { query: { per_page: 1_000 }, signal })).data,
-    refetchInterval: list_ms,
-  })
-  const failed = useQuery({
-    queryKey: ['failed'],
-    queryFn: async ({ signal }) =>
-      (await client.get('/api/v1/transactions', { query: { status: ['failed'], per_page: 20 }, signal })).data,
-    refetchInterval: list_ms,
-  })
-  const networks = useNetworks()
-  const notifications = useNotifications()
-  const examined = (relayers.data ?? []).slice(0, max_examined).map(({ id }) => id)
-  const statuses = useQueries({
-    queries: examined.map((relayer_id) => ({
-      queryKey: ['status', relayer_id],
-      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<RelayerStatus> =>
-        (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
-      refetchInterval: examine_ms,
-    })),
-  })
-  const nonces = useQueries({
-    queries: examined.map((relayer_id) => ({
-      queryKey: ['nonce', relayer_id],
-      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<NonceState> =>
-        (await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id }, signal })).data,
-      refetchInterval: examine_ms,
-    })),
-  })
-  const examinedNetworks = (networks.data ?? []).slice(0, max_examined)
-  const nodes = useNodes(examinedNetworks.map(({ id }) => id))
-  const examinedNotifications = (notifications.data ?? []).slice(0, max_examined)
-  const healths = useHealths(examinedNotifications.map(({ id }) => id))
-
-  const observed = {
-    relayers: relayers.data ?? [],
-    queues: queues.data ?? [],
-    failed: failed.data ?? [],
-    statuses: new Map(examined.flatMap((id, index) => pair(id, statuses[index]?.data))),
-    nonces: new Map(examined.flatMap((id, index) => pair(id, nonces[index]?.data))),
-    networks: examinedNetworks.map((network, index) => ({ network, nodes: nodes[index]?.data ?? [] })),
-    notifications: examinedNotifications.flatMap((notification, index) => {
-      const health = healths[index]?.data
-      return health ? [{ notification, health }] : []
-    }),
-  }
-  return { relayers, queues, networks, notifications, observed, troubles: troublesOf(observed) }
-}
-
-const pair = <T>(id: string, value: T | undefined): [string, T][] => (value === undefined ? [] : [[id, value]])

@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
+import { isLost } from '../parts/feedback.tsx'
 
 /**
  * sessionStorage keeps the API key for a reload of the page, until the tab is closed. Browsers write it to their profile on the disk, to
@@ -109,10 +110,15 @@ export function SessionProvider({
   )
 }
 
+/** A header has no such character, so the browser sends nothing. */
+export const not_a_key =
+  'This is no API key: it has a character that no key has, for example a typographic quote. Copy the key again.'
+
 export function signInProblem(error: unknown): string {
   if (error instanceof RelayerError && error.status === 401)
     return 'The service does not accept this API key. It may be mistyped, expired, revoked, or not allowed from this address.'
-  return error instanceof RelayerError ? error.message : 'The service does not respond. Is it running?'
+  if (error instanceof RelayerError) return error.message
+  return isLost(error) ? 'The service does not respond. Is it running?' : not_a_key
 }
 
 function makeSession(token: string, caller: Caller, signOut: () => void): Session {

@@ -21,7 +21,14 @@ export interface Filter {
 }
 
 /** Events of earlier versions lack members that were added later. */
-const unset = { receipt: null, error: null, reference: null, access_list: null, authorization_list: null }
+const unset = {
+  ended_at: null,
+  receipt: null,
+  error: null,
+  reference: null,
+  access_list: null,
+  authorization_list: null,
+}
 
 interface Page {
   data: Transaction[]

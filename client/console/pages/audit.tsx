@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { time } from '../data/format.ts'
+import { count, time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Copyable, RelayerLink } from '../parts/links.tsx'
@@ -37,9 +37,9 @@ export function Audit() {
     <>
       <h1>Audit</h1>
       <Loaded query={head} lines={1}>
-        {({ entries: count, hash, chains }) => (
+        {({ entries: all, hash, chains }) => (
           <p>
-            {count.toLocaleString()} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
+            {count(all)} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
             <code>npm run audit -- verify</code> checks all entries and must print this head: <Copyable value={hash} />
           </p>
         )}

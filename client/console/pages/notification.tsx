@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Delivery, DeliveryStatus, NotificationHealth } from '../../index.ts'
-import { age, time, words } from '../data/format.ts'
+import { age, count, time, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
@@ -108,6 +108,8 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
   const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
   const [newUrl, setNewUrl] = useState<string>()
   const [tested, setTested] = useState('')
+  const [retried, setRetried] = useState(0)
+  const [redelivered, setRedelivered] = useState(0)
   return (
     <div className="buttons actions">
       <Action
@@ -123,13 +125,23 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
       <Action
         label="Redeliver failed"
         effect={<p>Sends all failed deliveries of events since this time again, in the order of the events.</p>}
-        run={() => client.post(`${one}/redeliver`, { path, body: { since: new Date(`${since}Z`).toISOString() } })}
+        run={async () => {
+          const body = { since: new Date(`${since}Z`).toISOString() }
+          setRedelivered((await client.post(`${one}/redeliver`, { path, body })).data.redelivered)
+        }}
+        done={`${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} sent again.`}
       >
         <label>
           Since (UTC)
           <input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
         </label>
       </Action>
+      <Action
+        label="Retry waiting"
+        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
+        run={async () => setRetried((await client.post(`${one}/deliveries/retry`, { path })).data.retried)}
+        done={`${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
+      />
       <Action
         label="Change URL"
         opened={() => setNewUrl(undefined)}
@@ -158,16 +170,31 @@ function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notificat
             event {sequence}, {time(created_at)}
           </span>
         </span>
-        <Action
-          label={status === 'pending' ? 'Retry now' : 'Redeliver'}
-          effect={
-            <p>
-              Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
-              Events of one transaction are sent in order: an earlier pending event is sent first.
-            </p>
-          }
-          run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-        />
+        {status === 'pending' ? (
+          <Action
+            label="Retry now"
+            effect={
+              <p>
+                Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
+                first. The receiver gets the same ID and the same bytes.
+              </p>
+            }
+            run={() => client.post(`${one}/deliveries/retry`, { path })}
+            done="It is due now. Its next attempt is listed with the response."
+          />
+        ) : (
+          <Action
+            label="Redeliver"
+            effect={
+              <p>
+                Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same
+                bytes.
+              </p>
+            }
+            run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
+            done="It is sent again now."
+          />
+        )}
       </div>
       {last && (
         <details>

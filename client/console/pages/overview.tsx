@@ -1,64 +1,48 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
-import { age, ether, words } from '../data/format.ts'
-import { max_examined, useOverview } from '../data/overview.ts'
-import type { Observed, Trouble } from '../data/troubles.ts'
+import { age, amount, count, words } from '../data/format.ts'
+import { useRelayers, useStatuses, useSymbols } from '../data/overview.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
-import { Loaded, Skeleton } from '../parts/feedback.tsx'
+import { Loaded } from '../parts/feedback.tsx'
 import { RelayerLink, transactionPath } from '../parts/links.tsx'
+import { Problems } from '../parts/problems.tsx'
 
-const max_relayers = 200
+const per_page = 25
+
+type Rows = NonNullable<ReturnType<typeof useRelayers>['data']>['rows']
 
 /** Problems come first. */
 export function Overview() {
-  const { relayers, queues, observed, troubles } = useOverview()
+  const [page, setPage] = useState(1)
+  const relayers = useRelayers(page, per_page)
   return (
     <>
       <h1>Overview</h1>
-      <Loaded query={queues} lines={2}>
-        {() => <Troubles troubles={troubles} />}
-      </Loaded>
+      <Problems />
       <section aria-labelledby="relayers">
         <h2 id="relayers">Relayers</h2>
-        <Loaded query={relayers}>{() => <Relayers observed={observed} />}</Loaded>
+        <Loaded query={relayers}>
+          {({ rows, pagination: { total_items } }) =>
+            total_items === 0 ? (
+              <p>This API key has access to no relayers.</p>
+            ) : (
+              <>
+                <Relayers rows={rows} />
+                <Pages page={page} last={Math.ceil(total_items / per_page)} total={total_items} go={setPage} />
+              </>
+            )
+          }
+        </Loaded>
       </section>
       <ActivityCharts />
-      <div className="columns">
-        <section aria-labelledby="nodes">
-          <h2 id="nodes">Nodes</h2>
-          <Nodes networks={observed.networks} />
-        </section>
-        <Webhooks notifications={observed.notifications} />
-      </div>
     </>
   )
 }
 
-function Troubles({ troubles }: { troubles: Trouble[] }) {
-  if (troubles.length === 0)
-    return <p className="all-well">Nothing needs attention: all relayers work, and no transaction is stuck.</p>
-  return (
-    <section aria-labelledby="troubles" className="troubles">
-      <h2 id="troubles">Needs attention ({troubles.length})</h2>
-      <ul>
-        {troubles.slice(0, max_relayers).map(({ key, rank, title, reason, path }) => (
-          <li key={key} className={rank < 4 ? 'bad' : 'warn'}>
-            <Link to={path}>
-              <strong>{title}</strong>
-              <span>{reason}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observed: Observed }) {
-  const queueOf = new Map(queues.map((queue) => [queue.relayer_id, queue]))
-  if (relayers.length === 0) return <p>This API key has access to no relayers.</p>
-  const waits = (id: string) => queueOf.get(id)?.first?.waiting_for != null
-  const sorted = [...relayers].sort((a, b) => Number(waits(b.id)) - Number(waits(a.id)))
+function Relayers({ rows }: { rows: Rows }) {
+  const statuses = useStatuses(rows.map(({ relayer }) => relayer.id))
+  const symbolOf = useSymbols()
   return (
     <div className="scroll">
       <table>
@@ -69,14 +53,12 @@ function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observ
             <th>Network</th>
             <th className="number">Balance</th>
             <th className="number">Unfinished</th>
-            <th>Oldest unfinished</th>
-            <th>Nonces</th>
+            <th>First in line</th>
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, max_relayers).map(({ id, network, paused, system_disabled, disabled_reason }) => {
-            const { unfinished = 0, first = null } = queueOf.get(id) ?? {}
-            const nonce = nonces.get(id)
+          {rows.map(({ relayer: { id, network, paused, system_disabled, disabled_reason }, queue }) => {
+            const { unfinished = 0, first = null } = queue ?? {}
             const status = statuses.get(id)
             return (
               <tr key={id}>
@@ -87,8 +69,8 @@ function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observ
                   <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
                 </td>
                 <td>{network}</td>
-                <td className="number">{status ? ether(status.balance) : '…'}</td>
-                <td className="number">{unfinished}</td>
+                <td className="number">{status ? amount(status.balance, symbolOf(network)) : '…'}</td>
+                <td className="number">{count(unfinished)}</td>
                 <td>
                   {first ? (
                     <Link to={transactionPath({ relayer_id: id, id: first.transaction_id })}>
@@ -99,58 +81,28 @@ function Relayers({ observed: { relayers, queues, statuses, nonces } }: { observ
                     '–'
                   )}
                 </td>
-                <td>{nonce ? <Badge state={nonce.status} /> : '…'}</td>
               </tr>
             )
           })}
         </tbody>
       </table>
-      {relayers.length > max_examined && (
-        <p className="hint">
-          {relayers.length} relayers; balances and nonces of the first {max_examined} are read. Open a relayer to see
-          its own.
-        </p>
-      )}
     </div>
   )
 }
 
-function Nodes({ networks }: { networks: Observed['networks'] }) {
-  if (networks.length === 0) return <Skeleton lines={2} />
+function Pages({ page, last, total, go }: { page: number; last: number; total: number; go(page: number): void }) {
+  if (last < 2) return null
   return (
-    <ul className="plain">
-      {networks.flatMap(({ network, nodes }) =>
-        nodes.map(({ url, status, block_number, response_ms }) => (
-          <li key={`${network.id} ${url}`}>
-            <Badge state={status} /> <Link to="/networks">{network.name}</Link> <code>{url}</code>{' '}
-            {block_number !== null && (
-              <span className="hint">
-                block {block_number}, {response_ms} ms
-              </span>
-            )}
-          </li>
-        )),
-      )}
-    </ul>
-  )
-}
-
-function Webhooks({ notifications }: { notifications: Observed['notifications'] }) {
-  if (notifications.length === 0) return null
-  return (
-    <section aria-labelledby="webhooks">
-      <h2 id="webhooks">Webhooks</h2>
-      <ul className="plain">
-        {notifications.map(({ notification: { id }, health: { status, pending, failed, failing_since } }) => (
-          <li key={id}>
-            <Badge state={status === 'disabled' ? 'disabled' : failing_since ? 'failing' : 'healthy'} />{' '}
-            <Link to={`/notifications/${encodeURIComponent(id)}`}>{id}</Link>{' '}
-            <span className="hint">
-              {pending} due, {failed} failed
-            </span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <nav className="bar" aria-label="Pages of relayers">
+      <button type="button" disabled={page === 1} onClick={() => go(page - 1)}>
+        Previous
+      </button>
+      <span className="hint">
+        Page {page} of {last}, {count(total)} relayers
+      </span>
+      <button type="button" disabled={page === last} onClick={() => go(page + 1)}>
+        Next
+      </button>
+    </nav>
   )
 }

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event, Relayer as Its } from '../../index.ts'
-import { etherText } from '../data/format.ts'
+import { amount } from '../data/format.ts'
+import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { Action } from '../parts/action.tsx'
@@ -21,7 +22,20 @@ const base = '/api/v1/relayers/{relayer_id}'
 const tabs = ['transactions', 'nonces', 'policies', 'events', 'activity'] as const
 
 /** A relayer: its address and state, and tabs for transactions, nonces, policies, events and activity. */
-export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: string; tab?: string | undefined }) {
+export function Relayer({
+  relayer_id,
+  tab: named = 'list',
+  group,
+  find,
+}: {
+  relayer_id: string
+  tab?: string | undefined
+  /** The filters of the list. */
+  group?: string | undefined
+  find?: string | undefined
+}) {
+  const tab = named === 'list' ? 'transactions' : named
+
   const { client } = useSession()
   const path = { relayer_id }
   const [events, setEvents] = useState<Event[]>([])
@@ -44,7 +58,7 @@ export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: stri
               {tabs.map((one) => (
                 <Link
                   key={one}
-                  to={`${relayerPath(relayer_id)}/${one}`}
+                  to={`${relayerPath(relayer_id)}/${one === 'transactions' ? 'list' : one}`}
                   aria-current={tab === one ? 'page' : undefined}
                 >
                   {one}
@@ -60,7 +74,7 @@ export function Relayer({ relayer_id, tab = 'transactions' }: { relayer_id: stri
       </Loaded>
       {/* It keeps its place in the list while other tabs are open. */}
       <div hidden={tab !== 'transactions' || !relayer.data}>
-        <Transactions relayer_id={relayer_id} />
+        <Transactions relayer_id={relayer_id} group={group} find={find} />
       </div>
     </>
   )
@@ -70,6 +84,7 @@ function Head({ its }: { its: Its }) {
   const { client, may } = useSession()
   const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
   const path = { relayer_id: id }
+  const symbolOf = useSymbols()
   const status = useQuery({
     queryKey: ['status', id],
     queryFn: async ({ signal }) => (await client.get(`${base}/status`, { path, signal })).data,
@@ -123,7 +138,7 @@ function Head({ its }: { its: Its }) {
         </div>
         <div>
           <dt>Balance</dt>
-          <dd>{status.data ? etherText(status.data.balance) : '…'}</dd>
+          <dd>{status.data ? amount(status.data.balance, symbolOf(network)) : '…'}</dd>
         </div>
         <div>
           <dt>Unfinished</dt>

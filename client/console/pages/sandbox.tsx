@@ -1,13 +1,17 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { Link } from 'wouter'
 import type { SendTransactionRequest } from '../../index.ts'
 import { curlSample } from '../../samples/curl.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
-import { useRelayers } from '../data/overview.ts'
+import { amount, count, exactly, weiOf } from '../data/format.ts'
+import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { typescriptCall } from '../data/typescript-call.ts'
 import { Action } from '../parts/action.tsx'
+import { CopyButton } from '../parts/copy.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
+import { relayerPath, transactionPath } from '../parts/links.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const shown_characters = 4_000
@@ -46,7 +50,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
           {({ to, value, data }) => (
             <SandboxForm
               chosen={relayer_id}
-              start={{ ...start, to: to ?? '', value, data: data ?? '' }}
+              start={{ ...start, to: to ?? '', value: exactly(value), data: data ?? '' }}
               isTransaction
             />
           )}
@@ -66,18 +70,25 @@ function SandboxForm({
   isTransaction?: boolean
 }) {
   const { client, may } = useSession()
-  const relayers = useRelayers()
+  const relayers = useRelayerIds()
+  const symbolOf = useSymbols()
   const options = useId()
   const [relayer_id, setRelayer] = useState(chosen)
   const [form, setForm] = useState(start)
   const [kind, setKind] = useState<keyof typeof kinds>(isTransaction || !may('sign') ? 'test' : 'sign')
+  const [sent, setSent] = useState('')
   const set = (name: keyof Form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value })
 
-  const path = { relayer_id: relayer_id || relayers.data?.[0]?.id || 'demo' }
+  // Of no relayer by itself: a signature is asked for by name.
+  const path = { relayer_id: relayer_id.trim() }
+  const chosenRelayer = relayers.data?.find(({ id }) => id === path.relayer_id)
+  const symbol = symbolOf(chosenRelayer?.network)
+  const wei = weiOf(form.value)
+  const isReady = path.relayer_id !== '' && (kind === 'sign' || wei !== undefined)
   const transaction: SendTransactionRequest = {
     ...(form.to.trim() !== '' && { to: form.to.trim() }),
-    value: form.value.trim(),
+    value: wei ?? '0',
     ...(form.data.trim() !== '' && { data: form.data.trim() }),
   }
   const body = kind === 'sign' ? { message: form.message } : transaction
@@ -119,7 +130,8 @@ function SandboxForm({
           <input
             list={options}
             value={relayer_id}
-            placeholder={path.relayer_id}
+            required
+            placeholder="Choose one"
             onChange={(event) => setRelayer(event.target.value)}
           />
         </label>
@@ -140,8 +152,8 @@ function SandboxForm({
               <input spellCheck={false} value={form.to} onChange={set('to')} />
             </label>
             <label>
-              Value in wei
-              <input inputMode="numeric" value={form.value} onChange={set('value')} />
+              Value in {symbol}
+              <input inputMode="decimal" value={form.value} onChange={set('value')} aria-invalid={wei === undefined} />
             </label>
             <label>
               Data
@@ -150,18 +162,39 @@ function SandboxForm({
           </>
         )}
         <div className="buttons">
-          <button type="submit" className="primary" disabled={run.isPending}>
+          <button type="submit" className="primary" disabled={run.isPending || !isReady}>
             {kind === 'sign' ? 'Sign' : 'Simulate'}
           </button>
           {kind === 'test' && (
             <Action
               label="Send it"
               tone="danger"
-              effect={<p>{path.relayer_id} signs and sends this transaction now. It costs a fee.</p>}
-              run={(key) =>
-                client.post(`${base}/transactions`, { path, header: { 'Idempotency-Key': key }, body: transaction })
+              disabled={!isReady}
+              effect={
+                <>
+                  <p>It is signed and sent now, and costs a fee.</p>
+                  <dl className="figures wide">
+                    <Row name="From">
+                      {path.relayer_id} ({chosenRelayer?.address ?? 'unknown address'})
+                    </Row>
+                    <Row name="Network">{chosenRelayer?.network ?? 'unknown'}</Row>
+                    <Row name="To">{transaction.to ?? 'nobody: it creates a contract'}</Row>
+                    <Row name="Value">{amount(transaction.value?.toString() ?? '0', symbol)}</Row>
+                    <Row name="Data">{bytesOf(form.data)}</Row>
+                  </dl>
+                </>
               }
-              done="Accepted. The transaction is at the top of the relayer's list."
+              run={async (key) => {
+                const header = { 'Idempotency-Key': key }
+                const { data } = await client.post(`${base}/transactions`, { path, header, body: transaction })
+                setSent(data.id)
+              }}
+              done={
+                <>
+                  Accepted: <Link to={transactionPath({ ...path, id: sent })}>open the transaction</Link> or{' '}
+                  <Link to={relayerPath(path.relayer_id)}>all of {path.relayer_id}</Link>.
+                </>
+              }
             />
           )}
         </div>
@@ -183,18 +216,24 @@ function SandboxForm({
   )
 }
 
+const Row = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const bytesOf = (data: string): string => {
+  const digits = data.trim().replace(/^0x/, '')
+  return digits === '' ? 'none' : `${count(digits.length / 2)} bytes (${digits.slice(0, 8)}…)`
+}
+
 /** The text may have a megabyte: shows a part of it, and copies all of it. */
 const Sample = ({ language, text }: { language: string; text: string }) => (
   <>
     <div className="bar">
       <h3>{language}</h3>
-      <button
-        type="button"
-        aria-label={`Copy the ${language} call`}
-        onClick={() => void navigator.clipboard.writeText(text)}
-      >
-        Copy
-      </button>
+      <CopyButton text={text} label={`Copy the ${language} call`} />
     </div>
     <pre>
       {text.slice(0, shown_characters)}

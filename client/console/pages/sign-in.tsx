@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { connect, type SignInState, signInProblem } from '../data/session.tsx'
+import { connect, not_a_key, type SignInState, signInProblem } from '../data/session.tsx'
 import { Problem } from '../parts/feedback.tsx'
 
 /** Asks for an API key. If the input is empty, the key of the tab is tried again. */
@@ -25,7 +25,9 @@ export function SignIn({ token, reason, signIn }: SignInState) {
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    if (key !== undefined) void tryKey(key)
+    if (key === undefined) return
+    if (/^[\x21-\x7e]+$/.test(key)) void tryKey(key)
+    else setError(not_a_key)
   }
 
   return (

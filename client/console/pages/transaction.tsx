@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Explanation, Transaction as Its } from '../../index.ts'
-import { age, ether, gwei, words } from '../data/format.ts'
+import { age, amount, count, gwei, inCoins, time, words } from '../data/format.ts'
+import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { CopyButton } from '../parts/copy.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Copyable, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
@@ -59,6 +61,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
 
 function Why({ its, why }: { its: Its; why: Explanation }) {
   const { figures } = why
+  const symbol = useSymbolOf(its.relayer_id)
   const shown = [
     ['Offered price', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
@@ -68,7 +71,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
   ] as const
   return (
     <section className={`card why ${why.waiting_for === null ? '' : 'waits'}`} aria-label="Explanation">
-      <p className="summary">{inGwei(why.summary)}</p>
+      <p className="summary">{inCoins(inGwei(why.summary))}</p>
       <p className="hint">
         {why.waiting_for === null ? `Ended ${age(why.since)} ago` : `${words(why.waiting_for)}, for ${age(why.since)}`}
         {why.blocked_by !== null && (
@@ -87,9 +90,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
             .map(([name, value, unit]) => (
               <div key={name}>
                 <dt>{name}</dt>
-                <dd>
-                  {unit === 'gwei' ? gwei(value) : ether(value)} {unit}
-                </dd>
+                <dd>{unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}</dd>
               </div>
             ))}
           <div>
@@ -109,6 +110,7 @@ const inGwei = (summary: string): string =>
 
 function Facts({ its }: { its: Its }) {
   const { receipt, error } = its
+  const symbol = useSymbolOf(its.relayer_id)
   return (
     <>
       {error && (
@@ -127,7 +129,7 @@ function Facts({ its }: { its: Its }) {
             <Fact name="Block" value={`${receipt.block_number}`} />
             <Fact name="Gas used" value={`${receipt.gas_used ?? 'unknown'} of ${its.gas_limit ?? 'unknown'}`} />
             <Fact name="Price" value={`${gwei(receipt.effective_gas_price)} gwei`} />
-            <Fact name="Cost" value={`${ether(receipt.fee)} ether`} />
+            <Fact name="Cost" value={amount(receipt.fee, symbol)} />
             {receipt.contract_address && <Fact name="Contract" value={receipt.contract_address} />}
           </dl>
         </section>
@@ -145,7 +147,9 @@ function Facts({ its }: { its: Its }) {
             <dt>To</dt>
             <dd>{its.to === null ? 'contract creation' : <Copyable value={its.to} whole />}</dd>
           </div>
-          <Fact name="Value" value={`${ether(its.value)} ether`} />
+          <Fact name="Value" value={amount(its.value, symbol)} />
+          <Fact name="Accepted" value={time(its.created_at)} />
+          {its.ended_at !== null && <Fact name="Ended" value={time(its.ended_at)} />}
           <Fact name="Gas limit" value={`${its.gas_limit ?? 'not estimated yet'}`} />
           <Fact name="Speed" value={its.speed ? words(its.speed.tier) : 'custom prices'} />
           {its.reference !== null && <Fact name="Reference" value={its.reference} />}
@@ -205,16 +209,16 @@ function Bytes({ name, value }: { name: string; value: string }) {
   return (
     <div className="bytes">
       <h3>
-        {name} ({bytes.toLocaleString()} bytes)
+        {name} ({count(bytes)} bytes)
       </h3>
       <code>
         {value.slice(0, shown_characters)}
         {value.length > shown_characters && '…'}
       </code>
       {value.length > shown_characters && (
-        <button type="button" onClick={() => void navigator.clipboard.writeText(value)}>
+        <CopyButton text={value} label={`Copy all of ${name}`}>
           Copy all
-        </button>
+        </CopyButton>
       )}
     </div>
   )

@@ -86,4 +86,4 @@ function summaryOf({ label, values }: Line): string {
   return `${label}: highest ${figure(Math.max(...known))}, last ${lastOf(values)}`
 }
 
-const figure = (value: number): string => value.toLocaleString(undefined, { maximumSignificantDigits: 3 })
+const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 })

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { RelayerError } from '../../index.ts'
+import { time } from '../data/format.ts'
 
 export const Problem = ({ children }: { children: ReactNode }) => (
   <p className="problem" role="alert">
@@ -19,9 +20,10 @@ interface Queried<T> {
   data: T | undefined
   error: unknown
   isPending: boolean
+  dataUpdatedAt?: number
 }
 
-/** Shows the data of a query, even if a later request failed. Without data: the error, or a skeleton while loading. */
+/** Shows the data of a query; after a later request failed, with a warning. Without data: the error, or a skeleton while loading. */
 export function Loaded<T>({
   query,
   lines,
@@ -31,14 +33,30 @@ export function Loaded<T>({
   lines?: number
   children: (data: T) => ReactNode
 }) {
-  if (query.data !== undefined) return children(query.data)
+  if (query.data !== undefined) {
+    return (
+      <>
+        {query.error ? (
+          <Problem>
+            Out of date{query.dataUpdatedAt ? `: from ${time(new Date(query.dataUpdatedAt).toISOString())}` : ''}.{' '}
+            {errorText(query.error)}
+          </Problem>
+        ) : null}
+        {children(query.data)}
+      </>
+    )
+  }
   if (query.error) return <Problem>{errorText(query.error)}</Problem>
   return <Skeleton {...(lines !== undefined && { lines })} />
 }
 
+/** What `fetch` throws when there was no answer; it throws the same type for a header that cannot be sent. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof TypeError && !/ByteString|header/i.test(error.message)
+
 /** The text of an error. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof RelayerError)) return 'The service does not respond.'
+  if (!(error instanceof RelayerError)) return isLost(error) ? 'The service does not respond.' : `Not valid: ${error}`
   if (error.status === 404) return 'Not found: it does not exist, or this API key has no access to it.'
   const told = error.details.map(({ path, message }) =>
     `${path.replace(/^\/?body\/?/, '')}: ${message}`.replace(/^: /, ''),

@@ -1,63 +1,75 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
+import type { SearchResult } from '../../index.ts'
+import { words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { errorText } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
 
-/** The search for an ID asks this many relayers, because no list filters by ID. */
-const max_asked = 50
-
-/** Finds a transaction of any relayer by its id, its hash or its reference, or a relayer by its id. */
+/** Finds anything by id, name, address, hash, nonce, reference or metadata. A single result opens at once. */
 export function Search() {
   const { client } = useSession()
   const [, go] = useLocation()
   const [text, setText] = useState('')
   const search = useMutation({
-    mutationFn: async (wanted: string) => {
-      const { data: relayers } = await client.get('/api/v1/relayers', { query: { per_page: 1_000 } })
-      if (relayers.some(({ id }) => id === wanted)) return relayerPath(wanted)
-      const query = /^0x[0-9a-f]{64}$/i.test(wanted) ? { hash: wanted } : { reference: wanted }
-      const { data } = await client.get('/api/v1/transactions', { query: { ...query, per_page: 1 } })
-      if (data[0]) return transactionPath(data[0])
-      if (!/^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(wanted)) throw new Error('nothing')
-      const found = await Promise.any(
-        relayers.slice(0, max_asked).map(({ id }) =>
-          client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
-            path: { relayer_id: id, transaction_id: wanted },
-          }),
-        ),
-      ).catch(() => undefined)
-      if (found) return transactionPath(found.data)
-      throw new Error('nothing')
-    },
-    onSuccess: (path) => {
-      setText('')
-      go(path)
+    mutationFn: async (q: string) => (await client.get('/api/v1/search', { query: { q } })).data,
+    onSuccess: ([first, ...others]) => {
+      if (!first || others.length > 0) return
+      end()
+      go(pathOf(first))
     },
   })
+
+  function end() {
+    setText('')
+    search.reset()
+  }
 
   function submit(event: FormEvent) {
     event.preventDefault()
     if (text.trim() !== '') search.mutate(text.trim())
   }
 
-  const isUnfound = search.error instanceof Error && search.error.message === 'nothing'
   return (
     <search>
-      <form onSubmit={submit} className="search">
+      <form onSubmit={submit} className="search" onKeyDown={(event) => event.key === 'Escape' && end()}>
         <input
           type="search"
-          aria-label="Find a transaction by hash, reference or id, or a relayer by id"
-          placeholder="Hash, reference or ID"
+          aria-label="Find by ID, name, address, hash, nonce or reference"
+          placeholder="ID, name, address, hash, nonce, reference"
+          maxLength={255}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
         <button type="submit" disabled={search.isPending}>
           Find
         </button>
-        {search.error && <span role="alert">{isUnfound ? 'Nothing found.' : errorText(search.error)}</span>}
+        {search.error && <span role="alert">{errorText(search.error)}</span>}
+        {search.data?.length === 0 && <span role="alert">Nothing found.</span>}
       </form>
+      {search.data && search.data.length > 1 && (
+        <ul className="found" aria-label="Search results">
+          {search.data.map((result) => (
+            <li key={`${result.kind} ${result.id}`}>
+              <Link to={pathOf(result)} onClick={end}>
+                <strong>{result.id}</strong>{' '}
+                <span className="hint">
+                  {result.kind}
+                  {result.relayer_id !== null && ` of ${result.relayer_id}`}
+                  {result.name !== null && result.name !== result.id && `, ${words(result.name)}`}
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
     </search>
   )
+}
+
+function pathOf({ kind, id, relayer_id }: SearchResult): string {
+  if (kind === 'transaction') return transactionPath({ relayer_id: relayer_id ?? '', id })
+  if (kind === 'relayer') return relayerPath(id)
+  return kind === 'notification' ? `/notifications/${encodeURIComponent(id)}` : '/networks'
 }

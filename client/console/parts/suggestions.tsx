@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion } from '../../index.ts'
-import { ether, gwei } from '../data/format.ts'
+import { gwei, inCoins } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Copyable, relayerPath } from './links.tsx'
@@ -22,7 +22,7 @@ export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; 
       <ul className="plain">
         {shown.map((suggestion, index) => (
           <li key={keyOf(suggestion, shown.slice(0, index))}>
-            <span>{readable(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} hold={hold} />
+            <span>{inCoins(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} hold={hold} />
           </li>
         ))}
       </ul>
@@ -122,10 +122,6 @@ function Remedy({
       return null
   }
 }
-
-/** Replaces amounts in wei in a sentence by ether. */
-const readable = (summary: string): string =>
-  summary.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)
 
 function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {
   if (paused !== undefined) return paused ? 'stops signing and sending' : 'signs and sends again'

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
-import { ether } from '../data/format.ts'
+import { exactly, weiOf } from '../data/format.ts'
+import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 
@@ -13,7 +14,8 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
   const { id, relayer_id, status, to, value, data, gas_limit, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const [receiver, setReceiver] = useState(to ?? '')
-  const [amount, setAmount] = useState(value)
+  const [amount, setAmount] = useState(exactly(value))
+  const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const path = { relayer_id, transaction_id: id }
   const same: SendTransactionRequest = { to, value, data, gas_limit }
@@ -34,7 +36,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         label="Replace"
         opened={() => {
           setReceiver(to ?? '')
-          setAmount(value)
+          setAmount(exactly(value))
         }}
         effect={
           <p>
@@ -42,15 +44,19 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
             was.
           </p>
         }
-        run={() => replace({ to: receiver || null, value: amount, data, gas_limit, speed })}
+        run={() => {
+          const wei = weiOf(amount)
+          if (wei === undefined) throw new RangeError(`the value is no amount of ${symbol}`)
+          return replace({ to: receiver || null, value: wei, data, gas_limit, speed })
+        }}
       >
         <label>
           To
           <input value={receiver} spellCheck={false} onChange={(event) => setReceiver(event.target.value)} />
         </label>
         <label>
-          Value in wei ({/^\d{1,78}$/.test(amount) ? `${ether(amount)} ether` : 'digits only'})
-          <input inputMode="numeric" value={amount} onChange={(event) => setAmount(event.target.value)} />
+          Value in {symbol}
+          <input inputMode="decimal" value={amount} onChange={(event) => setAmount(event.target.value)} />
         </label>
         <SpeedChoice speed={speed} choose={setSpeed} />
       </Action>

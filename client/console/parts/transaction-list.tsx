@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
-import { age, ether, short } from '../data/format.ts'
+import { age, count, ether, short } from '../data/format.ts'
 import { type Filter, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
@@ -41,7 +41,7 @@ export function TransactionList({ relayer_id, filter }: { relayer_id: string; fi
         ) : (
           <>
             <p className="hint" role="status">
-              {total.toLocaleString()} transactions, newest first
+              {count(total)} transactions, newest first
             </p>
             <section className="list" ref={place} aria-label="Transactions" style={{ height: list.getTotalSize() + 2 }}>
               <ul style={{ height: list.getTotalSize() }}>

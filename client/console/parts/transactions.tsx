@@ -1,8 +1,9 @@
-import { useState } from 'react'
+import { useLocation } from 'wouter'
 import type { TransactionStatus } from '../../index.ts'
 import { useSession } from '../data/session.tsx'
 import type { Filter } from '../data/transactions.ts'
 import { Action } from './action.tsx'
+import { relayerPath } from './links.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
 const groups = {
@@ -14,10 +15,23 @@ const groups = {
 } as const satisfies Record<string, TransactionStatus[]>
 
 /** The list with its filters: by hash, address, nonce, range of nonces, or reference. */
-export function Transactions({ relayer_id }: { relayer_id: string }) {
+export function Transactions({
+  relayer_id,
+  group: named = 'all',
+  find: typed = '',
+}: {
+  relayer_id: string
+  group?: string | undefined
+  find?: string | undefined
+}) {
   const { client, may } = useSession()
-  const [group, setGroup] = useState<keyof typeof groups>('all')
-  const [typed, setTyped] = useState('')
+  const [, go] = useLocation()
+  const group = named in groups ? (named as keyof typeof groups) : 'all'
+  /** The filters are in the address, so that it can be given to others. */
+  const show = (wanted: string, text: string) =>
+    go(`${relayerPath(relayer_id)}/list/${wanted}${text === '' ? '' : `/${encodeURIComponent(text)}`}`, {
+      replace: true,
+    })
   const filter: Filter = { ...(group !== 'all' && { status: [...groups[group]] }), ...filterOf(typed.trim()) }
   return (
     <>
@@ -25,7 +39,7 @@ export function Transactions({ relayer_id }: { relayer_id: string }) {
         <fieldset className="choice">
           <legend className="hidden">Status</legend>
           {(Object.keys(groups) as (keyof typeof groups)[]).map((one) => (
-            <button key={one} type="button" aria-pressed={group === one} onClick={() => setGroup(one)}>
+            <button key={one} type="button" aria-pressed={group === one} onClick={() => show(one, typed)}>
               {one}
             </button>
           ))}
@@ -36,7 +50,7 @@ export function Transactions({ relayer_id }: { relayer_id: string }) {
           aria-label="Filter by hash, receiver, nonce or reference"
           placeholder="Hash, receiver, nonce (5 or 5-9) or reference"
           value={typed}
-          onChange={(event) => setTyped(event.target.value)}
+          onChange={(event) => show(group, event.target.value)}
         />
         {may('send') && (
           <Action

@@ -1,0 +1,150 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Problem as Its, Problems as List } from '../../index.ts'
+import { age, count, inCoins, time } from '../data/format.ts'
+import { useProblems } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from './action.tsx'
+import { errorText, Problem, Skeleton } from './feedback.tsx'
+import { relayerPath, transactionPath } from './links.tsx'
+
+/** How long an answer counts as present. */
+const fresh_ms = 30_000
+const one = '/api/v1/problems/{problem_id}/acknowledgement'
+
+/** What needs attention. "Nothing" is said only of what the service has checked, and not when its last answer is old. */
+export function Problems() {
+  const { data, error, dataUpdatedAt } = useProblems()
+  if (data === undefined) return error ? <Unknown error={error} /> : <Skeleton lines={2} />
+  const { problems, unchecked, checked_at } = data.data
+  const { total_items } = data.pagination
+  const isOld = error !== null || Date.now() - dataUpdatedAt > fresh_ms
+  const isWell = total_items === 0 && unchecked.length === 0 && !isOld
+  return (
+    <section aria-labelledby="troubles" className="troubles">
+      {isOld && <Unknown error={error} since={checked_at} />}
+      {total_items > 0 && <h2 id="troubles">Needs attention ({count(total_items)})</h2>}
+      {isWell && <p className="all-well">Nothing needs attention.</p>}
+      <ul>
+        {problems.map((problem) => (
+          <OneProblem key={problem.id} its={problem} />
+        ))}
+      </ul>
+      {total_items > problems.length && (
+        <p className="hint">
+          The {count(problems.length)} most urgent of {count(total_items)} are shown.
+        </p>
+      )}
+      {unchecked.map((its) => (
+        <Unchecked key={its.part} its={its} />
+      ))}
+      <p className="hint">Checked at {time(checked_at)}.</p>
+    </section>
+  )
+}
+
+const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
+  <Problem>
+    What needs attention is not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
+    {error ? errorText(error) : 'The service has not answered.'}
+  </Problem>
+)
+
+const parts = {
+  accounts: 'The balance and nonces could not be read of',
+  nodes: 'The nodes could not be asked of',
+  notifications: 'Not checked:',
+} as const
+
+const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchecked'][number] }) => (
+  <p className="warn-line">
+    {parts[part]} {part === 'accounts' ? `${count(number)} ${number === 1 ? 'relayer' : 'relayers'} (` : ''}
+    {reason}
+    {part === 'accounts' ? ')' : ''}
+  </p>
+)
+
+function OneProblem({ its }: { its: Its }) {
+  const { may } = useSession()
+  const { severity, summary, reason, since, acknowledgement } = its
+  return (
+    <li className={acknowledgement ? 'known' : severity === 'critical' ? 'bad' : 'warn'}>
+      <Link to={pathOf(its)}>
+        <strong>{summary}</strong>
+        <span>
+          {inCoins(reason)}
+          {since !== null && ` Since ${age(since)}.`}
+        </span>
+        {acknowledgement && (
+          <span>
+            {acknowledgement.by} deals with it until {time(acknowledgement.until)}
+            {acknowledgement.note !== null && `: ${acknowledgement.note}`}
+          </span>
+        )}
+      </Link>
+      {may('manage') && (acknowledgement ? <Withdraw its={its} /> : <Acknowledge its={its} />)}
+    </li>
+  )
+}
+
+/** The page with the cause and the remedy. */
+function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Its): string {
+  if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
+    return `${relayerPath(relayer_id)}/list/failed`
+  if (relayer_id !== null && transaction_id !== null) return transactionPath({ relayer_id, id: transaction_id })
+  if (relayer_id !== null) return kind === 'nonces' ? `${relayerPath(relayer_id)}/nonces` : relayerPath(relayer_id)
+  if (notification_id !== null) return `/notifications/${encodeURIComponent(notification_id)}`
+  return network_id === null ? '/' : '/networks'
+}
+
+const spans = { '1 hour': 60, '8 hours': 480, '1 day': 1_440, '7 days': 10_080 } as const
+
+function Acknowledge({ its: { id, summary } }: { its: Its }) {
+  const { client } = useSession()
+  const [minutes, setMinutes] = useState<number>(spans['1 hour'])
+  const [note, setNote] = useState('')
+  return (
+    <Action
+      label="Acknowledge"
+      effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
+      run={() =>
+        client.put(one, {
+          path: { problem_id: id },
+          body: { minutes, ...(note.trim() !== '' && { note: note.trim() }) },
+        })
+      }
+    >
+      <label>
+        For
+        <select value={minutes} onChange={(event) => setMinutes(Number(event.target.value))}>
+          {Object.entries(spans).map(([name, value]) => (
+            <option key={name} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Note (optional)
+        <input maxLength={200} value={note} onChange={(event) => setNote(event.target.value)} />
+      </label>
+    </Action>
+  )
+}
+
+function Withdraw({ its: { id, summary } }: { its: Its }) {
+  const { client } = useSession()
+  return (
+    <Action
+      label="Withdraw"
+      effect={<p>{summary}. It is open again, for everybody.</p>}
+      run={() => client.delete(one, { path: { problem_id: id } })}
+    />
+  )
+}
+
+/** The number of problems that nobody deals with, for the tab's title. */
+export function useOpenProblems(): number {
+  const { data } = useProblems()
+  return data?.data.problems.filter(({ acknowledgement }) => acknowledgement === null).length ?? 0
+}

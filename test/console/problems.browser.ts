@@ -1,0 +1,194 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Rig, startRig } from '../support/rig.ts'
+import { act, named, openConsole, startBrowser } from './browser.ts'
+import { startReceiver } from './receiver.ts'
+
+const many = 60
+const relayers = '/api/v1/relayers/{relayer_id}'
+
+let browser: Browser
+let rig: Rig
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig({ chain: { noMining: true } })
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** The console, signed in. */
+async function start() {
+  const opened = await openConsole(browser, rig.url())
+  await opened.signIn(rig.api_key)
+  return opened
+}
+
+const well = (page: Page) => page.getByText('Nothing needs attention')
+const fund = (address: string) => rig.chain.setBalance(address, 10n ** 20n)
+const passMinute = () => {
+  rig.clock.passed_ms += 61_000
+}
+
+test('says that nothing needs attention only of what was checked, with its time', async () => {
+  const { data } = await rig.client().get(relayers, { path: { relayer_id: 'demo' } })
+  await fund(data.address)
+  passMinute()
+  const { page, expectComplaint } = await start()
+  expectComplaint(/status of 500/)
+  await well(page).waitFor()
+  await page.getByText(/Checked at .*\d{4}/).waitFor()
+  expect(await page.title()).toBe('Relayer console')
+
+  const fail = {
+    status: 500,
+    contentType: 'application/json',
+    body: '{"success":false,"data":null,"code":"internal","message":"Internal"}',
+  }
+  await page.route('**/api/v1/problems*', (route) => route.fulfill(fail))
+  await page.getByText('What needs attention is not known since').waitFor()
+  expect(await well(page).count()).toBe(0)
+  await page.route('**/api/v1/queues*', (route) => route.fulfill(fail))
+  await page.getByText(/Out of date: from/).waitFor()
+  await page.unroute('**/api/v1/problems*')
+  await well(page).waitFor()
+
+  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_getBalance'] })
+  passMinute()
+  await page.getByText(/The balance and nonces could not be read of 1 relayer/).waitFor()
+  expect(await well(page).count()).toBe(0)
+  await rig.proxy.setFault(undefined)
+})
+
+test('finds the empty ones among 60 relayers, pages through all of them, and acknowledges one', async () => {
+  const client = rig.client()
+  const { data: used } = await client.get('/api/v1/relayers', { query: { per_page: 1_000 } })
+  for (let index = used.length; index < many; index += 1) {
+    const id = `pay-${`${index}`.padStart(2, '0')}`
+    await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+    const network = { network: 'local', network_type: 'evm' } as const
+    const { data } = await client.post('/api/v1/relayers', {
+      body: { id, name: id, ...network, paused: false, signer_id: id },
+    })
+    if (index < many - 2) await fund(data.address)
+  }
+  passMinute()
+  const { page } = await start()
+  await page.getByRole('heading', { name: 'Needs attention (2)' }).waitFor()
+  await expect.poll(() => page.title()).toBe('(2) Relayer console')
+  await page.locator('.troubles').getByText('pay-59 has no funds').waitFor()
+
+  await named(page, 'Next').click()
+  await named(page, 'Next').click()
+  await page.getByText(`Page 3 of 3, ${many} relayers`).waitFor()
+  await page.getByRole('table').getByText('pay-59').waitFor()
+
+  await act(page, named(page, 'Acknowledge').first(), (dialog) => dialog.getByLabel('Note').fill('funds come at noon'))
+  await page.getByText(/environment deals with it until .*: funds come at noon/).waitFor()
+  await expect.poll(() => page.title()).toBe('(1) Relayer console')
+  await act(page, named(page, 'Withdraw').first())
+  await expect.poll(() => page.title()).toBe('(2) Relayer console')
+})
+
+test('searches everything at once, and opens what is found', async () => {
+  const account = await rig.addAccount()
+  const [sent] = await account.send(1, { reference: 'invoice 7', metadata: { customer: '4711' } })
+  const { page } = await start()
+  const find = async (text: string) => {
+    await page.getByLabel('Find by ID').fill(text)
+    await page.keyboard.press('Enter')
+  }
+  for (const text of [sent?.id as string, 'invoice 7', 'customer:4711']) {
+    await find(text)
+    await expect.poll(() => page.url()).toContain(`/transactions/${sent?.id}`)
+    await page.getByRole('link', { name: 'Overview', exact: true }).first().click()
+  }
+  await find('pay-')
+  const results = page.getByRole('list', { name: 'Search results' }).getByRole('listitem')
+  await expect.poll(() => results.count()).toBe(50)
+  await results.filter({ hasText: 'pay-07' }).getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'pay-07' }).waitFor()
+  await find('nothing like this')
+  await page.getByText('Nothing found.').waitFor()
+  await account.finished(() => rig.chain.mine())
+})
+
+test('has the filter of a list in its address, and leads a path to its page', async () => {
+  const account = await rig.addAccount()
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}`)
+  await named(page, 'failed').click()
+  await page.getByLabel('Filter by hash').fill('order 7')
+  await expect.poll(() => page.url()).toContain(`/relayers/${account.relayer_id}/list/failed/order%207`)
+  await page.reload()
+  await expect.poll(() => page.getByLabel('Filter by hash').inputValue()).toBe('order 7')
+  expect(await named(page, 'failed').getAttribute('aria-pressed')).toBe('true')
+  await page.goto(`${rig.url()}/console/networks`)
+  await page.getByRole('heading', { name: 'Networks' }).waitFor()
+})
+
+test('pushes waiting deliveries, one behind an earlier one too, and says so', async () => {
+  const receiver = await startReceiver()
+  const account = await rig.addAccount()
+  const client = rig.client()
+  await client.post('/api/v1/notifications', { body: { id: 'slow-shop', url: receiver.url } })
+  receiver.answer(500)
+  const path = { relayer_id: account.relayer_id }
+  await client.patch(relayers, { path, body: { notification_id: 'slow-shop' } })
+  await account.send(2)
+  await account.finished(() => rig.chain.mine())
+  await expect.poll(() => receiver.bodies.length).toBeGreaterThan(1)
+  const { page, open } = await start()
+  await open('/notifications/slow-shop')
+  receiver.answer(200)
+  await act(page, named(page, 'Retry now').first())
+  await page.getByText('It is due now').waitFor()
+  await named(page.getByRole('dialog'), 'Close').click()
+  await expect.poll(() => page.locator('.deliveries').getByText('pending').count()).toBe(0)
+  await act(page, named(page, 'Retry waiting'))
+  await page.getByText('0 waiting deliveries are due now.').waitFor()
+  await receiver.stop()
+})
+
+test('asks for a relayer before it signs, shows what is sent, and names invalid input as such', async () => {
+  const account = await rig.addAccount()
+  const { page, open } = await start()
+  await open('/sandbox')
+  expect(await named(page, 'Sign').isDisabled()).toBe(true)
+  await named(page, 'Simulate a transaction').click()
+  await page.getByLabel('To (empty').fill(`0x${'b0'.repeat(20)}`)
+  await page.getByLabel('Value in').fill('1.5')
+  expect(await named(page, 'Send it').isDisabled()).toBe(true)
+  await page.getByLabel('Relayer').fill(account.relayer_id)
+  await page.getByLabel('Value in').fill('one')
+  expect(await named(page, 'Send it').isDisabled()).toBe(true)
+  await page.getByLabel('Value in').fill('1.5')
+  await named(page, 'Send it').click()
+  const dialog = page.getByRole('dialog')
+  for (const text of [account.address, 'local', `0x${'b0'.repeat(20)}`, '1.5 ETH'])
+    await dialog.getByText(text).first().waitFor()
+  await page.keyboard.press('Escape')
+  expect(await account.transactions()).toEqual([])
+})
+
+test('tells a key with a typographic quote from a service that does not respond', async () => {
+  const { page } = await openConsole(browser, rig.url())
+  await page.getByLabel('API key').fill('“secret”')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('This is no API key').waitFor()
+})
+
+test('copies where the browser has no clipboard, as over plain HTTP', async () => {
+  const account = await rig.addAccount()
+  const { page, open, context } = await start()
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await open(`/relayers/${account.relayer_id}`)
+  await page.evaluate('navigator.clipboard.writeText("before")')
+  await page.evaluate('window.read = navigator.clipboard.readText.bind(navigator.clipboard)')
+  await page.evaluate('Object.defineProperty(navigator, "clipboard", { value: undefined })')
+  await page.getByRole('button', { name: `Copy ${account.address}` }).click()
+  await page.getByText('Copied').waitFor()
+  expect(await page.evaluate('window.read()')).toBe(account.address)
+})
