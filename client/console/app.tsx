@@ -16,6 +16,7 @@ const Notification = lazy(async () => ({ default: (await import('./pages/notific
 const ApiKeys = lazy(async () => ({ default: (await import('./pages/api-keys.tsx')).ApiKeys }))
 const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit }))
 const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
+const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
 
 export const App = () => (
@@ -43,6 +44,7 @@ function Shell() {
           {may('read') && <Page to="/">Overview</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
+          {mayManageAll && <Page to="/signers">Signers</Page>}
           {(may('sign') || may('send')) && <Page to="/sandbox">Sandbox</Page>}
           {caller.may_administer && <Page to="/keys">API keys</Page>}
           {mayManageAll && <Page to="/audit">Audit</Page>}
@@ -83,6 +85,7 @@ function Pages() {
       )}
       {may('read') && <Route path="/networks" component={Networks} />}
       {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
+      {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
       {mayManageAll && <Route path="/audit" component={Audit} />}
       <Route>

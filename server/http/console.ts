@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { securityHeaders } from './headers.ts'
-import { document, type Reference } from './reference.ts'
+import { document, type Reference, redirectToConsole } from './reference.ts'
 
 const folder = join(import.meta.dirname, '..', '..', 'generated', 'console')
 
@@ -38,13 +38,7 @@ export function readConsole(): { pages: Reference; isBuilt: boolean } {
   }
   const assets = files.filter((file) => file !== page).map(({ name, content }) => asset(`/console/${name}`, content))
   const own = [asset('/console', page.content), asset('/console/', page.content), ...assets]
-  return { pages: [...own, { path: '/console/*page', serve: toFragment }], isBuilt: true }
-}
-
-/** A page that was asked for by a path is in the fragment of the console's address. */
-function toFragment({ path }: Request, response: Response): void {
-  const Location = `/console#${path.slice('/console'.length)}`
-  response.writeHead(302, { ...securityHeaders, Location, 'Content-Length': 0 }).end()
+  return { pages: [...own, { path: '/console/*page', serve: redirectToConsole }], isBuilt: true }
 }
 
 function asset(path: string, content: Buffer): Reference[number] {

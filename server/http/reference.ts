@@ -21,10 +21,18 @@ export function readReference(): Reference {
   ]
 }
 
-/** Sends a browser that opens the service's address to the console. Any other client gets the usual failure. */
-function redirectToConsole(request: Request, response: Response, next: NextFunction): void {
-  if (asksForHtml(request)) response.writeHead(302, { Location: '/console', Vary: 'Accept', 'Content-Length': 0 }).end()
-  else next()
+/**
+ * Sends a browser that opens the service's address, or a page of the console by a path, to the console: its pages are in the fragment
+ * of one address. Any other client gets the usual failure.
+ */
+export function redirectToConsole(request: Request, response: Response, next: NextFunction): void {
+  if (!asksForHtml(request)) {
+    next()
+    return
+  }
+  const [, page] = request.path.split(/^\/console(?=\/)/)
+  const Location = page === undefined ? '/console' : `/console#${page}`
+  response.writeHead(302, { ...securityHeaders, Location, Vary: 'Accept', 'Content-Length': 0 }).end()
 }
 
 /** `Accept` names text/html itself: the wildcard that curl and fetch send does not count. */

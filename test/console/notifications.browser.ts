@@ -38,6 +38,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   const opened = await openConsole(browser, rig.url())
   page = opened.page
   await opened.signIn(rig.api_key)
+  const close = () => named(page.getByRole('dialog'), 'Close').click()
   await opened.open('/notifications')
   await act(page, named(page, 'Create'), async (dialog) => {
     await dialog.getByLabel('URL').fill(receiver.url)
@@ -48,13 +49,14 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
 
   await act(page, named(page, 'Send a test'))
   await page.getByRole('dialog').getByText('Response: 200').waitFor()
-  await named(page.getByRole('dialog'), 'Close').click()
+  await close()
   expect(receiver.bodies.map((body) => JSON.parse(body).event)).toEqual(['test'])
 
   await change({ notification_id: id })
   await change({ paused: true })
   await expect.poll(statuses).toEqual(['delivered'])
   await act(page, named(page, 'Redeliver'))
+  await close()
   await expect.poll(attempts).toEqual([2])
 
   receiver.answer(410, 'gone')
@@ -70,6 +72,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   expect((await rig.client().get(one, { path })).data.url).toBe(url)
   expect((await health()).status).not.toBe('disabled')
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2099-01-01T00:00'))
+  await close()
   expect(await statuses()).toEqual(['failed', 'failed', 'delivered'])
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2020-01-01T00:00'))
   await expect.poll(statuses).toEqual(['delivered', 'delivered', 'delivered'])

@@ -42,6 +42,7 @@ const pages = () => ({
   notifications: '/notifications',
   notification: '/notifications/treasury-events',
   networks: '/networks',
+  signers: '/signers',
   sandbox: '/sandbox',
   keys: '/keys',
   audit: '/audit',

@@ -101,7 +101,7 @@ test('asks for another API key after an expiry, and keeps the form’s input', a
   const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
   expectComplaint(/status of 401/)
   await signIn(await makeKey(['read', 'sign'], soon))
-  await open('/sandbox')
+  await open('/sandbox/demo')
   await page.getByLabel('Message').fill('a long text that took an hour')
   rig.clock.passed_ms += 120_000
   await page.getByRole('alert').getByText('no longer accepts this API key').waitFor()

@@ -100,7 +100,19 @@ function wrongEvents(listed: Transaction[], { events, answers }: StoreEvidence):
     const states = payloads.map(({ status }) => status).join(' ')
     const isFramed =
       isDeepStrictEqual(payloads[0], promised.get(transaction.id)) && isDeepStrictEqual(payloads.at(-1), transaction)
-    return path.test(states) && isFramed
+    const isWhole = path.test(states) && isFramed
+    if (!isWhole)
+      console.error(
+        'Not the whole story:',
+        states,
+        payloads[0],
+        payloads.at(-1),
+        'answered',
+        promised.get(transaction.id),
+        'listed',
+        transaction,
+      )
+    return isWhole
   }
   return listed.filter((transaction) => !isWhole(transaction)).length
 }

@@ -40,4 +40,8 @@ test('serves only the console’s files, without a key, compressed, with a stric
   }
   expect((await fetch(`${url}/console/assets/none.js`)).status).toBe(401)
   expect((await fetch(`${url}/console/..%2f..%2fpackage.json`)).status).toBe(401)
+
+  const redirect = (path: string) => fetch(`${url}${path}`, { headers: { Accept: 'text/html' }, redirect: 'manual' })
+  expect((await redirect('/console/relayers/demo')).headers.get('location')).toBe('/console#/relayers/demo')
+  expect((await redirect('/')).headers.get('location')).toBe('/console')
 })

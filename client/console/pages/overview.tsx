@@ -2,8 +2,10 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { age, amount, count, words } from '../data/format.ts'
 import { useRelayers, useStatuses, useSymbols } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Problems } from '../parts/problems.tsx'
@@ -21,11 +23,14 @@ export function Overview() {
       <h1>Overview</h1>
       <Problems />
       <section aria-labelledby="relayers">
-        <h2 id="relayers">Relayers</h2>
+        <div className="bar">
+          <h2 id="relayers">Relayers</h2>
+          <CreateRelayer />
+        </div>
         <Loaded query={relayers}>
           {({ rows, pagination: { total_items } }) =>
             total_items === 0 ? (
-              <p>This API key has access to no relayers.</p>
+              <FirstSteps />
             ) : (
               <>
                 <Relayers rows={rows} />
@@ -37,6 +42,23 @@ export function Overview() {
       </section>
       <ActivityCharts />
     </>
+  )
+}
+
+function FirstSteps() {
+  const { mayManageAll } = useSession()
+  if (!mayManageAll) return <p>This API key has access to no relayers.</p>
+  return (
+    <ol>
+      <li>
+        <Link to="/networks">Create a network</Link> with the URLs of its nodes.
+      </li>
+      <li>Create a relayer on it, with the button above: a new key is made for it.</li>
+      <li>Send funds to the relayer's address.</li>
+      <li>
+        <Link to="/sandbox">Sign a message or send a transaction</Link> with it.
+      </li>
+    </ol>
   )
 }
 

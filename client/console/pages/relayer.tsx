@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event, Relayer as Its } from '../../index.ts'
-import { amount } from '../data/format.ts'
+import { amount, count } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
@@ -99,6 +99,7 @@ function Head({ its }: { its: Its }) {
         <h1>
           {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
         </h1>
+        {may('manage') && <Drain id={id} />}
         {may('manage') && (
           <Action
             label={paused ? 'Resume' : 'Pause'}
@@ -158,5 +159,32 @@ function Head({ its }: { its: Its }) {
         </div>
       </dl>
     </>
+  )
+}
+
+/** Refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
+function Drain({ id }: { id: string }) {
+  const { client } = useSession()
+  const [left, setLeft] = useState(0)
+  return (
+    <Action
+      label="Drain"
+      tone="danger"
+      effect={
+        <p>
+          {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
+          have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
+        </p>
+      }
+      run={async () => {
+        const { data } = await client.post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: id } })
+        setLeft(data.pending_transactions_count + data.mined_transactions_count)
+      }}
+      done={
+        left === 0
+          ? 'No transaction is unfinished: it can be deleted.'
+          : `It takes no new transactions. Unfinished: ${count(left)}.`
+      }
+    />
   )
 }

@@ -1,0 +1,182 @@
+import { useQuery } from '@tanstack/react-query'
+import { useId, useState } from 'react'
+import type { CreateSignerRequest, Signer } from '../../index.ts'
+import { given, useForm } from '../data/form.ts'
+import { words } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from '../parts/action.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+import { Copyable } from '../parts/links.tsx'
+
+/** Of each type: the members of its `config`. Those with ? are optional, and those with ! are secret. */
+const configs: Record<CreateSignerRequest['type'], string[]> = {
+  generated: [],
+  plain: ['key!'],
+  keystore: ['keystore', 'passphrase!'],
+  aws_kms: ['key_id', 'region?', 'endpoint?'],
+  google_cloud_kms: ['key_version', 'service_account?', 'endpoint?'],
+  azure_key_vault: ['vault_url', 'key_name', 'key_version?', 'tenant_id?', 'client_id?', 'client_secret!?'],
+  pkcs11: ['token_label', 'module?', 'key_label?', 'key_id?', 'pin!?'],
+  remote: ['url', 'address', 'interface?'],
+  vault: ['url', 'path', 'namespace?', 'mount?', 'field?', 'token!?', 'role_id?', 'secret_id!?'],
+}
+
+const about: Record<CreateSignerRequest['type'], string> = {
+  generated: 'The service makes a new private key and keeps it encrypted. Nobody can read it again.',
+  plain: 'The service keeps this private key, encrypted.',
+  keystore: 'The service decrypts this V3 keystore once, and keeps the key encrypted.',
+  aws_kms: 'The key stays in AWS KMS.',
+  google_cloud_kms: 'The key stays in Google Cloud KMS.',
+  azure_key_vault: 'The key stays in Azure Key Vault.',
+  pkcs11: 'The key stays in the PKCS #11 token.',
+  remote: 'The key stays in the remote signer.',
+  vault: 'The key stays in HashiCorp Vault.',
+}
+
+/** The private keys, without the keys themselves. */
+export function Signers() {
+  const { client } = useSession()
+  const signers = useQuery({
+    queryKey: ['signers'],
+    queryFn: async ({ signal }) => (await client.get('/api/v1/signers', { query: { per_page: 1_000 }, signal })).data,
+  })
+  return (
+    <>
+      <div className="bar">
+        <h1>Signers</h1>
+        <CreateSigner />
+      </div>
+      <Loaded query={signers}>
+        {(all) =>
+          all.length === 0 ? (
+            <p>No signers yet. A signer is a private key, or a key in a key service; a relayer uses one.</p>
+          ) : (
+            <div className="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th>ID</th>
+                    <th>Type</th>
+                    <th>Address</th>
+                    <th>
+                      <span className="hidden">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((signer) => (
+                    <SignerRow key={signer.id} its={signer} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function SignerRow({ its: { id, type, address } }: { its: Signer }) {
+  const { client } = useSession()
+  return (
+    <tr>
+      <td>{id}</td>
+      <td>{words(type)}</td>
+      <td>
+        <Copyable value={address} whole />
+      </td>
+      <td>
+        <Action
+          label="Delete"
+          tone="danger"
+          effect={
+            <p>
+              Deletes {id}. A key that the service keeps is gone for good, and with it what {address} owns. It is
+              refused while a relayer uses it.
+            </p>
+          }
+          run={() => client.delete('/api/v1/signers/{signer_id}', { path: { signer_id: id } })}
+        />
+      </td>
+    </tr>
+  )
+}
+
+const types = Object.keys(configs) as CreateSignerRequest['type'][]
+const nameOf = (member: string) => member.replace(/[!?]/g, '')
+const members = Object.values(configs).flat().map(nameOf)
+
+function CreateSigner() {
+  const { client } = useSession()
+  const [type, setType] = useState<CreateSignerRequest['type']>('generated')
+  const [address, setAddress] = useState('')
+  const { values, bind, reset } = useForm({
+    id: '',
+    ...Object.fromEntries(members.map((name) => [name, ''])),
+  } as Record<string, string>)
+  function body(): CreateSignerRequest {
+    const config: Record<string, unknown> = given(
+      Object.fromEntries(configs[type].map((member) => [nameOf(member), values[nameOf(member)]])),
+    )
+    if (type === 'keystore') config.keystore = JSON.parse(String(config.keystore))
+    return { ...given({ id: values.id }), type, config } as CreateSignerRequest
+  }
+  return (
+    <Action
+      label="Create a signer"
+      tone="primary"
+      opened={reset}
+      effect={<p>{about[type]}</p>}
+      run={async () => setAddress((await client.post('/api/v1/signers', { body: body() })).data.address)}
+      done={
+        <>
+          <p>Created. Its address:</p>
+          <Copyable value={address} whole />
+        </>
+      }
+    >
+      <label>
+        Type
+        <select value={type} onChange={(event) => setType(event.target.value as CreateSignerRequest['type'])}>
+          {types.map((one) => (
+            <option key={one} value={one}>
+              {words(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Id (optional)
+        <input {...bind('id')} />
+      </label>
+      {configs[type].map((member) => (
+        <ConfigField key={member} member={member} field={bind(nameOf(member))} />
+      ))}
+    </Action>
+  )
+}
+
+function ConfigField({ member, field }: { member: string; field: ReturnType<ReturnType<typeof useForm>['bind']> }) {
+  const name = nameOf(member)
+  const id = useId()
+  const isOptional = member.includes('?')
+  return (
+    <label htmlFor={id}>
+      {words(name)}
+      {isOptional && ' (optional)'}
+      {name === 'keystore' ? (
+        <textarea id={id} rows={5} required spellCheck={false} {...field} />
+      ) : (
+        <input
+          id={id}
+          type={member.includes('!') ? 'password' : 'text'}
+          autoComplete="off"
+          spellCheck={false}
+          required={!isOptional}
+          {...field}
+        />
+      )}
+    </label>
+  )
+}

@@ -1,0 +1,100 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Rig, startRig } from '../support/rig.ts'
+import { openConsole, startBrowser } from './browser.ts'
+
+let browser: Browser
+let rig: Rig
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** Opens the dialog of a button, fills its fields and confirms. Returns the dialog. */
+async function fill(page: Page | Locator, button: string, fields: Record<string, string>, dialogs: Page) {
+  await page.getByRole('button', { name: button, exact: true }).click()
+  const dialog = dialogs.getByRole('dialog', { name: button })
+  for (const [label, value] of Object.entries(fields)) {
+    const field = dialog.getByLabel(new RegExp(`^${label}`))
+    if ((await field.evaluate((its) => its.tagName)) === 'SELECT') await field.selectOption(value)
+    else await field.fill(value)
+  }
+  await dialog.getByRole('button', { name: button, exact: true }).click()
+  return dialog
+}
+
+test('creates a network, a signer, a relayer and an ABI, drains the relayer, and deletes what is not used', async () => {
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/status of 409/)
+  await signIn(rig.api_key)
+  const client = rig.client()
+
+  await open('/networks')
+  const network = { Name: 'second', 'Chain ID': '31337', 'Node URLs': rig.proxy.url, Symbol: 'POL' }
+  await (await fill(page, 'Create a network', network, page)).getByText('its nodes answer').waitFor()
+  await page.keyboard.press('Escape')
+  const card = page.getByRole('region', { name: 'second' })
+  await card.getByText('POL').waitFor()
+  await fill(card, 'Edit', { 'Required confirmations': '7' }, page)
+  await card.locator('dd', { hasText: '7' }).first().waitFor()
+
+  await open('/signers')
+  const key = `0x${'5a'.repeat(32)}`
+  await fill(page, 'Create a signer', { Type: 'plain', Id: 'own-key', key }, page)
+  await page.getByRole('dialog').getByText('Its address').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('cell', { name: 'own-key' }).waitFor()
+  expect(await page.content()).not.toContain(key.slice(2))
+
+  await open('/')
+  const to = (await rig.addAccount()).address
+  const relayer = { Id: 'made-here', Network: 'second', Signer: 'own-key', 'Allowed receivers': to }
+  await (await fill(page, 'Create a relayer', relayer, page)).getByText('Send funds to its address').waitFor()
+  const path = { relayer_id: 'made-here' }
+  const { data: made } = await client.get('/api/v1/relayers/{relayer_id}', { path })
+  expect(made).toMatchObject({ network: 'second', signer_id: 'own-key', policies: { whitelist_receivers: [to] } })
+  await page.keyboard.press('Escape')
+
+  await open('/networks')
+  const abi = { Network: 'second', Address: to, Name: 'Token', ABI: 'function mint(uint256 amount)' }
+  await fill(page, 'Add an ABI', abi, page)
+  await page.getByRole('cell', { name: 'Token' }).waitFor()
+
+  await open('/relayers/made-here')
+  await (await fill(page, 'Drain', {}, page)).getByText('it can be deleted').waitFor()
+  const { data: drained } = await client.get('/api/v1/relayers/{relayer_id}', { path })
+  expect(drained.policies).toMatchObject({ allow_transactions: false })
+  await page.keyboard.press('Escape')
+
+  await open('/signers')
+  const row = page.getByRole('row', { name: /own-key/ })
+  await (await fill(row, 'Delete', {}, page))
+    .getByRole('alert')
+    .getByText(/relayer/)
+    .waitFor()
+  await client.delete('/api/v1/relayers/{relayer_id}', { path })
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await row.waitFor({ state: 'detached' })
+})
+
+test('a new key that failed to get its relayer is used at the next attempt', async () => {
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  expectComplaint(/status of 4/)
+  await signIn(rig.api_key)
+  await open('/')
+  const client = rig.client()
+  const before = (await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data.length
+  const fields = { Id: 'with new key', Network: 'local', 'Allowed receivers': '0x12' }
+  const dialog = await fill(page, 'Create a relayer', fields, page)
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByLabel('Id').fill('with-new-key')
+  await dialog.getByLabel('Allowed receivers').fill('')
+  await dialog.getByRole('button', { name: 'Create a relayer' }).click()
+  await dialog.getByText('Send funds to its address').waitFor()
+  expect((await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data).toHaveLength(before + 1)
+})
