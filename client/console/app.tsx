@@ -1,11 +1,11 @@
-import { lazy, Suspense, useEffect } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Skeleton } from './parts/feedback.tsx'
-import { useOpenProblems } from './parts/problems.tsx'
+import { Heading } from './parts/heading.tsx'
 import { Search } from './parts/search.tsx'
 import { ServiceState } from './parts/service-state.tsx'
 
@@ -29,10 +29,10 @@ export const App = () => (
 
 function Shell() {
   const { caller, may, mayManageAll, signOut } = useSession()
-  const open = useOpenProblems()
-  useEffect(() => {
-    document.title = open === 0 ? 'Relayer console' : `(${open}) Relayer console`
-  }, [open])
+  const [path] = useLocation()
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
+  useEffect(() => setMenuOpen(false), [path])
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -40,7 +40,16 @@ function Shell() {
       </button>
       <header className="top">
         <strong>Relayer console</strong>
-        <nav aria-label="Pages">
+        <button
+          type="button"
+          className="menu"
+          aria-expanded={isMenuOpen}
+          aria-controls="pages"
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          Menu
+        </button>
+        <nav id="pages" aria-label="Pages" className={isMenuOpen ? 'open' : undefined}>
           {may('read') && <Page to="/">Overview</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
@@ -89,7 +98,7 @@ function Pages() {
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
       {mayManageAll && <Route path="/audit" component={Audit} />}
       <Route>
-        <h1>Page not found</h1>
+        <Heading name="Page not found" />
         <p>
           This page does not exist, or your API key has no access to it. <Link to="/">Go to the overview</Link>
         </p>

@@ -40,7 +40,7 @@ test('says that nothing needs attention only of what was checked, with its time'
   expectComplaint(/status of 500/)
   await well(page).waitFor()
   await page.getByText(/Checked at .*\d{4}/).waitFor()
-  expect(await page.title()).toBe('Relayer console')
+  expect(await page.title()).toBe('Overview · Relayer console')
 
   const fail = {
     status: 500,
@@ -77,7 +77,7 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
   passMinute()
   const { page } = await start()
   await page.getByRole('heading', { name: 'Needs attention (2)' }).waitFor()
-  await expect.poll(() => page.title()).toBe('(2) Relayer console')
+  await expect.poll(() => page.title()).toBe('(2) Overview · Relayer console')
   await page.locator('.troubles').getByText('pay-59 has no funds').waitFor()
 
   await named(page, 'Next').click()
@@ -87,9 +87,9 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
 
   await act(page, named(page, 'Acknowledge').first(), (dialog) => dialog.getByLabel('Note').fill('funds come at noon'))
   await page.getByText(/environment deals with it until .*: funds come at noon/).waitFor()
-  await expect.poll(() => page.title()).toBe('(1) Relayer console')
+  await expect.poll(() => page.title()).toBe('(1) Overview · Relayer console')
   await act(page, named(page, 'Withdraw').first())
-  await expect.poll(() => page.title()).toBe('(2) Relayer console')
+  await expect.poll(() => page.title()).toBe('(2) Overview · Relayer console')
 })
 
 test('searches everything at once, and opens what is found', async () => {

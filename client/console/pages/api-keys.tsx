@@ -5,6 +5,7 @@ import { time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 
 const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
@@ -19,7 +20,7 @@ export function ApiKeys() {
   return (
     <>
       <div className="bar">
-        <h1>API keys</h1>
+        <Heading name="API keys" />
         <CreateKey />
       </div>
       <Loaded query={keys}>

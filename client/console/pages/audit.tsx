@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { count, time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable, RelayerLink } from '../parts/links.tsx'
 
 const per_page = 100
@@ -35,7 +36,7 @@ export function Audit() {
 
   return (
     <>
-      <h1>Audit</h1>
+      <Heading name="Audit" />
       <Loaded query={head} lines={1}>
         {({ entries: all, hash, chains }) => (
           <p>

@@ -7,6 +7,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 
 /** The networks, with the health of each node. */
@@ -15,7 +16,7 @@ export function Networks() {
   return (
     <>
       <div className="bar">
-        <h1>Networks</h1>
+        <Heading name="Networks" />
         <CreateNetwork />
       </div>
       <Loaded query={networks}>
@@ -32,8 +33,10 @@ function List({ networks }: { networks: Network[] }) {
     <section key={network.id} className="card" aria-label={network.name}>
       <div className="bar">
         <h2>{network.name}</h2>
-        <EditNetwork network={network} />
-        <EditNodes network={network} />
+        <div className="buttons">
+          <EditNetwork network={network} />
+          <EditNodes network={network} />
+        </div>
       </div>
       <dl className="figures">
         <div>

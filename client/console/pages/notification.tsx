@@ -7,6 +7,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 
 const poll_ms = 3_000
 const per_page = 50
@@ -38,7 +39,7 @@ export function Notification(path: { notification_id: string }) {
       <p className="crumbs">
         <Link to="/notifications">Notifications</Link> / webhook
       </p>
-      <h1>{id}</h1>
+      <Heading name={id} />
       <Loaded query={notification}>
         {({ url }) => (
           <p>

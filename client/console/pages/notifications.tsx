@@ -5,6 +5,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 
 const max_examined = 50
 
@@ -17,7 +18,7 @@ export function Notifications() {
   return (
     <>
       <div className="bar">
-        <h1>Notifications</h1>
+        <Heading name="Notifications" />
         <Action
           label="Create"
           tone="primary"

@@ -7,6 +7,7 @@ import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Problems } from '../parts/problems.tsx'
 
@@ -20,7 +21,7 @@ export function Overview() {
   const relayers = useRelayers(page, per_page)
   return (
     <>
-      <h1>Overview</h1>
+      <Heading name="Overview" />
       <Problems />
       <section aria-labelledby="relayers">
         <div className="bar">

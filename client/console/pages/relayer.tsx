@@ -11,6 +11,7 @@ import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Events } from '../parts/events.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable, relayerPath } from '../parts/links.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
@@ -96,23 +97,25 @@ function Head({ its }: { its: Its }) {
         <Link to="/">Overview</Link> / relayer
       </p>
       <div className="bar">
-        <h1>
+        <Heading name={id}>
           {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
-        </h1>
-        {may('manage') && <Drain id={id} />}
+        </Heading>
         {may('manage') && (
-          <Action
-            label={paused ? 'Resume' : 'Pause'}
-            tone={paused ? 'primary' : 'danger'}
-            effect={
-              <p>
-                {paused
-                  ? 'The relayer signs and sends again, and its waiting transactions continue.'
-                  : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
-              </p>
-            }
-            run={() => client.patch(base, { path, body: { paused: !paused } })}
-          />
+          <div className="buttons">
+            <Drain id={id} />
+            <Action
+              label={paused ? 'Resume' : 'Pause'}
+              tone={paused ? 'primary' : 'danger'}
+              effect={
+                <p>
+                  {paused
+                    ? 'The relayer signs and sends again, and its waiting transactions continue.'
+                    : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
+                </p>
+              }
+              run={() => client.patch(base, { path, body: { paused: !paused } })}
+            />
+          </div>
         )}
       </div>
       {system_disabled && (

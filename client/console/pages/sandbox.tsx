@@ -11,6 +11,7 @@ import { typescriptCall } from '../data/typescript-call.ts'
 import { Action } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
@@ -42,7 +43,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
   const start = { message: 'Hello', to: '', value: '0', data: '' }
   return (
     <>
-      <h1>Sandbox</h1>
+      <Heading name="Sandbox" />
       {transaction_id === undefined ? (
         <SandboxForm chosen={relayer_id} start={start} />
       ) : (

@@ -6,6 +6,7 @@ import { words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 
 /** Of each type: the members of its `config`. Those with ? are optional, and those with ! are secret. */
@@ -43,7 +44,7 @@ export function Signers() {
   return (
     <>
       <div className="bar">
-        <h1>Signers</h1>
+        <Heading name="Signers" />
         <CreateSigner />
       </div>
       <Loaded query={signers}>

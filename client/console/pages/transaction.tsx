@@ -7,6 +7,7 @@ import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
 import { Copyable, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
@@ -44,9 +45,9 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
       <Loaded query={transaction}>
         {(its) => (
           <>
-            <h1>
+            <Heading name={`Transaction ${its.nonce}`}>
               Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
-            </h1>
+            </Heading>
             <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
             <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
             <h2>Timeline</h2>

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { SearchResult } from '../../index.ts'
 import { words } from '../data/format.ts'
@@ -21,6 +21,17 @@ export function Search() {
     },
   })
 
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    function focusIt(event: KeyboardEvent) {
+      if (!(event.ctrlKey || event.metaKey) || event.key !== 'k') return
+      event.preventDefault()
+      input.current?.focus()
+    }
+    document.addEventListener('keydown', focusIt)
+    return () => document.removeEventListener('keydown', focusIt)
+  }, [])
+
   function end() {
     setText('')
     search.reset()
@@ -35,9 +46,10 @@ export function Search() {
     <search>
       <form onSubmit={submit} className="search" onKeyDown={(event) => event.key === 'Escape' && end()}>
         <input
+          ref={input}
           type="search"
           aria-label="Find by ID, name, address, hash, nonce or reference"
-          placeholder="ID, name, address, hash, nonce, reference"
+          placeholder="Find (Ctrl-K)"
           maxLength={255}
           value={text}
           onChange={(event) => setText(event.target.value)}
