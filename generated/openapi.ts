@@ -1625,7 +1625,7 @@ export interface components {
             domain: {
                 name?: string;
                 version?: string;
-                chainId?: components["schemas"]["AmountInput"] | string;
+                chainId?: string | components["schemas"]["AmountInput"];
                 verifyingContract?: components["schemas"]["AddressInput"];
                 salt?: string;
             };

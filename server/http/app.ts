@@ -67,7 +67,9 @@ export function createApp(dependencies: AppDependencies): Express {
     const route = app.route(expressPath(path))
     for (const operation of its) if (operation.guarded) mount(route, operation, dependencies)
     route.all(() => {
-      throw new ApiError('method_not_allowed', 'Method Not Allowed', [], { Allow: methodsOf(its) })
+      const Allow = methodsOf(its)
+      const details = [{ path: '/method', message: `must be one of ${Allow}` }]
+      throw new ApiError('method_not_allowed', 'Method Not Allowed', details, { Allow })
     })
   }
   const paths = operations.map(({ path }) => path)

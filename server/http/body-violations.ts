@@ -15,7 +15,9 @@ export function createBodyViolations({ components }: ContractDocument): (schema:
   // Within one document, schemas share the compiled targets of their references: each compiles in a few milliseconds.
   ajv.addSchema({ components }, 'contract')
   const inline = new WeakMap<object, ValidateFunction>()
-  const pointers = new Map(pointersIn(components.schemas, '#/components/schemas'))
+  const places = pointersIn(components.schemas, '#/components/schemas')
+  const pointers = new Map(places)
+  const targets = new Map(places.map(([schema, pointer]) => [pointer, schema as Choice]))
 
   function errorsOf(schema: object, value: unknown): ErrorObject[] {
     const pointer = (schema as { $ref?: string }).$ref ?? pointers.get(schema)
@@ -45,13 +47,21 @@ export function createBodyViolations({ components }: ContractDocument): (schema:
     ]
   }
 
+  /** A choice that is an alternative itself counts as its alternatives. */
+  function alternatives(schema: Choice): Choice[] {
+    const { anyOf, oneOf } = targets.get(schema.$ref ?? '') ?? schema
+    return (anyOf ?? oneOf)?.flatMap(alternatives) ?? [schema]
+  }
+
   function ofChoice({ schema, data }: ErrorObject, at: string): Detail[] {
-    const branch = expectedBranch((schema as object[]).map((each) => errorsOf(each, data)))
+    const branch = expectedBranch((schema as Choice[]).flatMap(alternatives).map((each) => errorsOf(each, data)))
     return Array.isArray(branch) ? violations(branch, at) : [{ path: `${at}${branch.path}`, message: branch.message }]
   }
 
   return (schema) => (body) => violations(errorsOf(schema, body), '/body')
 }
+
+type Choice = { $ref?: string; anyOf?: Choice[]; oneOf?: Choice[] }
 
 const isChoice = ({ keyword }: ErrorObject): boolean => keyword === 'anyOf' || keyword === 'oneOf'
 

@@ -56,6 +56,12 @@ test.each<[string, string, unknown, string[]]>([
   ],
   ['an amount', 'AmountInput', '1.5 ether', [`/body ${wei}`]],
   ['an amount of another type', 'AmountInput', true, ['/body must be a string or an integer']],
+  [
+    'an amount that may be null',
+    'SendTransactionRequest',
+    { max_fee_per_gas: '2gwei', gas_price: true },
+    [`/body/max_fee_per_gas ${wei}`, '/body/gas_price must be a string or an integer or null'],
+  ],
   ['one of a list', 'RpcUrlInput', 5, ['/body must be a string or an object']],
 ])('%s', (_name, schema, body, expected) => {
   expect(violations(schema, body)).toEqual(expected)

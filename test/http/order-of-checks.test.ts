@@ -113,6 +113,7 @@ test('checks the route, then the schema, then the named resources', async () => 
     send: withBody(`${method} ${path}`, '{'),
     status: 405,
     message: 'Method Not Allowed',
+    at: '/method',
     header: ['allow', allow],
   })
   await expectRefused(await startTestService(), [
