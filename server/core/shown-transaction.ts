@@ -33,7 +33,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   created_at: row.created_at,
   sent_at: row.sent_at,
   confirmed_at: row.confirmed_at,
-  ended_at: isFinal(row.status) ? (row.changed_at ?? row.confirmed_at) : null,
+  ended_at: isFinal(row.status) ? (row.confirmed_at ?? row.changed_at) : null,
   signature: row.signature,
   speed: row.speed,
   receipt: currentReceipt(row),
