@@ -152,6 +152,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own names and values, for example the customer and the purpose."
   ],
   [
+   "ordering_key",
+   "text",
+   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -251,6 +256,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own names and values, for example the customer and the purpose."
   ],
   [
+   "ordering_key",
+   "text",
+   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -341,6 +351,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "metadata",
    "object",
    "Your own names and values, for example the customer and the purpose."
+  ],
+  [
+   "ordering_key",
+   "text",
+   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
   ],
   [
    "access_list",
@@ -1030,6 +1045,144 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "tags",
    "list of text",
    ""
+  ]
+ ],
+ "post /api/v1/pools": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "name",
+   "text",
+   "What people call the pool."
+  ],
+  [
+   "network",
+   "text",
+   "The network's name."
+  ],
+  [
+   "relayer_ids",
+   "list of text",
+   "The relayers of the pool, all on its network."
+  ]
+ ],
+ "patch /api/v1/pools/{pool_id}": [
+  [
+   "name",
+   "text",
+   "A display name."
+  ],
+  [
+   "relayer_ids",
+   "list of text",
+   "The relayers of the pool, all on its network."
+  ]
+ ],
+ "patch /api/v1/pools/{pool_id}/relayers/{member_id}": [
+  [
+   "weight",
+   "integer",
+   "The relayer's share: one with 200 takes twice as many transactions at a time as one with 100."
+  ]
+ ],
+ "post /api/v1/pools/{pool_id}/transactions": [
+  [
+   "to",
+   "text",
+   "The recipient."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount to send."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
+  ],
+  [
+   "gas_limit",
+   "integer",
+   "The gas limit."
+  ],
+  [
+   "speed",
+   "safe_low | safeLow | average | fast | fastest",
+   "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
+  ],
+  [
+   "type",
+   "0 | 1 | 2 | 4",
+   "The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code."
+  ],
+  [
+   "gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The gas price of a transaction of type 0 or 1, in wei."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei."
+  ],
+  [
+   "valid_until",
+   "text",
+   "After this time (RFC 3339) the transaction is not sent."
+  ],
+  [
+   "reference",
+   "text",
+   "Your own reference, for example an order number."
+  ],
+  [
+   "metadata",
+   "object",
+   "Your own names and values, for example the customer and the purpose."
+  ],
+  [
+   "ordering_key",
+   "text",
+   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
+   "access_list",
+   "list of values",
+   "The addresses and storage keys that the transaction uses (EIP-2930)."
+  ],
+  [
+   "authorization_list",
+   "list of values",
+   "Signed authorizations of accounts (EIP-7702)."
+  ],
+  [
+   "blob_versioned_hashes",
+   "list of text",
+   "Blob transactions (EIP-4844) are not supported."
   ]
  ],
  "post /api/v1/abis": [

@@ -119,6 +119,22 @@ export interface GeneratedMethods {
     /** List the nodes of a network. */
     listNodes(network_id: string, options?: Options<'/api/v1/networks/{network_id}/nodes', 'get'>): Promise<Data<'/api/v1/networks/{network_id}/nodes', 'get'>>
   }
+  pools: {
+    /** List pools. */
+    list(options?: Options<'/api/v1/pools', 'get'>): AsyncGenerator<ItemOf<'/api/v1/pools'>, void, undefined>
+    /** Create a pool. */
+    create(body: Body<'/api/v1/pools', 'post'>, options?: Options<'/api/v1/pools', 'post'>): Promise<Data<'/api/v1/pools', 'post'>>
+    /** Get a pool. */
+    get(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}', 'get'>>
+    /** Update a pool. */
+    update(pool_id: string, body: Body<'/api/v1/pools/{pool_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}', 'patch'>>
+    /** Delete a pool. */
+    delete(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}', 'delete'>): Promise<Data<'/api/v1/pools/{pool_id}', 'delete'>>
+    /** Change the weight of a relayer in a pool. */
+    updateRelayer(pool_id: string, member_id: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>>
+    /** Send a transaction through a pool. */
+    sendTransaction(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): Promise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
+  }
   abis: {
     /** List ABIs. */
     list(options?: Options<'/api/v1/abis', 'get'>): AsyncGenerator<ItemOf<'/api/v1/abis'>, void, undefined>
@@ -233,6 +249,15 @@ export const methods = {
     update: ['patch', '/api/v1/networks/{network_id}', 'body'],
     delete: ['delete', '/api/v1/networks/{network_id}', 'plain'],
     listNodes: ['get', '/api/v1/networks/{network_id}/nodes', 'plain'],
+  },
+  pools: {
+    list: ['get', '/api/v1/pools', 'list'],
+    create: ['post', '/api/v1/pools', 'body'],
+    get: ['get', '/api/v1/pools/{pool_id}', 'plain'],
+    update: ['patch', '/api/v1/pools/{pool_id}', 'body'],
+    delete: ['delete', '/api/v1/pools/{pool_id}', 'plain'],
+    updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{member_id}', 'body'],
+    sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
   },
   abis: {
     list: ['get', '/api/v1/abis', 'list'],

@@ -1153,6 +1153,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List pools
+         * @description In order of creation.
+         */
+        get: operations["listPools"];
+        put?: never;
+        /**
+         * Create a pool
+         * @description All relayers must be on the network. A relayer may be in several pools, and is still used by itself too.
+         */
+        post: operations["createPool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a pool
+         * @description Its relayers with their addresses. An API key that is limited to relayers sees the pools of which it may use every relayer.
+         */
+        get: operations["getPool"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a pool
+         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys.
+         */
+        delete: operations["deletePool"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a pool
+         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it. A relayer that stays keeps its weight.
+         */
+        patch: operations["updatePool"];
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/relayers/{member_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The id of a relayer of the pool.
+                 * @example demo
+                 */
+                member_id: components["parameters"]["member_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the weight of a relayer in a pool
+         * @description 0 gives it no new transactions of the pool.
+         */
+        patch: operations["updatePoolRelayer"];
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a transaction through a pool
+         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
+         *
+         *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
+         */
+        post: operations["sendPoolTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/abis": {
         parameters: {
             query?: never;
@@ -1892,6 +2009,8 @@ export interface components {
             reference?: components["schemas"]["ReferenceOrNull"];
             /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
+            /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
+            ordering_key?: string | null;
             /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
             access_list?: components["schemas"]["AccessList"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
@@ -2448,6 +2567,38 @@ export interface components {
         ChainId: number;
         /** @description A label. */
         Word: string;
+        /** @description The relayers of the pool, all on its network. */
+        PoolRelayerIds: components["schemas"]["Id"][];
+        CreatePoolRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description What people call the pool. If absent, the id. */
+            name?: components["schemas"]["Name"];
+            /** @description The network's name. */
+            network: components["schemas"]["NetworkName"];
+            relayer_ids: components["schemas"]["PoolRelayerIds"];
+        };
+        UpdatePoolRequest: {
+            name?: components["schemas"]["Name"];
+            relayer_ids?: components["schemas"]["PoolRelayerIds"];
+        };
+        /** @description The relayer's share: one with 200 takes twice as many transactions at a time as one with 100. 0: it gets none. */
+        PoolWeight: number;
+        UpdatePoolRelayerRequest: {
+            weight: components["schemas"]["PoolWeight"];
+        };
+        PoolRelayer: {
+            relayer_id: components["schemas"]["Id"];
+            address: components["schemas"]["Address"];
+            weight: components["schemas"]["PoolWeight"];
+        };
+        Pool: {
+            id: components["schemas"]["Id"];
+            name: components["schemas"]["Name"];
+            network: components["schemas"]["NetworkName"];
+            /** @description In the order in which they were added. Fewer than given when a relayer was deleted. */
+            relayers: components["schemas"]["PoolRelayer"][];
+        };
         /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
         AbiEntries: (string | {
             [key: string]: unknown;
@@ -3781,6 +3932,36 @@ export interface components {
                 };
             };
         };
+        /** @description The pool. */
+        PoolResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Pool"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The pools. */
+        PoolList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Pool"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The ABI. */
         AbiResponse: {
             headers: {
@@ -3996,6 +4177,16 @@ export interface components {
          */
         problem_id: components["schemas"]["PathId"];
         /**
+         * @description The id of the pool.
+         * @example payouts
+         */
+        pool_id: components["schemas"]["PathId"];
+        /**
+         * @description The id of a relayer of the pool.
+         * @example demo
+         */
+        member_id: components["schemas"]["PathId"];
+        /**
          * @description The id of the ABI.
          * @example token
          */
@@ -4152,6 +4343,13 @@ export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
 export type Word = components['schemas']['Word'];
+export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
+export type CreatePoolRequest = components['schemas']['CreatePoolRequest'];
+export type UpdatePoolRequest = components['schemas']['UpdatePoolRequest'];
+export type PoolWeight = components['schemas']['PoolWeight'];
+export type UpdatePoolRelayerRequest = components['schemas']['UpdatePoolRelayerRequest'];
+export type PoolRelayer = components['schemas']['PoolRelayer'];
+export type Pool = components['schemas']['Pool'];
 export type AbiEntries = components['schemas']['AbiEntries'];
 export type CreateAbiRequest = components['schemas']['CreateAbiRequest'];
 export type ListedAbi = components['schemas']['ListedAbi'];
@@ -4258,6 +4456,8 @@ export type ResponseRelayerResponse = components['responses']['RelayerResponse']
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
+export type ResponsePoolResponse = components['responses']['PoolResponse'];
+export type ResponsePoolList = components['responses']['PoolList'];
 export type ResponseAbiResponse = components['responses']['AbiResponse'];
 export type ResponseAbiList = components['responses']['AbiList'];
 export type ResponseProblemList = components['responses']['ProblemList'];
@@ -4282,6 +4482,8 @@ export type ParameterTransactionHash = components['parameters']['transaction_has
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
+export type ParameterPoolId = components['parameters']['pool_id'];
+export type ParameterMemberId = components['parameters']['member_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -5750,6 +5952,193 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listPools: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PoolList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    createPool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreatePoolRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["PoolResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getPool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PoolResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deletePool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    updatePool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdatePoolRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["PoolResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    updatePoolRelayer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The id of a relayer of the pool.
+                 * @example demo
+                 */
+                member_id: components["parameters"]["member_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdatePoolRelayerRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["PoolResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    sendPoolTransaction: {
+        parameters: {
+            query?: {
+                /** @description The state to wait for before the response is sent. */
+                wait?: "none" | "submitted" | "mined" | "confirmed";
+                /** @description The maximum time to wait, in seconds. */
+                wait_seconds?: number;
+            };
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["TransactionAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     listAbis: {
         parameters: {
             query?: {
@@ -6180,6 +6569,7 @@ type ReadonlyArray<T> = [
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day"];
+export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];

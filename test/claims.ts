@@ -204,6 +204,11 @@ export const securityClaims: Claims = {
 
 /** README.md and docs/. */
 export const documentClaims: Claims = {
+  'pool-once': [
+    'operations/pools.test: every transaction of a pool is on the chain once, at gapless nonces',
+    'operations/pools.test: an idempotency key belongs to the pool',
+    'servers.test: a pool sends each idempotency key once',
+  ],
   'exactly-once': [
     'crash.test: loses nothing, sends nothing twice and leaves no gap',
     'sending/reorg.test: mines all transactions again after 10 reorganizations of depth 1 to 10, and takes nothing confirmed back',

@@ -186,3 +186,34 @@ test('applies a revoked right on all servers before the response is sent', async
   expect({ late, missed, wrong }).toEqual({ late: [], missed: [], wrong: [] })
   expect(result.signed).toBeGreaterThan(49)
 })
+
+test('a pool sends each idempotency key once and keeps an ordering key on one relayer, whichever servers are asked', async () => {
+  const relayer_ids = await Promise.all(Array.from({ length: 4 }, () => addRelayer()))
+  await clientOf(0).post('/api/v1/pools', { body: { id: 'shared', network: 'local', relayer_ids } })
+  const post = async (index: number, key: string, ordering_key: string | null = null) =>
+    (
+      await clientOf(index).post('/api/v1/pools/{pool_id}/transactions', {
+        path: { pool_id: 'shared' },
+        header: { 'Idempotency-Key': key },
+        body: { to, value: '1', gas_limit: 21_000, ordering_key },
+      })
+    ).data
+  const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`)
+  const pairs = await Promise.all(keys.map((key, index) => Promise.all([post(index, key), post(index + 1, key)])))
+  expect(pairs.filter(([one, other]) => one?.id !== other?.id)).toEqual([])
+  const ordered = await Promise.all(keys.slice(0, 60).map((key, index) => post(index, `ordered-${key}`, 'customer')))
+  expect(new Set(ordered.map(({ relayer_id }) => relayer_id)).size).toBe(1)
+
+  const listed = await Promise.all(
+    relayer_ids.map((relayer_id) =>
+      clientOf(2).get('/api/v1/relayers/{relayer_id}/transactions/', {
+        path: { relayer_id },
+        query: { per_page: 1000 },
+      }),
+    ),
+  )
+  const nonces = listed.map(({ data }) => data.map(({ nonce }) => Number(nonce)).sort((a, b) => a - b))
+  for (const its of nonces) expect(its).toEqual(its.map((_, index) => index))
+  expect(nonces.flat()).toHaveLength(260)
+  expect(nonces.every((its) => its.length >= 40)).toBe(true)
+})

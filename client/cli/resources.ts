@@ -87,6 +87,14 @@ const resources: Resource[] = [
     defaults: { network_type: 'evm' },
   },
   {
+    name: 'pools',
+    about: 'several relayers of one network that send as one',
+    path: '/api/v1/pools',
+    id: 'pool_id',
+    columns: ['id', 'network', 'relayers'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+  },
+  {
     name: 'abis',
     about: 'ABIs of contracts, which decode their calls and errors',
     path: '/api/v1/abis',

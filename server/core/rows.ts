@@ -5,6 +5,7 @@ import type {
   DeliveryAttempt,
   Notification,
   NotificationFilter,
+  Pool,
   Relayer,
   Signer,
 } from '../../generated/openapi.ts'
@@ -112,6 +113,14 @@ export type RelayerObstacle =
   | 'unknown_network'
   | 'unknown_signer'
   | 'unknown_notification'
+
+export interface PoolRow extends Pool {
+  row_id: number
+}
+
+export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network'> {
+  relayer_ids: string[]
+}
 
 /** A function of a contract. `network`: a name. `selector`: the first 4 bytes of the data, as hex with 0x. */
 export interface ContractFunction {

@@ -106,7 +106,8 @@ export type NewTransaction = Pick<
   nonce?: number
   /** The transaction is created only if this is the account's next nonce. */
   expected_nonce?: number
-  idempotency?: { caller: string; key: string; body_hash: string }
+  /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
+  idempotency?: { caller: string; key: string; body_hash: string; pool_row_id?: number }
   /** The amounts that daily limits count; absent: none. */
   spending?: Spend[]
   /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
@@ -116,6 +117,17 @@ export type NewTransaction = Pick<
   /** Absent: no limit. */
   capacity?: Capacity
 }
+
+/** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
+export interface PoolTransaction {
+  pool_row_id: number
+  ordering_key: string | null
+  /** At least one, the preferred first. `weight`: at least 1. */
+  candidates: { transaction: NewTransaction; weight: number }[]
+}
+
+/** `pinned`: another relayer than the candidates has the unfinished transactions with this ordering key. */
+export type PoolCreation = Creation | { outcome: 'pinned' }
 
 /** The result of accepting several transactions together. */
 export type BatchCreation =

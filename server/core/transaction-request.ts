@@ -31,6 +31,8 @@ export interface TransactionRequest {
   /** Null: none. */
   access_list: TransactionRow['access_list']
   authorization_list: TransactionRow['authorization_list']
+  /** The caller's, for a pool. */
+  ordering_key: string | null
   /** The caller's; undefined: not given. */
   reference: string | null | undefined
   /** The caller's names and values; undefined: not given; null: none. */
@@ -74,6 +76,8 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     type: body.type ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
     valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
+    // Half of a surrogate pair is no character, and no database stores it.
+    ordering_key: body.ordering_key?.toWellFormed() ?? null,
     reference: body.reference,
     metadata: readMetadata(body.metadata),
     access_list: readAccessList(body.access_list),

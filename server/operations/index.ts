@@ -10,6 +10,7 @@ import type { OperationDependencies } from './dependencies.ts'
 import { health } from './health.ts'
 import { networks } from './networks.ts'
 import { notifications } from './notifications.ts'
+import { pools } from './pools.ts'
 import { problems } from './problems.ts'
 import { relayers } from './relayers.ts'
 import { signers } from './signers.ts'
@@ -30,6 +31,7 @@ export const createOperations = (dependencies: OperationDependencies): Omit<Hand
   ...signers(dependencies),
   ...networks(dependencies),
   ...abis(dependencies),
+  ...pools(dependencies),
   ...apiKeys(dependencies),
   ...caller(dependencies),
   ...audit(dependencies),

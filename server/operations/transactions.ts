@@ -1,10 +1,11 @@
-import type { AcceptedTransaction, Attempt } from '../../generated/openapi.ts'
+import type { Attempt } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
 import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction as show, shownBehind } from '../core/shown-transaction.ts'
 import { nextTurn } from '../next-turn.ts'
 import { stateOf } from '../sending/request/replace.ts'
+import { createAwaited } from './awaited.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { ofMember } from './members.ts'
 import { page } from './page.ts'
@@ -27,42 +28,22 @@ type Transactions = Pick<
   | 'cancelPendingTransactions'
 >
 
-export function transactions({
-  store,
-  keyring: { findRelayer },
-  sending,
-  countCalls,
-  unexpected,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'>): Transactions {
+export function transactions(
+  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'>,
+): Transactions {
+  const {
+    store,
+    keyring: { findRelayer },
+    sending,
+    countCalls,
+  } = dependencies
   const { submit, pollNow } = sending
+  const awaited = createAwaited(dependencies)
 
   async function get(relayer_row_id: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_row_id, id)
     if (!row) throw transactionNotFound(id)
     return row
-  }
-
-  /** The transaction is accepted: whatever fails from now on, the answer shows what is known of it. */
-  async function afterCommit(
-    relayer_id: string,
-    accepted: AcceptedTransaction,
-    query: { wait: 'none' | 'submitted' | 'mined' | 'confirmed'; wait_seconds: number },
-  ): Promise<AcceptedTransaction> {
-    if (query.wait === 'none') return accepted
-    let known = accepted
-    const read = async () => {
-      known = { ...show(await get(relayer_row_id, accepted.id)), warnings: accepted.warnings }
-      return known
-    }
-    let relayer_row_id: number
-    try {
-      relayer_row_id = (await findRelayer(relayer_id)).row_id
-      await sending.waitUntil(read, query.wait, query.wait_seconds * 1_000)
-      return await read()
-    } catch (error) {
-      unexpected(error)
-      return known
-    }
   }
 
   return {
@@ -74,7 +55,7 @@ export function transactions({
       )
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
-      return single(await afterCommit(path.relayer_id, accepted.transaction, query))
+      return single(await awaited(accepted.transaction, query))
     },
 
     async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {

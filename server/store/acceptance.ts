@@ -31,14 +31,19 @@ export interface Acceptance {
   row: AcceptedRow
   shown: TransactionRow
   data: Buffer | null
-  known: (KnownAnswer & { caller: string; key: string }) | undefined
+  known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
 }
 
 /** All columns of the row. */
 export type AcceptedRow = Row & { sequence: number; spent: string | null }
 
-export const keyOf = (relayer_row_id: number, { caller, key }: { caller: string; key: string }): string =>
-  JSON.stringify([relayer_row_id, caller, key])
+/** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
+export const holderOf = (relayer_row_id: number, pool_row_id: number | undefined): number =>
+  pool_row_id === undefined ? relayer_row_id : -pool_row_id
+export const keyOf = (
+  relayer_row_id: number,
+  { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
+): string => JSON.stringify([holderOf(relayer_row_id, pool_row_id), caller, key])
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
 

@@ -6,10 +6,12 @@ import type {
   Deletion,
   Listing,
   LoginTrust,
+  NewPool,
   NewRelayer,
   NotificationChanges,
   NotificationRow,
   PendingAuditEntry,
+  PoolRow,
   RelayerObstacle,
   RelayerRow,
   SignerRow,
@@ -41,6 +43,27 @@ export interface ConfigurationStore {
   deleteAbi(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
   /** What decodes calls of this contract and function, as human-readable ABI: the function first, then errors. */
   knownFragments(contract: ContractFunction): Promise<string[] | undefined>
+
+  /** `unknown_relayer`: the index of the first id in `relayer_ids` that the network does not have. */
+  createPool(
+    pool: NewPool,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }>
+  getPool(id: string): Promise<PoolRow | undefined>
+  listPools(slice: Slice): Promise<Listing<PoolRow>>
+  updatePool(
+    id: string,
+    changes: { name?: string; relayer_ids?: string[] },
+    auditEntry?: PendingAuditEntry,
+  ): Promise<PoolRow | 'missing' | { unknown_relayer: number }>
+  /** Undefined when the pool has no such relayer. */
+  weighPoolRelayer(
+    id: string,
+    relayer_id: string,
+    weight: number,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<PoolRow | undefined>
+  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
 
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>

@@ -11,6 +11,8 @@ import type {
   Move,
   NewTransaction,
   OverLimit,
+  PoolCreation,
+  PoolTransaction,
   Replay,
   Spend,
   TransactionFilter,
@@ -53,6 +55,15 @@ export interface TransactionStore {
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
   createTransaction(transaction: NewTransaction, auditEntry?: PendingAuditEntry): Promise<Creation>
   /**
+   * `createTransaction` for the relayer of a pool that is chosen in the same database transaction. A refusal is that of the first
+   * candidate.
+   */
+  createPoolTransaction(wanted: PoolTransaction, auditEntry?: PendingAuditEntry): Promise<PoolCreation>
+  /** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */
+  loadsOf(relayer_row_ids: number[]): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]>
+  /** The id of the relayer that must take the next transaction with an ordering key; undefined: any may. */
+  pinnedRelayer(pool_row_id: number, ordering_key: string): Promise<string | undefined>
+  /**
    * `createTransaction` for several of one account, all or none, in one database transaction. Each gets its own audit entry, made from
    * `auditEntry`. `idempotency`: for all of them together.
    */
@@ -70,6 +81,8 @@ export interface TransactionStore {
   ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined>
   /** The first response to an idempotency key; undefined for a new key. */
   replay(caller: string, relayer_row_id: number, key: string, body_hash: string): Promise<Replay | undefined>
+  /** The same for a key that belongs to a pool. */
+  replayInPool(caller: string, pool_row_id: number, key: string, body_hash: string): Promise<Replay | undefined>
   /**
    * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
    * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are

@@ -19,9 +19,10 @@ const published = exampleCalls(document).map(({ operation, call }) => ({
 }))
 
 /** The examples create what the examples of other operations use. */
-const first = ['createNetwork', 'createSigner', 'createRelayer', 'createNotification', 'createApiKey']
+const first = ['createNetwork', 'createSigner', 'createRelayer', 'createPool', 'createNotification', 'createApiKey']
 /** These end what others use. */
 const last = [
+  'deletePool',
   'updateRelayer',
   'deleteRelayer',
   'deleteSigner',
@@ -127,6 +128,9 @@ async function world() {
     },
     signAuthorization: () =>
       client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_authorizations: true } } }),
+    // The relayer was drained before.
+    sendPoolTransaction: () =>
+      client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_transactions: null } } }),
     deleteRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
     deleteSigner: () => client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'treasury' } }),
   }

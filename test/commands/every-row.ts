@@ -72,6 +72,18 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     header: { 'Idempotency-Key': 'known-batch' },
     body: { transactions: [{ to: receiver, value: '78' }] },
   })
+  await client.post('/api/v1/pools', {
+    body: { id: 'pool', network: 'local', relayer_ids: ['demo', account.relayer_id] },
+  })
+  await client.patch('/api/v1/pools/{pool_id}/relayers/{member_id}', {
+    path: { pool_id: 'pool', member_id: 'demo' },
+    body: { weight: 0 },
+  })
+  await client.post('/api/v1/pools/{pool_id}/transactions', {
+    path: { pool_id: 'pool' },
+    header: { 'Idempotency-Key': 'of-the-pool' },
+    body: { to: receiver, value: '79', ordering_key: 'customer' },
+  })
   await account.finished()
   // These are signed and in no block, and one is not signed.
   await rig.chain.rpc('evm_setAutomine', [false])

@@ -219,6 +219,20 @@ export const table: Record<string, Make> = {
   acknowledgeProblem: send('PUT', '/problems/none/acknowledgement', () => ({ minutes: 60 })),
   deleteAcknowledgement: send('DELETE', '/problems/none/acknowledgement'),
   search: get('/search?q=demo', '/search?q=7', `/search?q=0x${'5a'.repeat(20)}`, '/search?q=order:7', '/search?q=e'),
+  listPools: get(`/pools?${page}`),
+  createPool: send('POST', '/pools', (_, attempt) => ({
+    id: `pool-${attempt}`,
+    network: 'local',
+    relayer_ids: ['demo'],
+  })),
+  getPool: get('/pools/pool-1'),
+  updatePool: send('PATCH', '/pools/pool-{attempt}', () => ({ name: 'x'.repeat(64), relayer_ids: ['demo'] })),
+  updatePoolRelayer: send('PATCH', '/pools/pool-{attempt}/relayers/demo', () => ({ weight: 1_000 })),
+  sendPoolTransaction: send('POST', '/pools/pool-{attempt}/transactions', (_, attempt) => ({
+    ...transaction,
+    ordering_key: `key ${attempt}`,
+  })),
+  deletePool: send('DELETE', '/pools/pool-{attempt}'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({
     id: `abi-${attempt}`,

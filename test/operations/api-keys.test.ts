@@ -103,6 +103,7 @@ describe('rights of a key', () => {
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity'],
       ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller', 'listAbis', 'getAbi'],
+      ...['getPool', 'sendPoolTransaction'],
       ...['listProblems', 'acknowledgeProblem', 'deleteAcknowledgement', 'search'],
     ])
     for (const operation of shared) {

@@ -53,6 +53,7 @@ export async function directedRequests(name: string, chain: Anvil, dead_url: str
 
   // Without blocks transactions stay unfinished.
   await chain.rpc('evm_setIntervalMining', [0])
+  await sendInPool(network.replace('evm:', ''), relayer, ask)
   await sendAndCancel(relayer, ask)
   await chain.rpc('evm_setIntervalMining', [1])
 
@@ -130,6 +131,17 @@ async function callNode(relayer: string, ask: Ask): Promise<void> {
   await ask('callRpc', [relayer], example('callRpc', {}))
   await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
   await ask('healNonce', [relayer], {})
+}
+
+async function sendInPool(network: string, relayer: string, ask: Ask): Promise<void> {
+  const pool = `${relayer}-pool`
+  await ask('createPool', [], { id: pool, network, relayer_ids: [relayer] })
+  await ask('listPools')
+  await ask('getPool', [pool])
+  await ask('updatePool', [pool], { name: 'Other' })
+  await ask('updatePoolRelayer', [pool, relayer], { weight: 50 })
+  await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))
+  await ask('deletePool', [pool])
 }
 
 async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {

@@ -13,6 +13,11 @@ export interface Idempotency {
   key: string
 }
 
+export interface Accepted {
+  transaction: AcceptedTransaction
+  row_id: number
+}
+
 /** The parts of the submission of one transaction. */
 export interface SubmitParts {
   store: SendingDependencies['store']
@@ -25,10 +30,14 @@ export interface SubmitParts {
   /** The checks of the relayer's present state. Throws ApiError. */
   check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
   newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
+  hashOf(body: SendTransactionRequest): string
+  /** Something was accepted for the relayer. */
+  wake(relayer_row_id: number): void
+}
+
+interface BatchParts extends SubmitParts {
   /** Throws ApiError for a creation that was refused. */
   failed(creation: Creation, relayer_id: string): never
-  hashOf(body: SendTransactionRequest): string
-  accepted(relayer_row_id: number): void
 }
 
 /** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
@@ -50,7 +59,7 @@ export type SendBatch = (
 const quoted_at_once = 10
 
 /** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
-export function createSubmitBatch(parts: SubmitParts): SendBatch {
+export function createSubmitBatch(parts: BatchParts): SendBatch {
   const { store, findRelayer, prepare } = parts
 
   async function prepareAll(
@@ -104,7 +113,7 @@ export function createSubmitBatch(parts: SubmitParts): SendBatch {
         throw tooLittle(relayer, quote, BigInt(creation.reserved))
       })
     }
-    parts.accepted(found.row_id)
+    parts.wake(found.row_id)
     return created.transactions
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { ApiError, NonceTaken, relayerNotFound } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
@@ -13,7 +13,8 @@ import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
-import { type Authorize, createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
+import { type Accepted, type Authorize, createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
+import { createSubmitToPool, type SendToPool } from './submit-to-pool.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'makeId' | 'now'> {
@@ -35,12 +36,8 @@ export interface Submit {
     nonce?: number,
   ): Promise<Accepted>
   sendBatch: SendBatch
+  sendToPool: SendToPool
   replace: Replace
-}
-
-export interface Accepted {
-  transaction: AcceptedTransaction
-  row_id: number
 }
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
@@ -99,25 +96,26 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     }
   }
 
+  const parts = {
+    ...{ store, findRelayer, prepare, check, newTransaction },
+    hashOf: (body: SendTransactionRequest) => hashOf(body, undefined),
+    wake(relayer_row_id: number) {
+      wake(relayer_row_id)
+      dependencies.changed()
+    },
+  }
+
   const sendBatch = createSubmitBatch({
-    store,
-    findRelayer,
-    prepare,
-    check,
-    newTransaction,
+    ...parts,
     failed(creation, relayer_id) {
       if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
       throw new Error('A batch was accepted and reported as refused')
-    },
-    hashOf: (body) => hashOf(body, undefined),
-    accepted(relayer_row_id) {
-      wake(relayer_row_id)
-      dependencies.changed()
     },
   })
 
   return {
     sendBatch,
+    sendToPool: createSubmitToPool({ ...parts, makeId, accepted }),
     async send(relayer_id, body, idempotency, auditEntry, authorize, nonce) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
@@ -149,8 +147,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
         auditEntry,
       )
       if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
-      wake(relayer.row_id)
-      dependencies.changed()
+      parts.wake(relayer.row_id)
       return accepted(creation, relayer.id)
     },
 

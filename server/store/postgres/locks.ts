@@ -10,15 +10,20 @@ const lock = sql(`
       JOIN relayers AS its ON its.chain_id = account.chain_id AND its.address = account.address)
   ORDER BY row_id FOR NO KEY UPDATE`)
 
-/** Locks the rows of relayers, by ascending row id, until the commit. */
+const lockPools = sql('SELECT row_id FROM pool_ids WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE')
+
+/** Locks the rows of pools and then of relayers, by ascending row id, until the commit. */
 export async function lockRelayers(session: Session, wanted: RelayersToLock[]): Promise<void> {
+  const pools = wanted.flatMap(({ pools }) => pools ?? [])
+  const locking = pools.length > 0 && session.all(lockPools, { row_ids: pools })
   const accounts = wanted.flatMap((its) => its.accounts ?? [])
-  await session.all(lock, {
+  const locked = session.all(lock, {
     relayers: wanted.flatMap(({ relayers }) => relayers ?? []),
     transactions: wanted.flatMap(({ transactions }) => transactions ?? []),
     chain_ids: accounts.map(({ chain_id }) => chain_id),
     addresses: accounts.map(({ address }) => address),
   })
+  await Promise.all([locking, locked])
 }
 
 const lockTargets = sql(

@@ -1,5 +1,5 @@
 import type { Account, NewTransaction } from '../../core/sending-rows.ts'
-import { accountOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
+import { accountOf, holderOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
 import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'
@@ -10,6 +10,7 @@ import { dataColumn } from './transaction-data.ts'
 import { indexMetadata } from './transaction-metadata.ts'
 
 interface KnownRow extends KnownAnswer {
+  /** The holder. */
   relayer_row_id: number
   caller: string
   key: string
@@ -65,8 +66,12 @@ export async function readLedger(
   wanted: NewTransaction[],
   now: number,
 ): Promise<Ledger & { write(transaction: Transaction): Promise<void> }> {
-  const keys = wanted.flatMap(({ relayer_row_id, idempotency: its }) =>
-    its ? { relayer_row_id, caller: its.caller, key: its.key } : [],
+  const keys = new Map(
+    wanted.flatMap(({ relayer_row_id, idempotency: its }) => {
+      if (!its) return []
+      const row = { relayer_row_id: holderOf(relayer_row_id, its.pool_row_id), caller: its.caller, key: its.key }
+      return [[keyOf(relayer_row_id, its), row] as const]
+    }),
   )
   const places = new Map(
     wanted.map(({ chain_id, from: address }) => [accountOf({ chain_id, address }), { chain_id, address }]),
@@ -77,7 +82,7 @@ export async function readLedger(
   const withData = wanted.filter(({ data }) => data !== null).length
   // They are sent together, and run one after the other.
   const [known, relayers, accounts, held, book, row_ids] = await Promise.all([
-    keys.length === 0 ? [] : session.allOf(selectKnown, keys),
+    keys.size === 0 ? [] : session.allOf(selectKnown, [...keys.values()]),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
     readAccounts(session, [...places.values()]),
     session.allOf(selectHeld, noncesOf(wanted)),
@@ -161,8 +166,8 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
   const data = accepted.flatMap(({ row, data }) => (data === null ? [] : { row_id: row.data_row_id, data }))
   const known = accepted.flatMap(({ known: its, row: { relayer_row_id, data_row_id } }) => {
     if (!its) return []
-    const { data: _, ...answer } = its
-    return { ...answer, relayer_row_id, data_row_id }
+    const { data: _, pool_row_id, ...answer } = its
+    return { ...answer, relayer_row_id: holderOf(relayer_row_id, pool_row_id), data_row_id }
   })
   const described = accepted.flatMap(({ row }) => (row.metadata === null ? [] : row.row_id))
   const changed = [...accounts.values()].flatMap(({ isChanged, ...account }) => (isChanged ? account : []))

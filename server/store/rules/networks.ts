@@ -50,7 +50,9 @@ const update = sql(`
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
 const remove = sql('DELETE FROM networks WHERE row_id = $row_id')
-const removeAbis = sql('DELETE FROM abis WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)')
+const ofNetwork = (table: string) =>
+  sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
+const [removeAbis, removePools] = [ofNetwork('abis'), ofNetwork('pools')]
 
 type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
 
@@ -88,6 +90,7 @@ export function networks({ read, lister, writeCached, rights }: Database): Netwo
         if (await transaction.one(used, { id })) return 'in_use'
         await rights.deleted(transaction, 'networks', row.row_id)
         await transaction.run(removeAbis, row)
+        await transaction.run(removePools, row)
         await transaction.run(remove, row)
         return 'deleted'
       }, auditEntry),

@@ -77,6 +77,7 @@ const removeTransactions = [
   remove('attempts', 'transaction_row_id'),
   remove('idempotency', 'transaction_row_id'),
   remove('transaction_metadata', 'transaction_row_id'),
+  remove('pool_orders', 'transaction_row_id'),
   remove('transactions', 'row_id'),
 ]
 const removeIdempotency = [remove('idempotency', 'transaction_row_id')]

@@ -16,8 +16,9 @@ export interface Session {
   runOf(statement: Statement<object>, records: readonly object[], values?: Values): Promise<number>
 }
 
-/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. */
+/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts; before them pools. */
 export interface RelayersToLock {
+  pools?: number[]
   relayers?: number[]
   transactions?: number[]
   accounts?: Account[]

@@ -14,6 +14,8 @@ import { networks } from './networks.ts'
 import { nonces } from './nonces.ts'
 import { notifications } from './notifications.ts'
 import { outbox } from './outbox.ts'
+import { poolOrders } from './pool-orders.ts'
+import { pools } from './pools.ts'
 import { problems } from './problems.ts'
 import { relayers } from './relayers.ts'
 import { restarts } from './restarts.ts'
@@ -44,6 +46,8 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   protect: (prove, report) => protectRights(database, prove, report),
   ...networks(database),
   ...abis(database),
+  ...pools(database),
+  ...poolOrders(database),
   ...signers(database),
   ...tokenLogins(database, dependencies),
   ...relayers(database, dependencies),

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import type { NewTransaction, PoolTransaction } from '../../server/core/sending-rows.ts'
+import type { Ledger } from '../../server/store/acceptance.ts'
+import { acceptInPool, orderOf, type PoolState } from '../../server/store/pool-choice.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+interface Its {
+  unfinished?: number
+  weight?: number
+  newest?: number
+  funds?: string
+}
+
+/** Relayers 1, 2, … with these properties. */
+function choose(its: Its[], { ordering_key = null as string | null, pinned = new Map<string, number>() } = {}) {
+  const ledger: Ledger = {
+    row_ids: { transactions: [100, 101], data: [] },
+    known: new Map(),
+    relayers: new Map(
+      its.map(({ unfinished = 0 }, index) => [
+        index + 1,
+        { last_sequence: 0, unfinished: { count: unfinished, bytes: 0 } },
+      ]),
+    ),
+    accounts: new Map(),
+    held: new Set(),
+    spend: () => ({ spent: null }),
+    accepted: [],
+  }
+  const state: PoolState = {
+    pinned,
+    newest: new Map(its.flatMap(({ newest }, i) => (newest ? [[i + 1, newest]] : []))),
+  }
+  const candidates: PoolTransaction['candidates'] = its.map(({ weight = 100, funds = '1000' }, index) => ({
+    weight,
+    transaction: {
+      ...{ id: 'id', relayer_row_id: index + 1, relayer_id: `r${index + 1}`, chain_id: 1, from: `0x0${index + 1}` },
+      ...{ to: '0x01', value: '1', data: null, gas_limit: 1, gas_price: '1', max_fee_per_gas: null },
+      ...{
+        max_priority_fee_per_gas: null,
+        speed: null,
+        valid_until: null,
+        intent: 'send',
+        type: 0,
+        status_reason: null,
+      },
+      funds,
+    } as NewTransaction,
+  }))
+  const { creation, order } = acceptInPool(ledger, state, at, { pool_row_id: 9, ordering_key, candidates })
+  const relayer = creation.outcome === 'created' ? creation.transaction.relayer_id : creation.outcome
+  return { relayer, order, pinned, accepted: ledger.accepted.length }
+}
+
+test.each<[string, Its[], string]>([
+  ['the fewest unfinished', [{ unfinished: 3 }, { unfinished: 1 }, { unfinished: 2 }], 'r2'],
+  ['for its weight', [{ unfinished: 3, weight: 400 }, { unfinished: 1 }], 'r1'],
+  ['idle the longest', [{ newest: 8 }, { newest: 5 }, { newest: 7 }], 'r2'],
+  ['never used', [{ newest: 8 }, {}, { newest: 7 }], 'r2'],
+  ['one with enough funds', [{ funds: '0' }, { unfinished: 5 }], 'r2'],
+  ['no funds', [{ funds: '0' }, { funds: '0', unfinished: 5 }], 'too_little'],
+])('chooses: %s', (_, its, wanted) => expect(choose(its).relayer).toBe(wanted))
+
+test('an ordering key keeps its relayer, and one that is no candidate accepts nothing', () => {
+  const ordering_key = 'customer'
+  const first = choose([{}, {}], { ordering_key })
+  expect(first).toMatchObject({ relayer: 'r1', order: { transaction_row_id: 100, pool_row_id: 9, ordering_key } })
+  expect(first.pinned.get(orderOf(9, ordering_key))).toBe(1)
+  const pinnedTo = (row_id: number) => ({ ordering_key, pinned: new Map([[orderOf(9, ordering_key), row_id]]) })
+  expect(choose([{}, { unfinished: 9 }], pinnedTo(2)).relayer).toBe('r2')
+  expect(choose([{}, { funds: '0' }], pinnedTo(2)).relayer).toBe('too_little')
+  expect(choose([{}, {}], pinnedTo(3))).toMatchObject({ relayer: 'pinned', accepted: 0 })
+})
