@@ -1334,8 +1334,8 @@ export interface paths {
         head?: never;
         /**
          * Update a pool
-         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it. A relayer that
-         *     stays keeps its weight.
+         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they
+         *     have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight.
          */
         patch: operations["updatePool"];
         trace?: never;
@@ -1366,7 +1366,7 @@ export interface paths {
         head?: never;
         /**
          * Change the weight of a relayer in a pool
-         * @description 0 gives it no new transactions of the pool.
+         * @description 0 gives it no new transactions of the pool, except those whose `ordering_key` has unfinished transactions there.
          */
         patch: operations["updatePoolRelayer"];
         trace?: never;

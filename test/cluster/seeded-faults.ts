@@ -41,13 +41,13 @@ export const clusterFaults: Record<string, Seed[]> = {
   'nonce-outside': [
     {
       file: 'server/store/rules/creations.ts',
-      text: '({ relayer_row_id }: NewTransaction) => ({ relayers: [relayer_row_id] }),',
-      instead: '() => ({}),',
+      text: 'relayers: candidatesOf(wanted).map(({ relayer_row_id }) => relayer_row_id),',
+      instead: 'relayers: [],',
     },
     {
       file: 'server/store/rules/creations.ts',
-      text: 'readLedger(transaction, wanted, dependencies.now())',
-      instead: 'readLedger(database.read, wanted, dependencies.now())',
+      text: 'readLedger(transaction, candidates, dependencies.now())',
+      instead: 'readLedger(database.read, candidates, dependencies.now())',
     },
   ],
   /** Only messages wake the work: no server polls for the work of a dead one. */

@@ -22,18 +22,18 @@ export const seededFaults = {
   /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/rules/creations.ts',
-    text: '\n    createTransaction,\n',
+    text: '\n    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<Creation>,\n',
     instead: `
     createTransaction: ((commit) => {
       const nonces = new Map()
       return async (transaction: NewTransaction) => {
-        if (transaction.nonce !== undefined) return commit(transaction)
+        if (transaction.nonce !== undefined) return commit(transaction) as Promise<Creation>
         const account = transaction.chain_id + transaction.from
         const nonce = nonces.get(account) ?? 0
         nonces.set(account, nonce + 1)
-        return commit({ ...transaction, nonce })
+        return commit({ ...transaction, nonce }) as Promise<Creation>
       }
-    })(createTransaction),
+    })(createOne),
 `,
     caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
   },

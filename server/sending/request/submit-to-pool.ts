@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
 import type { NewTransaction, Replay } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
-import { createPoolLoads, idle } from './pool-loads.ts'
+import { createPoolLoads } from './pool-loads.ts'
 import { type Quote, tooLittle } from './preparation.ts'
 import type { Accepted, Authorize, Idempotency, SubmitParts } from './submit-batch.ts'
 
@@ -34,6 +34,13 @@ interface Member {
   weight: number
 }
 
+interface Order {
+  /** The preferred first; at least one. */
+  members: Member[]
+  /** The request has its answer. */
+  done(): void
+}
+
 interface PoolParts extends SubmitParts {
   makeId(): string
   /** Throws ApiError for a creation that was refused. */
@@ -46,25 +53,33 @@ interface PoolParts extends SubmitParts {
  */
 export function createSubmitToPool(parts: PoolParts): SendToPool {
   const { store, findRelayer, prepare } = parts
-  const loadsOf = createPoolLoads(store)
+  const loads = createPoolLoads(store)
 
   /** The members in the order in which they are asked: those that need help with their own transactions come last. */
-  async function inOrder(pool: PoolRow, ordering_key: string | null): Promise<Member[]> {
+  async function inOrder(pool: PoolRow, ordering_key: string | null): Promise<Order> {
     const pinned = ordering_key === null ? undefined : await store.pinnedRelayer(pool.row_id, ordering_key)
-    if (pinned !== undefined) return [{ relayer: await findRelayer(pinned), weight: 1 }]
+    if (pinned !== undefined) {
+      // The caller's rights are those to the relayers that the pool has now.
+      if (!pool.relayers.some(({ relayer_id }) => relayer_id === pinned)) throw hasLeft()
+      return { members: [{ relayer: await findRelayer(pinned), weight: 1 }], done() {} }
+    }
     const members = await Promise.all(
       pool.relayers
         .filter(({ weight }) => weight > 0)
         .map(async ({ relayer_id, weight }) => ({ relayer: await findRelayer(relayer_id), weight })),
     )
-    const loads = await loadsOf(members.map(({ relayer }) => relayer.row_id))
+    await loads.refresh(members.map(({ relayer }) => relayer.row_id))
     const ranked = members.map((member) => {
       const { paused, system_disabled, policies, row_id } = member.relayer
-      const load = loads.get(row_id) ?? idle
+      const load = loads.of(row_id)
       const needsHelp = paused || system_disabled || policies.allow_transactions === false || load.is_waiting
       return { member, rank: needsHelp ? 1 : 0, share: load.unfinished / member.weight, chosen: load.chosen }
     })
-    return ranked.sort((a, b) => a.rank - b.rank || a.share - b.share || a.chosen - b.chosen).map((its) => its.member)
+    ranked.sort((a, b) => a.rank - b.rank || a.share - b.share || a.chosen - b.chosen)
+    const [first] = ranked
+    if (!first) throw noRelayer()
+    // Before any other request looks at the loads.
+    return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
   }
 
   /** Those of some members that can take it, and why the others cannot. */
@@ -97,16 +112,15 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
     return { candidates, errors }
   }
 
-  /** One attempt; undefined when another transaction with the same ordering key got a relayer meanwhile. */
-  async function attempt(
+  /** Undefined when another transaction with the same ordering key got a relayer meanwhile. */
+  async function offer(
+    members: Member[],
     pool: PoolRow,
     request: TransactionRequest,
     idempotency: NewTransaction['idempotency'],
     auditEntry: PendingAuditEntry,
     authorize: Authorize,
   ): Promise<Accepted | undefined> {
-    const members = await inOrder(pool, request.ordering_key)
-    if (members.length === 0) throw noRelayer()
     let refusal: unknown
     const count = prepared_at_once[request.gas_limit === null ? 'estimated' : 'given']
     for (let from = 0; from < members.length; from += count) {
@@ -147,12 +161,17 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
     }
     const request = readTransactionRequest(body)
     for (let count = 0; count < max_attempts; count += 1) {
-      const accepted = await attempt(pool, request, once, auditEntry, authorize)
-      if (!accepted) continue
-      const { row_id } = await findRelayer(accepted.transaction.relayer_id)
-      loadsOf.chose(row_id)
-      parts.wake(row_id)
-      return accepted
+      const { members, done } = await inOrder(pool, request.ordering_key)
+      try {
+        const accepted = await offer(members, pool, request, once, auditEntry, authorize)
+        if (!accepted) continue
+        const { row_id } = await findRelayer(accepted.transaction.relayer_id)
+        loads.chose(row_id)
+        parts.wake(row_id)
+        return accepted
+      } finally {
+        done()
+      }
     }
     throw noRelayer()
   }
@@ -166,7 +185,7 @@ const of_relayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'n
 /** Another relayer may still take it. */
 const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && of_relayer.includes(error.code)
 
-const noRelayer = () =>
-  new ApiError('unavailable', 'Service Unavailable', [
-    { path: 'pool', message: 'No relayer of the pool can take the transaction now; repeat the request' },
-  ])
+const unavailable = (message: string) => new ApiError('unavailable', 'Service Unavailable', [{ path: 'pool', message }])
+const noRelayer = () => unavailable('No relayer of the pool can take the transaction now; repeat the request')
+const hasLeft = () =>
+  unavailable('A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request')
