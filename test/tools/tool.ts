@@ -50,16 +50,23 @@ export async function startRelayer(options: RigOptions = {}): Promise<Relayer> {
 
 /**
  * Runs a tool that sends one transaction and waits for it, while that is signed again at a higher price. Resolves to what the tool
- * printed and to all hashes, the first of which the tool was given.
+ * printed and to all hashes, the first of which the tool was given. `onSpike`: before the base fee rises.
  */
-export async function throughSpike({ rig, account }: Relayer, tool: () => Promise<string>) {
+export async function throughSpike(
+  { rig, account }: Relayer,
+  tool: () => Promise<string>,
+  onSpike: () => Promise<unknown> = async () => {},
+) {
   const printed = tool()
   const failed = printed.then(
     () => false,
     () => true,
   )
   await until('it is sent', async () => (await hashesOf(rig, 0)).length > 0 || (await Promise.race([failed, false])))
-  if ((await hashesOf(rig, 0)).length > 0) await spike(rig, 0)
+  if ((await hashesOf(rig, 0)).length > 0) {
+    await onSpike()
+    await spike(rig, 0)
+  }
   let isDone = false
   void failed.then(() => {
     isDone = true
