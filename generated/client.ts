@@ -2241,7 +2241,7 @@ export interface components {
             /**
              * Format: date-time
              * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again;
-             *     otherwise it is canceled on the chain first.
+             *     otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
              */
             valid_until?: string | null;
             /**

@@ -1999,7 +1999,7 @@ export interface components {
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: date-time
-             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first.
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
              */
             valid_until?: string | null;
             /**

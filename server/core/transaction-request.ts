@@ -26,8 +26,8 @@ export interface TransactionRequest {
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null
-  /** RFC 3339, UTC, milliseconds. */
-  valid_until: string | null
+  /** RFC 3339, UTC, milliseconds; undefined: not given; null: none. */
+  valid_until: string | null | undefined
   /** Null: none. */
   access_list: TransactionRow['access_list']
   authorization_list: TransactionRow['authorization_list']
@@ -75,7 +75,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     gas_limit: body.gas_limit ?? null,
     type: body.type ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
-    valid_until: body.valid_until == null ? null : readTime(body.valid_until, '/body/valid_until'),
+    valid_until: body.valid_until == null ? body.valid_until : readTime(body.valid_until, '/body/valid_until'),
     // Half of a surrogate pair is no character, and no database stores it.
     ordering_key: body.ordering_key?.toWellFormed() ?? null,
     reference: body.reference,

@@ -121,7 +121,8 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 
 async function waiting() {
   const account = await rig.addAccount()
-  const [transaction] = await account.send(1, { gas_limit: 50_000 })
+  const access_list = [{ address: other, storage_keys: [] }]
+  const [transaction] = await account.send(1, { gas_limit: 50_000, access_list })
   const path = { relayer_id: account.relayer_id, transaction_id: transaction?.id ?? '' }
   const read = async () => (await rig.client().get(one, { path })).data
   await expect.poll(async () => (await read()).status).toBe('submitted')
@@ -132,10 +133,13 @@ async function waiting() {
 
 test('speeds up a transaction', async () => {
   const { account, page, read, attempts, first } = await waiting()
-  await act(page, named(page, 'Speed up'))
+  await act(page, named(page, 'Speed up'), async (dialog) => {
+    await dialog.getByText('New highest price').waitFor()
+    await dialog.getByText(/Fee at most/).waitFor()
+  })
   await expect.poll(async () => (await attempts()).length).toBe(2)
   const now = await read()
-  expect(now).toMatchObject({ nonce: first.nonce, to: first.to, value: first.value })
+  expect(now).toMatchObject({ nonce: first.nonce, to: first.to, value: first.value, access_list: first.access_list })
   expect(BigInt(now.max_fee_per_gas ?? 0)).toBeGreaterThan(BigInt(first.max_fee_per_gas ?? 0))
   await finished(account)
   expect((await read()).status).toBe('confirmed')

@@ -4,6 +4,7 @@ import { RelayerError, type SendTransactionRequest } from '../../client/index.ts
 import type { Transaction } from '../../generated/openapi.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startTestService } from '../support/service.ts'
+import { testRig } from '../support/test-rig.ts'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const all = '/api/v1/relayers/{relayer_id}/transactions'
@@ -279,4 +280,26 @@ test('broadcasts a cancellation again that did not reach the node, also without 
   await hold([{ to: address, value: '0x0' }])
   expect(proxy.counts().connection_reset).toBe(2)
   await become(sent, { status: 'submitted' })
+})
+
+test.each([
+  ['keeps the time after which it is not sent', undefined, 'expired'],
+  ['drops it with null', null, 'confirmed'],
+] as const)('a replacement %s', async (_, valid_until, wanted) => {
+  const { chain, clock, client, ...rig } = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const soon = new Date(Date.now() + clock.ahead_ms + clock.passed_ms + 600_000).toISOString()
+  const [sent] = await account.send(1, { gas_limit: 21_000, valid_until: soon })
+  const path = { relayer_id: account.relayer_id, transaction_id: sent?.id ?? '' }
+  const read = async () => (await client().get(one, { path })).data
+  await expect.poll(async () => (await read()).status).toBe('submitted')
+  const same = { to: sent?.to ?? null, value: sent?.value ?? '0', gas_limit: 21_000 }
+  const body = valid_until === undefined ? same : { ...same, valid_until }
+  const put = await client().put(one, { path, body })
+  expect(put.data.status).not.toBe('canceled')
+  clock.passed_ms += 700_000
+  const purposes = async () => (await client().get(`${one}/attempts`, { path })).data.map(({ purpose }) => purpose)
+  if (wanted === 'expired') await expect.poll(purposes, { timeout: 30_000 }).toContain('cancel')
+  await account.finished(chain.mine)
+  expect((await read()).status).toBe(wanted)
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { TypedDataEncoder, verifyTypedData } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import { counterBytecode } from '../support/counter.ts'
-import { folderWith, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
+import { folderWith, freePrice, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
 
 const to = `0x${'5a'.repeat(20)}`
 const folder = folderWith({ 'package.json': '{"private": true}' })
@@ -46,9 +46,8 @@ test('cast: signs typed data by the relayer', async () => {
 
 test('cast: returns the right receipt after a higher price', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
-  const { printed, hashes } = await throughSpike(relayer, () =>
-    cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1'),
-  )
+  const send = () => cast(relayer, 'send', ...unlocked(relayer), to, '--value', '1')
+  const { printed, hashes } = await throughSpike(relayer, send, freePrice)
   const { status, transactionHash } = JSON.parse(printed)
   expect(status).toBe('0x1')
   expect(hashes.slice(1)).toContain(transactionHash)

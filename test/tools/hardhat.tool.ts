@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
-import { folderWith, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
+import { folderWith, freePrice, type Relayer, run, startRelayer, throughSpike } from './tool.ts'
 
 /** A project of Hardhat as its documentation has it, with a remote account and a header. */
 const folder = folderWith({
@@ -71,16 +71,7 @@ test('Hardhat: deploys, calls, waits and signs with a remote account', async () 
 
 test('Hardhat: returns the right receipt from wait() after its price was taken away and a higher one was signed', async () => {
   const relayer = await startRelayer({ chain: { noMining: true } })
-  const { account, rig } = relayer
-  // Hardhat sets prices itself, and the service never signs above them until they are taken away.
-  const speedUp = async () => {
-    const [transaction] = await account.transactions()
-    const { id: transaction_id = '', to = null, value } = transaction ?? {}
-    const path = { relayer_id: account.relayer_id, transaction_id }
-    const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-    await rig.client().put(one, { path, body: { to, ...(value !== undefined && { value }) } })
-  }
-  const { printed, hashes } = await throughSpike(relayer, () => script(relayer, 'wait.ts'), speedUp)
+  const { printed, hashes } = await throughSpike(relayer, () => script(relayer, 'wait.ts'), freePrice)
   const { sent, mined, status } = JSON.parse(printed)
   expect(status).toBe(1)
   expect(sent).toBe(hashes[0])

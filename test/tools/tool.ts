@@ -53,9 +53,9 @@ export async function startRelayer(options: RigOptions = {}): Promise<Relayer> {
  * printed and to all hashes, the first of which the tool was given. `onSpike`: before the base fee rises.
  */
 export async function throughSpike(
-  { rig, account }: Relayer,
+  { rig, account, env }: Relayer,
   tool: () => Promise<string>,
-  onSpike: () => Promise<unknown> = async () => {},
+  onSpike: (relayer: Relayer) => Promise<unknown> = async () => {},
 ) {
   const printed = tool()
   const failed = printed.then(
@@ -64,7 +64,7 @@ export async function throughSpike(
   )
   await until('it is sent', async () => (await hashesOf(rig, 0)).length > 0 || (await Promise.race([failed, false])))
   if ((await hashesOf(rig, 0)).length > 0) {
-    await onSpike()
+    await onSpike({ rig, account, env })
     await spike(rig, 0)
   }
   let isDone = false
@@ -75,4 +75,13 @@ export async function throughSpike(
   // Some tools count confirmations, or look only when there is a new block.
   await until('the tool ends', () => isDone, rig.chain.mine)
   return { printed: await printed, hashes: await hashesOf(rig, 0) }
+}
+
+/** For a tool that sets prices itself: the service never signs above them, until somebody takes them away. */
+export async function freePrice({ rig, account }: Relayer): Promise<void> {
+  const [transaction] = await account.transactions()
+  const { id: transaction_id = '', to = null, value = '0' } = transaction ?? {}
+  const path = { relayer_id: account.relayer_id, transaction_id }
+  const body = { to, value }
+  await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body })
 }

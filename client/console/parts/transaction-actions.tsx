@@ -4,6 +4,7 @@ import { exactly, weiOf } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { PriceChange } from './price-change.tsx'
 
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const speeds = ['average', 'fast', 'fastest'] as const
@@ -11,14 +12,15 @@ const speeds = ['average', 'fast', 'fastest'] as const
 /** The actions on a transaction that is not mined. */
 export function TransactionActions({ transaction, isEnded }: { transaction: Transaction; isEnded: boolean }) {
   const { client, may } = useSession()
-  const { id, relayer_id, status, to, value, data, gas_limit, nonce } = transaction
+  const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const [receiver, setReceiver] = useState(to ?? '')
   const [amount, setAmount] = useState(exactly(value))
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const path = { relayer_id, transaction_id: id }
-  const same: SendTransactionRequest = { to, value, data, gas_limit }
+  const same: SendTransactionRequest = { to, value, data, gas_limit, access_list, authorization_list }
+  const faster = { ...same, speed }
   const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
   return (
     <div className="buttons actions">
@@ -28,9 +30,11 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         effect={
           <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
         }
-        run={() => replace({ ...same, speed })}
+        run={() => replace(faster)}
+        done="The new price is stored. The versions and the nodes' answers are listed below."
       >
         <SpeedChoice speed={speed} choose={setSpeed} />
+        <PriceChange of={transaction} body={faster} />
       </Action>
       <Action
         label="Replace"
@@ -47,7 +51,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         run={() => {
           const wei = weiOf(amount)
           if (wei === undefined) throw new RangeError(`the value is no amount of ${symbol}`)
-          return replace({ to: receiver || null, value: wei, data, gas_limit, speed })
+          return replace({ ...faster, to: receiver || null, value: wei })
         }}
       >
         <label>
@@ -59,6 +63,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
           <input inputMode="decimal" value={amount} onChange={(event) => setAmount(event.target.value)} />
         </label>
         <SpeedChoice speed={speed} choose={setSpeed} />
+        <PriceChange of={transaction} body={faster} />
       </Action>
       <Action
         label="Cancel"

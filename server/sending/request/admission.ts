@@ -56,7 +56,7 @@ function checkGas({ to, data, gas_limit, access_list, authorization_list }: Tran
 }
 
 function checkTime({ valid_until }: TransactionRequest, now: number) {
-  if (valid_until !== null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
+  if (valid_until != null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
 }
 
 /**

@@ -77,7 +77,7 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
           access_list,
           authorization_list,
           gas_limit,
-          valid_until,
+          ...(valid_until !== undefined && { valid_until }),
           ...(request.reference !== undefined && { reference: request.reference }),
           ...(request.metadata !== undefined && { metadata: request.metadata }),
           resign: row.status !== 'pending',

@@ -81,7 +81,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       ...ceilingColumns(request),
       ...priceColumns(quote.prices),
       speed: { tier, percentile: percentileOf[tier] },
-      valid_until: request.valid_until,
+      valid_until: request.valid_until ?? null,
       reference: request.reference ?? null,
       fragments: quote.fragments,
       metadata: request.metadata ?? null,
